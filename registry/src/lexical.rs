@@ -1,0 +1,470 @@
+//! How a scalar is spelt on the wire: literals, the text form and its mark, keys.
+//!
+//! The grammar (draft section 3.1) says which characters may stand where; this module
+//! says what they mean, so that one text is one value and every value has one text.
+//! The reference parser, the scanner, the writer and the derive macro all call it.
+//!
+//! ```
+//! use accp_registry::lexical::{self, Literal};
+//!
+//! assert_eq!(Literal::classify("42"), Literal::Integer(42));
+//! assert_eq!(Literal::classify("007"), Literal::String("007"));
+//!
+//! let mut wire = String::new();
+//! lexical::write_text(&mut wire, "What are Q3 findings?");
+//! assert_eq!(wire, "What_are_Q3_findings?");
+//! assert_eq!(lexical::decode_text(&wire), "What are Q3 findings?");
+//! ```
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write as _};
+
+use crate::decimal::{Decimal, DecimalError};
+
+/// Starts a `string` or untyped value that is written in the text form.
+pub const MARK: u8 = b'"';
+/// Starts the plain decimal spelling of a JSON number that no literal holds.
+pub const NUMBER_MARK: u8 = b'#';
+
+/// ```abnf
+/// delimiter = "@" / ">" / ":" / "{" / "}" / "[" / "]" / "|" / "$" / "," / "~" / "\"
+/// ```
+#[inline]
+pub const fn is_delimiter(byte: u8) -> bool {
+    CLASS[byte as usize] & DELIMITER != 0
+}
+
+/// ```abnf
+/// safe-char = VCHAR except delimiter
+/// ```
+#[inline]
+pub const fn is_safe_char(byte: u8) -> bool {
+    CLASS[byte as usize] & SAFE != 0
+}
+
+/// ```abnf
+/// key = 1*( ALPHA / DIGIT / "_" )
+/// ```
+pub fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_key_char)
+}
+
+/// One character of a `key` or an `operation`.
+#[inline]
+pub const fn is_key_char(byte: u8) -> bool {
+    CLASS[byte as usize] & KEY != 0
+}
+
+/// ```abnf
+/// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
+/// ```
+pub fn is_agent_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_agent_char)
+}
+
+/// One character of an `agent-id`.
+#[inline]
+pub const fn is_agent_char(byte: u8) -> bool {
+    is_key_char(byte) || byte == b'-'
+}
+
+/// ```abnf
+/// ref-key = 1*( ALPHA / DIGIT / "_" / "." )
+/// ```
+pub fn is_ref_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_ref_char)
+}
+
+/// One character of a `ref-key`.
+#[inline]
+pub const fn is_ref_char(byte: u8) -> bool {
+    is_key_char(byte) || byte == b'.'
+}
+
+const SAFE: u8 = 1;
+const DELIMITER: u8 = 2;
+const KEY: u8 = 4;
+/// A safe character that stands for itself in the text form.
+const PLAIN: u8 = 8;
+
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0x21;
+    while byte <= 0x7e_usize {
+        table[byte] = match byte as u8 {
+            b'@' | b'>' | b':' | b'{' | b'}' | b'[' | b']' | b'|' | b'$' | b',' | b'~' | b'\\' => {
+                DELIMITER
+            }
+            b'_' => SAFE | KEY,
+            b'%' => SAFE,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => SAFE | KEY | PLAIN,
+            _ => SAFE | PLAIN,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// What the wire text of one scalar is, in a position to which no type is declared.
+///
+/// Only canonical spellings are typed, so `007`, `-0`, `1.10` and digit runs outside
+/// [`i64`] are strings: every text is one value, and every value has one text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Literal<'a> {
+    /// `true` or `false`.
+    Boolean(bool),
+    /// An integer without leading zeros, within [`i64`].
+    Integer(i64),
+    /// A decimal of 1 to 6 places without a trailing zero, but the one in `1.0`.
+    Decimal(Decimal),
+    /// A number that neither of the former holds, spelt after `#`.
+    Number(Number),
+    /// A string that follows the mark `"`, still in the text form ([`decode_text`]).
+    Text(&'a str),
+    /// A raw string, delimiters still escaped ([`unescape`]).
+    String(&'a str),
+}
+
+impl<'a> Literal<'a> {
+    /// Classifies the wire text of one scalar. Total: any text is something.
+    pub fn classify(raw: &'a str) -> Self {
+        let Some(&first) = raw.as_bytes().first() else {
+            return Literal::String(raw);
+        };
+        match first {
+            MARK => Literal::Text(&raw[1..]),
+            NUMBER_MARK => Number::parse(&raw[1..]).map_or(Literal::String(raw), Literal::Number),
+            b't' if raw == "true" => Literal::Boolean(true),
+            b'f' if raw == "false" => Literal::Boolean(false),
+            b'0'..=b'9' | b'-' => Self::classify_number(raw),
+            _ => Literal::String(raw),
+        }
+    }
+
+    fn classify_number(raw: &'a str) -> Self {
+        if let Some(value) = canonical_integer(raw) {
+            return Literal::Integer(value);
+        }
+        match Decimal::parse(raw) {
+            Ok(value) if raw.contains('.') && value.is_spelt(raw) => Literal::Decimal(value),
+            _ => Literal::String(raw),
+        }
+    }
+}
+
+/// ```abnf
+/// integer = ["-"] 1*DIGIT   ; canonical: no leading zero, no "-0", within i64
+/// ```
+fn canonical_integer(raw: &str) -> Option<i64> {
+    let digits = raw.strip_prefix('-').unwrap_or(raw);
+    let canonical = match digits.as_bytes() {
+        [b'0'] => digits.len() == raw.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if canonical { raw.parse().ok() } else { None }
+}
+
+/// Reads an integer where the schema asks for one: leading zeros are allowed.
+/// `None` when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
+pub fn parse_integer(raw: &str) -> Option<i64> {
+    let digits = raw.strip_prefix('-').unwrap_or(raw);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    raw.parse().ok()
+}
+
+/// A JSON number outside the literals: above [`i64`], or a float that has more than six
+/// places, is negative zero, or whose integer part is outside [`i64`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Number {
+    /// An integer above [`i64::MAX`].
+    Unsigned(u64),
+    /// A finite float that is no decimal literal.
+    Float(f64),
+}
+
+impl Number {
+    /// Reads the plain decimal spelling that follows `#`; only the canonical one counts.
+    pub fn parse(spelling: &str) -> Option<Self> {
+        let bytes = spelling.as_bytes();
+        if !bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'.')) {
+            return None;
+        }
+        let number = match spelling.parse::<u64>() {
+            Ok(value) if value > i64::MAX as u64 => Number::Unsigned(value),
+            Ok(_) => return None,
+            Err(_) => Number::Float(spelling.parse().ok().filter(|v: &f64| v.is_finite())?),
+        };
+        let mut canonical = String::new();
+        number.write(&mut canonical);
+        (canonical.as_bytes().first() == Some(&NUMBER_MARK) && &canonical[1..] == spelling)
+            .then_some(number)
+    }
+
+    /// Appends the wire text: a decimal literal where one holds the float, else `#` and
+    /// the plain decimal spelling.
+    pub fn write(self, out: &mut String) {
+        match self {
+            Number::Unsigned(value) => {
+                if value > i64::MAX as u64 {
+                    out.push(NUMBER_MARK as char);
+                }
+                push_display(out, value);
+            }
+            Number::Float(value) => write_float(out, value),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(&mut text);
+        f.write_str(text.strip_prefix('#').unwrap_or(&text))
+    }
+}
+
+/// Appends a finite float: `1.0`, `3.14`, or `#40.7127753` when no literal holds it.
+///
+/// A float that is not finite has no text; callers refuse it first, and this writes the
+/// string `NaN` or `inf`, marked so that it cannot be read as anything else.
+pub fn write_float(out: &mut String, value: f64) {
+    let start = out.len();
+    out.push(NUMBER_MARK as char);
+    push_display(out, value);
+    let spelling = &out[start + 1..];
+    if !value.is_finite() {
+        out.replace_range(start..=start, "\"");
+        return;
+    }
+    if !spelling.contains('.') {
+        // Only what could be taken for an integer needs the point.
+        let integer = spelling.parse::<i64>().is_ok() || spelling.parse::<u64>().is_ok();
+        if integer && spelling != "-0" {
+            out.push_str(".0");
+        }
+    }
+    if matches!(
+        Literal::classify_number(&out[start + 1..]),
+        Literal::Decimal(_)
+    ) {
+        out.remove(start);
+    }
+}
+
+fn push_display(out: &mut String, value: impl fmt::Display) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+/// Resolves the escapes of a raw string: `a\:b` is `a:b`. Borrows when there are none.
+pub fn unescape(raw: &str) -> Cow<'_, str> {
+    if !raw.as_bytes().contains(&b'\\') {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let mut tail = rest[at + 1..].chars();
+        out.extend(tail.next());
+        rest = tail.as_str();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Reads the raw text of a `string` field: marked or raw, never another type.
+pub fn decode_string(raw: &str) -> Cow<'_, str> {
+    match raw.as_bytes().first() {
+        Some(&MARK) => decode_text(&raw[1..]),
+        _ => unescape(raw),
+    }
+}
+
+/// Reads the text form. Total: every text decodes.
+///
+/// `__` is an underscore, `_` a space, a run of `%XX` that is UTF-8 is what it spells
+/// (any other stays as written), `%` alone is the empty text.
+pub fn decode_text(raw: &str) -> Cow<'_, str> {
+    if raw == "%" {
+        return Cow::Borrowed("");
+    }
+    let is_special = |b: &u8| matches!(b, b'_' | b'%' | b'\\');
+    let bytes = raw.as_bytes();
+    let Some(first) = bytes.iter().position(is_special) else {
+        return Cow::Borrowed(raw);
+    };
+    let mut out = String::with_capacity(raw.len());
+    let mut run = Vec::new();
+    let mut copied = 0;
+    let mut at = first;
+    while at < bytes.len() {
+        let next = match bytes[at] {
+            b'_' => {
+                out.push_str(&raw[copied..at]);
+                let doubled = bytes.get(at + 1) == Some(&b'_');
+                out.push(if doubled { '_' } else { ' ' });
+                at + 1 + usize::from(doubled)
+            }
+            b'\\' => {
+                out.push_str(&raw[copied..at]);
+                let mut tail = raw[at + 1..].chars();
+                out.extend(tail.next());
+                raw.len() - tail.as_str().len()
+            }
+            b'%' => {
+                run.clear();
+                let mut end = at;
+                while let Some(byte) = percent(&bytes[end..]) {
+                    run.push(byte);
+                    end += 3;
+                }
+                match core::str::from_utf8(&run) {
+                    Ok(text) if !run.is_empty() => {
+                        out.push_str(&raw[copied..at]);
+                        out.push_str(text);
+                        end
+                    }
+                    _ => {
+                        at = end.max(at + 1);
+                        continue;
+                    }
+                }
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        copied = next;
+        at = next;
+    }
+    out.push_str(&raw[copied..]);
+    Cow::Owned(out)
+}
+
+/// The byte that `%XX` at the start of `bytes` stands for.
+fn percent(bytes: &[u8]) -> Option<u8> {
+    match bytes {
+        [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
+        _ => None,
+    }
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    (byte as char).to_digit(16).map(|digit| digit as u8)
+}
+
+/// Appends the text form of `text`, the inverse of [`decode_text`].
+pub fn write_text(out: &mut String, text: &str) {
+    if text.is_empty() {
+        out.push('%');
+        return;
+    }
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if CLASS[byte as usize] & PLAIN != 0 {
+            continue;
+        }
+        let is_spacing = |at: usize| matches!(bytes.get(at), Some(b' ' | b'_'));
+        match byte {
+            b'%' if !(bytes.len() == 1 || percent(&bytes[at..]).is_some()) => continue,
+            _ if copied < at => out.push_str(&text[copied..at]),
+            _ => {}
+        }
+        copied = at + 1;
+        match byte {
+            b'_' => out.push_str("__"),
+            b' ' if !is_spacing(at + 1) && !(at > 0 && is_spacing(at - 1)) => out.push('_'),
+            _ if is_delimiter(byte) => {
+                out.push('\\');
+                out.push(byte as char);
+            }
+            _ => {
+                const HEX: [u8; 16] = *b"0123456789ABCDEF";
+                out.push('%');
+                out.push(HEX[usize::from(byte >> 4)] as char);
+                out.push(HEX[usize::from(byte & 15)] as char);
+            }
+        }
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+}
+
+/// Appends a string where the reader finds no declared type: raw, or marked when the raw
+/// text is empty, holds more than VCHAR, or would be read as something else.
+pub fn write_untyped(out: &mut String, text: &str) {
+    write_marked(
+        out,
+        text,
+        !matches!(Literal::classify(text), Literal::String(_)),
+    );
+}
+
+/// Appends a string where the schema says `string`: as [`write_untyped`], but `42` and
+/// `true` need no mark, for the reader knows that they are strings.
+pub fn write_string(out: &mut String, text: &str) {
+    write_marked(out, text, false);
+}
+
+fn write_marked(out: &mut String, text: &str, mark: bool) {
+    let bytes = text.as_bytes();
+    let mark = mark
+        || matches!(bytes.first(), None | Some(&(MARK | NUMBER_MARK)))
+        || bytes
+            .iter()
+            .any(|&b| CLASS[b as usize] & (SAFE | DELIMITER) == 0);
+    if mark {
+        out.push(MARK as char);
+        if !text.is_empty() {
+            write_text(out, text);
+        }
+    } else {
+        write_escaped(out, text);
+    }
+}
+
+/// Appends printable text with its delimiters escaped.
+pub fn write_escaped(out: &mut String, text: &str) {
+    let mut copied = 0;
+    for (at, &byte) in text.as_bytes().iter().enumerate() {
+        if is_delimiter(byte) {
+            out.push_str(&text[copied..at]);
+            out.push('\\');
+            copied = at;
+        }
+    }
+    out.push_str(&text[copied..]);
+}
+
+/// Reads a decimal where the schema asks for one: `142` and `007.50` are accepted.
+///
+/// # Errors
+/// When the text is no decimal, has more than six places, or is out of range.
+pub fn parse_decimal(raw: &str) -> Result<Decimal, DecimalError> {
+    Decimal::parse(raw)
+}
+
+/// Reads a float where the schema says `number`: any literal, or the `#` spelling.
+/// `None` when the text is no number.
+pub fn parse_number(raw: &str) -> Option<f64> {
+    if let Some(spelling) = raw.strip_prefix('#') {
+        return match Number::parse(spelling)? {
+            Number::Unsigned(value) => Some(value as f64),
+            Number::Float(value) => Some(value),
+        };
+    }
+    let plain = raw.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'.'));
+    let (whole, fraction) = raw.split_once('.').unwrap_or((raw, "0"));
+    if !plain || fraction.is_empty() || whole.trim_start_matches('-').is_empty() {
+        return None;
+    }
+    raw.parse().ok()
+}
