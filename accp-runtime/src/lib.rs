@@ -1,1 +1,38 @@
-//! Not written yet.
+//! ACCP frames, values and codec, with no IO.
+#![no_std]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod agent;
+mod dynamic;
+mod envelope;
+mod error;
+mod external;
+mod externalise;
+mod frame;
+mod impls;
+pub mod kind;
+mod limits;
+mod message;
+mod reader;
+mod tokens;
+mod typed;
+mod value;
+mod writer;
+
+pub use accp_registry::{Intent, Registry};
+
+pub use agent::AgentId;
+pub use envelope::Envelope;
+pub use error::{DecodeError, EncodeError, ErrorCode};
+pub use external::{External, Externals, Reason};
+pub use frame::{Frame, Param, RawValue};
+pub use limits::Limits;
+pub use message::Message;
+pub use reader::{DecodeOptions, Header, Reader, Token};
+pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
+pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, Typed};
+pub use value::{Decimal, Map, Number, Value};
+pub use writer::{EncodeOptions, Entries, FrameType, LONG_VALUE, Writer};

@@ -1,0 +1,88 @@
+//! Agent ids.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use core::fmt;
+
+use accp_registry::lexical;
+
+use crate::{EncodeError, ErrorCode};
+
+/// The name of an agent (draft section 3.1).
+///
+/// ```abnf
+/// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
+/// ```
+///
+/// ```
+/// use accp_runtime::AgentId;
+///
+/// let planner = AgentId::new("planner")?;
+/// assert_eq!(planner.as_str(), "planner");
+/// assert!(AgentId::new("dev team").is_err());
+/// # Ok::<(), accp_runtime::EncodeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentId<'a>(Cow<'a, str>);
+
+impl<'a> AgentId<'a> {
+    /// Takes a name that is an agent id.
+    ///
+    /// # Errors
+    /// When a character is not a letter, a digit, `-` or `_`, or there is none.
+    pub fn new(name: impl Into<Cow<'a, str>>) -> Result<Self, EncodeError> {
+        let name = name.into();
+        if lexical::is_agent_id(&name) {
+            return Ok(Self(name));
+        }
+        let message =
+            format!("`{name}` is no agent id: letters, digits, '-' and '_' only");
+        Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
+    }
+
+    /// For text that the scanner has already held to the production.
+    pub(crate) fn scanned(name: &'a str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    /// Reads the raw text of an agent value: `dev`, or `\@dev` as a peer may write it.
+    pub(crate) fn from_wire(raw: &'a str) -> Option<Self> {
+        let name = raw.strip_prefix("\\@").unwrap_or(raw);
+        lexical::is_agent_id(name).then_some(Self(Cow::Borrowed(name)))
+    }
+
+    /// The bare name.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same name, owned.
+    pub fn into_owned(self) -> AgentId<'static> {
+        AgentId(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl fmt::Display for AgentId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for AgentId<'_> {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for AgentId<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for AgentId<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}

@@ -1,0 +1,269 @@
+//! The message envelope.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+
+use accp_registry::lexical;
+
+use crate::reader::Token;
+use crate::{DecodeError, EncodeError, ErrorCode, Map, Reader, Value};
+
+/// The envelope fields of a frame's metadata (draft section 3.5).
+///
+/// The codec takes and gives them as they are; that `mid`, `seq` and `ts` are there, in
+/// order and in time, is for the session to see to.
+///
+/// ```
+/// use accp_runtime::Envelope;
+///
+/// let envelope = Envelope::new("100001000001", 1).at(1_714_000_000).answering("100001000000");
+/// assert_eq!(envelope.to_string(), "[mid:100001000001,seq:1,ts:1714000000,cid:100001000000]");
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Envelope<'a> {
+    /// `mid`, the message id: 12 hexadecimal digits.
+    pub msg_id: Option<Cow<'a, str>>,
+    /// `seq`, from 1.
+    pub sequence: Option<u64>,
+    /// `ts`, Unix seconds.
+    pub timestamp: Option<i64>,
+    /// `cid`, links a response to its request.
+    pub correlation_id: Option<Cow<'a, str>>,
+    /// `aid`, names the message that caused this one.
+    pub causation_id: Option<Cow<'a, str>>,
+    /// `sid`, the session.
+    pub session_id: Option<Cow<'a, str>>,
+    /// `ttl` in seconds; 0 never expires.
+    pub ttl: Option<i64>,
+    /// Every other pair, under the key as written.
+    pub extra: Map<'a>,
+}
+
+impl<'a> Envelope<'a> {
+    /// An envelope with a message id and a sequence number.
+    pub fn new(msg_id: impl Into<Cow<'a, str>>, sequence: u64) -> Self {
+        Self { msg_id: Some(msg_id.into()), sequence: Some(sequence), ..Self::default() }
+    }
+
+    /// Adds the time, in Unix seconds.
+    pub fn at(mut self, timestamp: i64) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    /// Adds the correlation id: the message that this one answers.
+    pub fn answering(mut self, correlation_id: impl Into<Cow<'a, str>>) -> Self {
+        self.correlation_id = Some(correlation_id.into());
+        self
+    }
+
+    /// Whether a field, by its short or its full name, is set.
+    pub fn has(&self, field: &str) -> bool {
+        match field {
+            "mid" | "msg_id" => self.msg_id.is_some(),
+            "seq" | "sequence" => self.sequence.is_some(),
+            "ts" | "timestamp" => self.timestamp.is_some(),
+            "cid" | "correlation_id" => self.correlation_id.is_some(),
+            "aid" | "causation_id" => self.causation_id.is_some(),
+            "sid" | "session_id" => self.session_id.is_some(),
+            "ttl" => self.ttl.is_some(),
+            key => self.extra.get(key).is_some(),
+        }
+    }
+
+    /// The same envelope, owned.
+    pub fn into_owned(self) -> Envelope<'static> {
+        let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
+        Envelope {
+            msg_id: own(self.msg_id),
+            sequence: self.sequence,
+            timestamp: self.timestamp,
+            correlation_id: own(self.correlation_id),
+            causation_id: own(self.causation_id),
+            session_id: own(self.session_id),
+            ttl: self.ttl,
+            extra: self.extra.into_owned(),
+        }
+    }
+
+    /// Reads the metadata that follows a payload, and the end of the frame.
+    ///
+    /// # Errors
+    /// E1001 for the grammar, a pair that occurs twice, a `mid` or `seq` that is none;
+    /// E1004 for another field of the wrong type and a value that is no scalar.
+    pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut envelope = Self::default();
+        while let Some(key) = r.metadata()? {
+            match key {
+                "mid" | "msg_id" => {
+                    text(r, &mut envelope.msg_id, ErrorCode::PARSE_ERROR, "one msg_id")?;
+                }
+                "seq" | "sequence" => {
+                    let what = "one sequence number, an integer from 0";
+                    let at = r.at();
+                    let value = integer(r, ErrorCode::PARSE_ERROR, what)?;
+                    let Ok(value) = u64::try_from(value) else {
+                        return Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what));
+                    };
+                    once(&mut envelope.sequence, value, at, what)?;
+                }
+                "ts" | "timestamp" => {
+                    seconds(r, &mut envelope.timestamp, "one timestamp, integer Unix seconds")?;
+                }
+                "cid" | "correlation_id" => {
+                    text(r, &mut envelope.correlation_id, ErrorCode::INVALID_TYPE, "one correlation_id")?;
+                }
+                "aid" | "causation_id" => {
+                    text(r, &mut envelope.causation_id, ErrorCode::INVALID_TYPE, "one causation_id")?;
+                }
+                "sid" | "session_id" => {
+                    text(r, &mut envelope.session_id, ErrorCode::INVALID_TYPE, "one session_id")?;
+                }
+                "ttl" => seconds(r, &mut envelope.ttl, "one ttl, integer seconds")?,
+                _ => envelope.read_extra(key, r)?,
+            }
+        }
+        r.finish()?;
+        Ok(envelope)
+    }
+
+    fn read_extra(&mut self, key: &'a str, r: &mut Reader<'a>) -> Result<(), DecodeError> {
+        let at = r.at();
+        let value = Value::read(r)?;
+        if matches!(value, Value::Array(_) | Value::Map(_)) {
+            return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, "a scalar in the metadata"));
+        }
+        match self.extra.insert(key, value) {
+            None => Ok(()),
+            Some(_) => {
+                Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, "every key once in the metadata"))
+            }
+        }
+    }
+
+    /// Appends the metadata block; nothing when no field is set.
+    ///
+    /// # Errors
+    /// E1001 when `sequence` is above [`i64::MAX`], an extra key does not fit the grammar
+    /// or is one of the envelope's own; E1004 when an extra value is no scalar.
+    pub fn write(&self, out: &mut String) -> Result<(), EncodeError> {
+        let start = out.len();
+        let mut digits = itoa::Buffer::new();
+        out.push('[');
+        put_text(out, "mid:", self.msg_id.as_deref());
+        if let Some(sequence) = self.sequence {
+            if i64::try_from(sequence).is_err() {
+                let message = format!("sequence {sequence} is above {}", i64::MAX);
+                return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+            }
+            put(out, "seq:", digits.format(sequence));
+        }
+        if let Some(timestamp) = self.timestamp {
+            put(out, "ts:", digits.format(timestamp));
+        }
+        put_text(out, "cid:", self.correlation_id.as_deref());
+        put_text(out, "aid:", self.causation_id.as_deref());
+        put_text(out, "sid:", self.session_id.as_deref());
+        if let Some(ttl) = self.ttl {
+            put(out, "ttl:", digits.format(ttl));
+        }
+        for (key, value) in self.extra.iter() {
+            let own = accp_registry::ENVELOPE.iter().any(|f| f.short == key || f.full == key);
+            if own || !lexical::is_key(key) {
+                let message = format!("`{key}` cannot be a further key of the metadata");
+                return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+            }
+            if matches!(value, Value::Array(_) | Value::Map(_)) {
+                let message = format!("`{key}` is {}; metadata holds scalars", value.kind());
+                return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+            }
+            put(out, key, ":");
+            value.write(out);
+        }
+        if out.len() > start + 1 {
+            out.push(']');
+        } else {
+            out.truncate(start);
+        }
+        Ok(())
+    }
+}
+
+/// Appends a key and what follows it, after a comma unless it is the first of the block.
+#[inline]
+fn put(out: &mut String, key: &str, text: &str) {
+    if !out.ends_with('[') {
+        out.push(',');
+    }
+    out.push_str(key);
+    out.push_str(text);
+}
+
+#[inline]
+fn put_text(out: &mut String, key: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        put(out, key, "");
+        lexical::write_string(out, text);
+    }
+}
+
+impl core::fmt::Display for Envelope<'_> {
+    /// The metadata block; an envelope that cannot be written shows what is wrong.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut text = String::new();
+        match self.write(&mut text) {
+            Ok(()) => f.write_str(&text),
+            Err(error) => write!(f, "[{error}]"),
+        }
+    }
+}
+
+#[inline]
+fn once<T>(
+    slot: &mut Option<T>,
+    value: T,
+    at: usize,
+    what: &'static str,
+) -> Result<(), DecodeError> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what)),
+    }
+}
+
+#[inline]
+fn text<'a>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<Cow<'a, str>>,
+    code: ErrorCode,
+    what: &'static str,
+) -> Result<(), DecodeError> {
+    let at = r.at();
+    match r.token()? {
+        Token::Scalar(raw) => once(slot, r.string_text(raw), at, what),
+        _ => Err(DecodeError::new(code, at, what)),
+    }
+}
+
+#[inline]
+fn integer(r: &mut Reader<'_>, code: ErrorCode, what: &'static str) -> Result<i64, DecodeError> {
+    let at = r.at();
+    match r.token()? {
+        Token::Scalar(raw) => {
+            lexical::parse_integer(raw).ok_or_else(|| DecodeError::new(code, at, what))
+        }
+        _ => Err(DecodeError::new(code, at, what)),
+    }
+}
+
+#[inline]
+fn seconds(
+    r: &mut Reader<'_>,
+    slot: &mut Option<i64>,
+    what: &'static str,
+) -> Result<(), DecodeError> {
+    let at = r.at();
+    let value = integer(r, ErrorCode::INVALID_TYPE, what)?;
+    once(slot, value, at, what)
+}

@@ -1,0 +1,81 @@
+//! Values that leave a frame for a reference.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::{EncodeError, Value};
+
+/// Takes the values that go by reference (draft section 3.3, item 4).
+///
+/// `put` must keep the value before the frame that references it is sent, and give equal
+/// keys only to equal values. An error stops the encoding and nothing is written.
+///
+/// ```
+/// use accp_runtime::{EncodeError, EncodeOptions, External, Externals, Message, Registry};
+///
+/// #[derive(Debug, Default)]
+/// struct Cold(Vec<String>);
+/// impl Externals for Cold {
+///     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
+///         self.0.push(external.value.to_string());
+///         Ok(format!("cold.k{}", self.0.len()))
+///     }
+/// }
+///
+/// let mut cold = Cold::default();
+/// let message = Message::new("a", "req", "plan")?.with("note", "x".repeat(51));
+/// let options = EncodeOptions { externals: Some(&mut cold), ..EncodeOptions::default() };
+/// let frame = message.encode_with(&Registry::standard(), options)?;
+/// assert_eq!(frame, "@a>req:plan{note:$cold.k1}");
+/// assert_eq!(cold.0.len(), 1);
+/// # Ok::<(), EncodeError>(())
+/// ```
+pub trait Externals: fmt::Debug {
+    /// Keeps a value and gives the key to reference it by, without the `$`.
+    fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError>;
+}
+
+/// A value that does not travel in its frame.
+#[derive(Debug, Clone, Copy)]
+pub struct External<'v, 'a> {
+    /// The value.
+    pub value: &'v Value<'a>,
+    /// Why it leaves the frame.
+    pub reason: Reason,
+}
+
+/// Why a value leaves its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// More than 50 characters (draft section 3.3, item 4).
+    Characters,
+    /// Arrays and maps nested deeper than the limit (draft section 9, item 5).
+    Depth,
+    /// The frame would be over the limit of bytes, params or elements.
+    Limit,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 3] = [Self::Characters, Self::Depth, Self::Limit];
+
+    /// The name in reports: `characters`, `depth`, `limit`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::Characters => "characters",
+            Reason::Depth => "depth",
+            Reason::Limit => "limit",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Characters => "the value has more than 50 characters",
+            Reason::Depth => "the value is nested too deep for a frame",
+            Reason::Limit => "the value does not fit in the limits of a frame",
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! Which values of a message leave its frame, and for which reason.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::lexical;
+use accp_registry::{Registry, Type};
+
+use crate::external::{Externals, Reason};
+use crate::writer::{LONG_VALUE, put_external};
+use crate::{EncodeError, EncodeOptions, Limits, Map, Message, Value};
+
+/// Options under which only what has no text at all is refused.
+pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
+    EncodeOptions { limits: Limits::NONE, inline: true, strict: false, externals: None }
+}
+
+/// The order of work: long scalars, then depth, then the limits of the frame, so that a
+/// value leaves for the first reason that applies and no more leave than must.
+pub(crate) struct Plan<'p, 'a, 'e> {
+    pub(crate) message: &'p Message<'a>,
+    pub(crate) registry: &'p Registry,
+    pub(crate) options: &'p EncodeOptions<'e>,
+}
+
+impl<'a> Plan<'_, 'a, '_> {
+    /// The payload with references in place of what the externals took.
+    pub(crate) fn carry_out(&self, externals: &mut dyn Externals) -> Result<Map<'a>, EncodeError> {
+        let schema = self.message.resolve(self.registry)?;
+        let mut payload = self.message.payload.clone();
+        let mut sink = Sink { externals: Some(externals) };
+        let depth = self.options.limits.depth.min(Limits::MAX_DEPTH) as usize;
+        for (key, value) in payload.iter_mut() {
+            let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+            let exempt = field.is_some_and(|field| field.inline) && !self.options.strict;
+            if !(self.options.inline || exempt) {
+                self.long_values(value, field.map_or(&Type::Any, |field| &field.ty), &mut sink)?;
+            }
+            // The values of params whose keys do not fit stand in two arrays more.
+            let plain = lexical::is_key(key) && key != "_";
+            self.deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)?;
+        }
+        self.fit(&mut payload, &mut sink)?;
+        Ok(payload)
+    }
+
+    fn long_values(&self, value: &mut Value<'a>, ty: &Type, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
+        match (&mut *value, ty) {
+            (Value::String(text), Type::String | Type::Text | Type::Any) => {
+                if text.len() > LONG_VALUE && text.chars().count() > LONG_VALUE {
+                    sink.take(value, Reason::Characters)?;
+                }
+            }
+            (Value::Number(number), Type::Any) => {
+                let mut text = String::new();
+                number.write(&mut text);
+                if text.len() > LONG_VALUE {
+                    sink.take(value, Reason::Characters)?;
+                }
+            }
+            (Value::Array(items), ty) => {
+                let item_type = match ty {
+                    Type::List(item) => item,
+                    _ => &Type::Any,
+                };
+                for item in items {
+                    self.long_values(item, item_type, sink)?;
+                }
+            }
+            (Value::Map(map), ty) => {
+                let schema = ty.schema_code().and_then(|code| self.registry.schema(code));
+                for (key, item) in map.iter_mut() {
+                    let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+                    if field.is_some_and(|field| field.inline) && !self.options.strict {
+                        continue;
+                    }
+                    let item_type = match (ty, field) {
+                        (Type::Map(item), _) => item,
+                        (_, Some(field)) => &field.ty,
+                        _ => &Type::Any,
+                    };
+                    self.long_values(item, item_type, sink)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `level` is the one on which the value would open a bracket.
+    fn deep_values(
+        &self,
+        value: &mut Value<'a>,
+        level: usize,
+        depth: usize,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), EncodeError> {
+        match value {
+            Value::Array(_) | Value::Map(_) if level > depth => sink.take(value, Reason::Depth),
+            Value::Array(items) => {
+                items.iter_mut().try_for_each(|item| self.deep_values(item, level + 1, depth, sink))
+            }
+            Value::Map(map) if map.has_plain_keys() => map
+                .iter_mut()
+                .try_for_each(|(_, item)| self.deep_values(item, level + 1, depth, sink)),
+            // {_:[[k,v],..]}
+            Value::Map(_) if level + 2 > depth => sink.take(value, Reason::Depth),
+            Value::Map(map) => map
+                .iter_mut()
+                .try_for_each(|(_, item)| self.deep_values(item, level + 3, depth, sink)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes values out until the frame is within its limits of bytes and elements.
+    fn fit(&self, payload: &mut Map<'a>, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
+        let Limits { frame_bytes, elements, .. } = self.options.limits;
+        loop {
+            let mut text = String::new();
+            self.message.write(payload, self.registry, &mut text, unbounded())?;
+            let bytes_over = text.len().saturating_sub(frame_bytes);
+            let mut sizes = Vec::new();
+            let mut total = 0;
+            for (_, value) in payload.iter() {
+                total += 1 + measure(value, &mut sizes).elements;
+            }
+            // The schema and the metadata count too.
+            let elements_over = (total + 16).saturating_sub(elements as usize);
+            if bytes_over == 0 && elements_over == 0 {
+                return Ok(());
+            }
+            let Some(chosen) = choose(&sizes, bytes_over, elements_over) else {
+                // Nothing is left to take: the writer reports the limit.
+                return Ok(());
+            };
+            let mut at = 0;
+            for (_, value) in payload.iter_mut() {
+                if let Some(value) = nth(value, chosen, &mut at) {
+                    sink.take(value, Reason::Limit)?;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The cost of one value, itself included.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    bytes: usize,
+    elements: usize,
+    scalar: bool,
+}
+
+/// A reference is about this long; taking out less than twice that gains nothing.
+const WORTHWHILE: usize = 64;
+
+/// Costs in the order in which [`nth`] counts, children before parents.
+fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
+    let mut size = Size { bytes: 2, elements: 0, scalar: false };
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                let inner = measure(item, sizes);
+                size.bytes += inner.bytes + 1;
+                size.elements += inner.elements + 1;
+            }
+        }
+        Value::Map(map) => {
+            // As pairs, every entry is an array of two in an array.
+            let per_entry = if map.has_plain_keys() { 1 } else { 3 };
+            for (key, item) in map.iter() {
+                let inner = measure(item, sizes);
+                size.bytes += inner.bytes + key.len() + 2;
+                size.elements += inner.elements + per_entry;
+            }
+            size.elements += usize::from(per_entry > 1);
+        }
+        Value::Ref(_) => size.scalar = true,
+        scalar => {
+            let mut text = String::new();
+            scalar.write(&mut text);
+            size = Size { bytes: text.len(), elements: 0, scalar: true };
+        }
+    }
+    sizes.push(size);
+    size
+}
+
+/// The value to take out next: single long texts before whole containers, and of the
+/// containers the smallest that suffices.
+fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Option<usize> {
+    let candidates = || sizes.iter().enumerate();
+    if elements_over == 0 {
+        let longest = candidates()
+            .filter(|(_, size)| size.scalar && size.bytes > 4 * WORTHWHILE)
+            .max_by_key(|(_, size)| size.bytes);
+        if let Some((at, _)) = longest {
+            return Some(at);
+        }
+    }
+    let suffices = |size: &Size| {
+        size.bytes >= bytes_over + WORTHWHILE && size.elements >= elements_over
+    };
+    candidates()
+        .filter(|(_, size)| suffices(size))
+        .min_by_key(|(_, size)| size.bytes)
+        .or_else(|| {
+            candidates()
+                .filter(|(_, size)| !size.scalar && size.bytes > WORTHWHILE)
+                .max_by_key(|(_, size)| (size.elements, size.bytes))
+        })
+        .map(|(at, _)| at)
+}
+
+/// The value at index `wanted` in the order of [`measure`].
+fn nth<'v, 'a>(value: &'v mut Value<'a>, wanted: usize, at: &mut usize) -> Option<&'v mut Value<'a>> {
+    // Found by counting first, so that the borrow ends before the value itself is given.
+    let inside = count(value) - 1;
+    if (*at..*at + inside).contains(&wanted) {
+        return match value {
+            Value::Array(items) => items.iter_mut().find_map(|item| nth(item, wanted, at)),
+            Value::Map(map) => map.iter_mut().find_map(|(_, item)| nth(item, wanted, at)),
+            _ => None,
+        };
+    }
+    *at += inside + 1;
+    (*at == wanted + 1).then_some(value)
+}
+
+/// The number of values in a value, itself included.
+fn count(value: &Value<'_>) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Map(map) => map.iter().map(|(_, item)| count(item)).sum(),
+        _ => 0,
+    }
+}
+
+struct Sink<'e> {
+    externals: Option<&'e mut dyn Externals>,
+}
+
+impl Sink<'_> {
+    /// Puts a reference in the place of `value`.
+    fn take(&mut self, value: &mut Value<'_>, reason: Reason) -> Result<(), EncodeError> {
+        let key = put_external(&mut self.externals, value, reason)?;
+        *value = Value::Ref(key.into());
+        Ok(())
+    }
+}

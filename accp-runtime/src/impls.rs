@@ -1,0 +1,611 @@
+//! Which Rust type carries which registry type.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::lexical::{self, Literal};
+
+use crate::reader::Token;
+use crate::typed::{DecodeValue, EncodeValue};
+use crate::value::push_display;
+use crate::{
+    AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind,
+};
+
+type Decoded<T> = Result<T, DecodeError>;
+type Encoded = Result<(), EncodeError>;
+
+/// Refuses the value at `at` as of the wrong type (E1004); a reference that was not
+/// resolved is E2001.
+#[cold]
+fn wrong<T>(at: usize, token: Token<'_>, expected: &'static str) -> Decoded<T> {
+    match token {
+        Token::Ref(_) => {
+            let expected = format!("{expected}; the reference has not been resolved");
+            Err(DecodeError::new(ErrorCode::REF_NOT_FOUND, at, expected))
+        }
+        _ => Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)),
+    }
+}
+
+#[inline]
+fn scalar<'a>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<&'a str> {
+    let at = r.at();
+    match r.token()? {
+        Token::Scalar(raw) => Ok(raw),
+        token => wrong(at, token, expected),
+    }
+}
+
+/// A scalar that `parse` takes, else E1004.
+#[inline]
+fn parsed<'a, T>(
+    r: &mut Reader<'a>,
+    expected: &'static str,
+    parse: impl FnOnce(&'a str) -> Option<T>,
+) -> Decoded<T> {
+    let at = r.at();
+    let raw = scalar(r, expected)?;
+    parse(raw).ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
+}
+
+// Text -------------------------------------------------------------------------------
+
+impl EncodeValue<kind::String> for str {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.text(self, lexical::write_string)
+    }
+}
+
+impl EncodeValue<kind::Text> for str {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.text(self, lexical::write_text)
+    }
+}
+
+impl EncodeValue<kind::Any> for str {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.text(self, lexical::write_untyped)
+    }
+}
+
+impl EncodeValue<kind::Agent> for str {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        EncodeValue::<kind::Agent>::encode_value(&AgentId::new(self)?, w)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::String> for Cow<'a, str> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        scalar(r, "a string").map(|raw| r.string_text(raw))
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Text> for Cow<'a, str> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        scalar(r, "a text").map(lexical::decode_text)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Any> for Cow<'a, str> {
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        let at = r.at();
+        match Value::read(r)? {
+            Value::String(text) => Ok(text),
+            Value::Ref(key) => wrong(at, Token::Ref(&key), "a string"),
+            _ => wrong(at, Token::Null, "a string"),
+        }
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Agent> for Cow<'a, str> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "an agent id", |raw| {
+            AgentId::from_wire(raw)?;
+            Some(Cow::Borrowed(raw.strip_prefix("\\@").unwrap_or(raw)))
+        })
+    }
+}
+
+macro_rules! owned_text {
+    ($($kind:ident),*) => {$(
+        impl EncodeValue<kind::$kind> for String {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                EncodeValue::<kind::$kind>::encode_value(self.as_str(), w)
+            }
+        }
+
+        impl EncodeValue<kind::$kind> for Cow<'_, str> {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                EncodeValue::<kind::$kind>::encode_value(self.as_ref(), w)
+            }
+        }
+
+        impl<'a> DecodeValue<'a, kind::$kind> for String {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                <Cow<'a, str> as DecodeValue<'a, kind::$kind>>::decode_value(r).map(Cow::into_owned)
+            }
+        }
+    )*};
+}
+
+owned_text!(String, Text, Any, Agent);
+
+impl EncodeValue<kind::Agent> for AgentId<'_> {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.raw(self.as_str());
+        Ok(())
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Agent> for AgentId<'a> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "an agent id", AgentId::from_wire)
+    }
+}
+
+impl EncodeValue<kind::String> for AgentId<'_> {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        EncodeValue::<kind::String>::encode_value(self.as_str(), w)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::String> for AgentId<'a> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "an agent id", AgentId::from_wire)
+    }
+}
+
+// Numbers ----------------------------------------------------------------------------
+
+macro_rules! integers {
+    ($($int:ident),*) => {$(
+        impl EncodeValue<kind::Integer> for $int {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                if i64::try_from(*self).is_err() {
+                    let message = format!("{self} is outside the 64-bit range");
+                    return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+                }
+                w.raw(itoa::Buffer::new().format(*self));
+                Ok(())
+            }
+        }
+
+        impl EncodeValue<kind::Any> for $int {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                if i64::try_from(*self).is_err() {
+                    w.raw("#");
+                }
+                w.raw(itoa::Buffer::new().format(*self));
+                Ok(())
+            }
+        }
+
+        impl<'a> DecodeValue<'a, kind::Integer> for $int {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                parsed(r, concat!("an integer that fits ", stringify!($int)), |raw| {
+                    lexical::parse_integer(raw)?.try_into().ok()
+                })
+            }
+        }
+
+        impl<'a> DecodeValue<'a, kind::Any> for $int {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                parsed(r, concat!("an integer that fits ", stringify!($int)), |raw| {
+                    match Literal::classify(raw) {
+                        Literal::Integer(value) => value.try_into().ok(),
+                        Literal::Number(Number::Unsigned(value)) => value.try_into().ok(),
+                        _ => None,
+                    }
+                })
+            }
+        }
+    )*};
+}
+
+integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl EncodeValue<kind::Number> for f64 {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        if !self.is_finite() {
+            let message = "a number that is not finite cannot be written";
+            return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+        }
+        lexical::write_float(w.out(), *self);
+        Ok(())
+    }
+}
+
+impl EncodeValue<kind::Any> for f64 {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        EncodeValue::<kind::Number>::encode_value(self, w)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Number> for f64 {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "a number", lexical::parse_number)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Any> for f64 {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "a number", lexical::parse_number)
+    }
+}
+
+impl EncodeValue<kind::Decimal> for Decimal {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        push_display(w.out(), self);
+        Ok(())
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Decimal> for Decimal {
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        parsed(r, "a decimal of at most 6 places", |raw| lexical::parse_decimal(raw).ok())
+    }
+}
+
+impl EncodeValue<kind::Any> for Decimal {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        EncodeValue::<kind::Decimal>::encode_value(self, w)
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Any> for Decimal {
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        <Self as DecodeValue<'a, kind::Decimal>>::decode_value(r)
+    }
+}
+
+#[cfg(feature = "rust_decimal")]
+mod rust_decimal_impls {
+    use super::{
+        Decimal, Decoded, DecodeValue, EncodeError, EncodeValue, Encoded, ErrorCode, Reader,
+        Writer, format, kind, parsed,
+    };
+
+    impl EncodeValue<kind::Decimal> for rust_decimal::Decimal {
+        fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+            let plain = self.normalize();
+            let decimal: Decimal = format!("{plain}").parse().map_err(|error| {
+                EncodeError::new(ErrorCode::INVALID_TYPE, format!("{plain}: {error}"))
+            })?;
+            EncodeValue::<kind::Decimal>::encode_value(&decimal, w)
+        }
+    }
+
+    impl<'a> DecodeValue<'a, kind::Decimal> for rust_decimal::Decimal {
+        fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+            parsed(r, "a decimal of at most 6 places", |raw| {
+                let decimal: Decimal = raw.parse().ok()?;
+                Self::try_from_i128_with_scale(decimal.millionths(), 6).ok().map(|d| d.normalize())
+            })
+        }
+    }
+}
+
+macro_rules! booleans {
+    ($($kind:ident),*) => {$(
+        impl EncodeValue<kind::$kind> for bool {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                w.raw(if *self { "true" } else { "false" });
+                Ok(())
+            }
+        }
+
+        impl<'a> DecodeValue<'a, kind::$kind> for bool {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                parsed(r, "true or false", |raw| match raw {
+                    "true" => Some(true),
+                    "false" => Some(false),
+                    _ => None,
+                })
+            }
+        }
+    )*};
+}
+
+booleans!(Boolean, Any);
+
+// Lists and maps ---------------------------------------------------------------------
+
+/// A list or a map of a declared item type, and one of which nothing is declared.
+macro_rules! containers {
+    ($([$($item:ident)?] $list:ty, $map:ty => $of:ty;)*) => {$(
+        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for [T] {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                w.array(self)
+            }
+        }
+
+        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for Vec<T> {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                w.array(self)
+            }
+        }
+
+        impl<'a, $($item,)? T: DecodeValue<'a, $of>> DecodeValue<'a, $list> for Vec<T> {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                decode_list(r, T::decode_value)
+            }
+        }
+
+        impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>> EncodeValue<$map> for BTreeMap<S, T> {
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                encode_entries(w, self.iter().map(|(key, value)| (key.as_ref(), value, None)))
+            }
+        }
+
+        impl<'a, $($item,)? S, T> DecodeValue<'a, $map> for BTreeMap<S, T>
+        where
+            S: From<Cow<'a, str>> + Ord,
+            T: DecodeValue<'a, $of>,
+        {
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                decode_entries(r, Self::new(), |r, _| T::decode_value(r), |map, key, value| {
+                    map.insert(key.into(), value).is_none()
+                })
+            }
+        }
+    )*};
+}
+
+containers! {
+    [K] kind::List<K>, kind::Map<K> => K;
+    [] kind::Any, kind::Any => kind::Any;
+}
+
+/// Reads an array, each element by `read`.
+#[inline]
+pub(crate) fn decode_list<'a, T>(
+    r: &mut Reader<'a>,
+    mut read: impl FnMut(&mut Reader<'a>) -> Decoded<T>,
+) -> Decoded<Vec<T>> {
+    let at = r.at();
+    match r.token()? {
+        Token::Array => {}
+        token => return wrong(at, token, "an array"),
+    }
+    let mut items = Vec::new();
+    while r.element(items.len())? {
+        let item = read(r).map_err(|error| error.within_index(items.len()))?;
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry
+/// is a key, a value, and the default with whose text it is left out of a plain map.
+pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
+    w: &mut Writer<'_, '_>,
+    mut entries: impl Iterator<Item = (&'m str, &'m T, Option<&'m str>)> + Clone,
+) -> Encoded {
+    let mut keys = entries.clone().map(|(key, ..)| key);
+    let lone_underscore = keys.next() == Some("_") && keys.next().is_none();
+    let plain = !lone_underscore && entries.clone().all(|(key, ..)| lexical::is_key(key));
+    w.map(|w, map| {
+        if plain {
+            return entries
+                .try_for_each(|(key, value, default)| w.entry(map, key, key, value, default));
+        }
+        let pairs: Vec<_> = entries.map(|(key, value, _)| Pair { key, value }).collect();
+        w.entry::<PairKind<K>, _>(map, "_", "_", pairs.as_slice(), None)
+    })
+}
+
+/// `[k,v]`
+struct Pair<'m, T> {
+    key: &'m str,
+    value: &'m T,
+}
+
+/// The kind of a list of [`Pair`]s and of one, with values of kind `K`.
+struct PairKind<K>(core::marker::PhantomData<K>);
+
+impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.array::<PairKind<K>, _>(self)
+    }
+}
+
+impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for Pair<'_, T> {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        w.pair(self.key, self.value).map_err(|error| error.within(String::from(self.key)))
+    }
+}
+
+/// Reads a map, plain or as pairs, each value by `read`. `insert` tells whether the key is
+/// new.
+pub(crate) fn decode_entries<'a, T, M>(
+    r: &mut Reader<'a>,
+    mut map: M,
+    mut read: impl FnMut(&mut Reader<'a>, &str) -> Decoded<T>,
+    mut insert: impl FnMut(&mut M, Cow<'a, str>, T) -> bool,
+) -> Decoded<M> {
+    let at = r.at();
+    match r.token()? {
+        Token::Map => {}
+        token => return wrong(at, token, "a map"),
+    }
+    let mut add = |map: &mut M, at: usize, key: Cow<'a, str>, r: &mut Reader<'a>| {
+        let value = read(r, &key).map_err(|error| error.within(key.clone().into_owned()))?;
+        if insert(map, key, value) {
+            return Ok(());
+        }
+        Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, "every key once in a map"))
+    };
+    let mut entries = 0;
+    loop {
+        let at = r.at();
+        let Some(key) = r.entry(entries)? else { return Ok(map) };
+        if key == "_" && entries == 0 && r.at_pairs() {
+            r.token()?;
+            let mut pairs = 0;
+            while r.element(pairs)? {
+                let at = r.at();
+                r.token()?;
+                r.element(0)?;
+                let key = <Cow<'a, str> as DecodeValue<'a, kind::Any>>::decode_value(r)?;
+                r.element(1)?;
+                add(&mut map, at, key, r)?;
+                r.element(2)?;
+                pairs += 1;
+            }
+        } else {
+            add(&mut map, at, Cow::Borrowed(key), r)?;
+        }
+        entries += 1;
+    }
+}
+
+macro_rules! dynamic_maps {
+    ($($kind:ty),*) => {$(
+        impl EncodeValue<$kind> for Map<'_> {
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                encode_entries::<kind::Any, Value<'_>>(
+                    w,
+                    self.iter().map(|(key, value)| (key, value, None)),
+                )
+            }
+        }
+
+        impl<'a> DecodeValue<'a, $kind> for Map<'a> {
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                let at = r.at();
+                match r.token()? {
+                    Token::Map => Map::read_entries(r),
+                    token => wrong(at, token, "a map"),
+                }
+            }
+        }
+    )*};
+}
+
+dynamic_maps!(kind::Map<kind::Any>, kind::Any);
+
+impl EncodeValue<kind::Any> for Value<'_> {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        match self {
+            Value::String(text) => EncodeValue::<kind::Any>::encode_value(text, w),
+            Value::Array(items) => EncodeValue::<kind::Any>::encode_value(items, w),
+            Value::Map(map) => EncodeValue::<kind::Any>::encode_value(map, w),
+            Value::Number(number) => {
+                let mut text = String::new();
+                number.write(&mut text);
+                w.scalar(&text, self)
+            }
+            scalar => {
+                scalar.write(w.out());
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'a> DecodeValue<'a, kind::Any> for Value<'a> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        Value::read(r)
+    }
+}
+
+// Wrappers ---------------------------------------------------------------------------
+
+impl<K, T: EncodeValue<K>> EncodeValue<K> for Option<T> {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        match self {
+            Some(value) => value.encode_value(w),
+            None => {
+                w.raw("~");
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<'a, K, T: DecodeValue<'a, K>> DecodeValue<'a, K> for Option<T> {
+    #[inline]
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        if r.take_null() { Ok(None) } else { T::decode_value(r).map(Some) }
+    }
+
+    #[inline]
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<K, T: EncodeValue<K> + ?Sized> EncodeValue<K> for &T {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        (**self).encode_value(w)
+    }
+
+    #[inline]
+    fn is_absent(&self) -> bool {
+        (**self).is_absent()
+    }
+}
+
+impl<K, T: EncodeValue<K> + ?Sized> EncodeValue<K> for Box<T> {
+    #[inline]
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+        (**self).encode_value(w)
+    }
+
+    #[inline]
+    fn is_absent(&self) -> bool {
+        (**self).is_absent()
+    }
+}
+
+impl<'a, K, T: DecodeValue<'a, K>> DecodeValue<'a, K> for Box<T> {
+    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+        T::decode_value(r).map(Self::new)
+    }
+
+    fn absent() -> Option<Self> {
+        T::absent().map(Self::new)
+    }
+}

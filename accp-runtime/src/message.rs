@@ -1,0 +1,371 @@
+//! Frames as dynamic messages: full key names, by the registry at hand.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::lexical;
+use accp_registry::{Registry, Schema, Type};
+
+use crate::dynamic::{self, ByType, Dynamic, Place, twice};
+use crate::frame::text_of;
+use crate::typed::missing_envelope;
+use crate::value::{into_pair, is_pairs};
+use crate::writer::{FrameType, Writer};
+use crate::{
+    AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, ErrorCode, Header,
+    Intent, Map, Reader, Value, externalise,
+};
+
+/// A message under full names: what a frame says, without a type at compile time.
+///
+/// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults),
+/// encoding section 7.2; references are carried, not resolved. There is one spelling for
+/// one message: the schema's fields in their order, further params ascending, defaults
+/// left out, `schema` last.
+///
+/// ```
+/// use accp_runtime::{Message, Registry, Value};
+///
+/// let registry = Registry::standard();
+/// let text = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|schema:TA}";
+/// let message = Message::decode(text, &registry)?;
+/// assert_eq!(message.payload.get("assignee"), Some(&Value::from("dev")));
+/// assert_eq!(message.payload.get("priority"), Some(&Value::from("medium")));
+/// assert_eq!(message.encode(&registry)?, text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message<'a> {
+    /// Who sends it.
+    pub agent: AgentId<'a>,
+    /// The intent.
+    pub intent: Intent,
+    /// The operation; one outside the core 19 is as good.
+    pub operation: Cow<'a, str>,
+    /// The code of the schema that the payload follows.
+    pub schema: Option<Cow<'a, str>>,
+    /// The params under their full names, defaults filled in.
+    pub payload: Map<'a>,
+    /// The metadata; empty when there is none.
+    pub envelope: Envelope<'a>,
+}
+
+/// The param that holds the schema code.
+const SCHEMA: &str = "schema";
+/// The param that holds, as pairs, the entries whose keys do not fit the grammar.
+const OTHERS: &str = "_";
+
+impl<'a> Message<'a> {
+    /// A message without payload.
+    ///
+    /// # Errors
+    /// E1001 when the agent id or the operation does not fit the grammar, E1002 when the
+    /// intent is none of the draft's (section 4.1).
+    pub fn new(
+        agent: impl Into<Cow<'a, str>>,
+        intent: &str,
+        operation: impl Into<Cow<'a, str>>,
+    ) -> Result<Self, EncodeError> {
+        let operation = operation.into();
+        let Some(intent) = Intent::lookup(intent) else {
+            return Err(EncodeError::new(
+                ErrorCode::INVALID_INTENT,
+                format!("`{intent}` is no intent: {}", intents()),
+            ));
+        };
+        if !lexical::is_key(&operation) {
+            let message = format!("`{operation}` is no operation: letters, digits and '_' only");
+            return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+        }
+        Ok(Self {
+            agent: AgentId::new(agent)?,
+            intent,
+            operation,
+            schema: None,
+            payload: Map::new(),
+            envelope: Envelope::default(),
+        })
+    }
+
+    /// Sets the schema code.
+    pub fn under(mut self, schema: impl Into<Cow<'a, str>>) -> Self {
+        self.schema = Some(schema.into());
+        self
+    }
+
+    /// Sets a param.
+    pub fn with(mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Value<'a>>) -> Self {
+        self.payload.insert(name, value.into());
+        self
+    }
+
+    /// Sets the envelope.
+    pub fn in_envelope(mut self, envelope: Envelope<'a>) -> Self {
+        self.envelope = envelope;
+        self
+    }
+
+    /// The same message, owned.
+    pub fn into_owned(self) -> Message<'static> {
+        Message {
+            agent: self.agent.into_owned(),
+            intent: self.intent,
+            operation: Cow::Owned(self.operation.into_owned()),
+            schema: self.schema.map(|code| Cow::Owned(code.into_owned())),
+            payload: self.payload.into_owned(),
+            envelope: self.envelope.into_owned(),
+        }
+    }
+
+    /// Reads one frame under the default options.
+    ///
+    /// # Errors
+    /// E1001 for the grammar, a limit and what stands twice; E1002 for an unknown intent;
+    /// E1003 for an unknown schema code; E1004 for a value of the wrong type, a required
+    /// field or envelope field that is missing.
+    pub fn decode(text: &'a str, registry: &Registry) -> Result<Self, DecodeError> {
+        Self::decode_with(text, registry, &DecodeOptions::default())
+    }
+
+    /// Reads one frame from bytes, as they come from a transport.
+    ///
+    /// # Errors
+    /// As [`Message::decode`]; a byte that is not printable ASCII is E1001 at its place.
+    pub fn decode_bytes(bytes: &'a [u8], registry: &Registry) -> Result<Self, DecodeError> {
+        Self::decode(text_of(bytes)?, registry)
+    }
+
+    /// Reads one frame under `options`.
+    ///
+    /// # Errors
+    /// As [`Message::decode`].
+    pub fn decode_with(
+        text: &'a str,
+        registry: &Registry,
+        options: &DecodeOptions,
+    ) -> Result<Self, DecodeError> {
+        // The whole text first: what breaks the grammar is never partially read.
+        let mut r = Reader::new(text, *options)?;
+        let header = r.header()?;
+        let mut params = Vec::new();
+        while let Some(key) = r.param()? {
+            params.push((key, r.at()));
+            r.skip_value()?;
+        }
+        let end = r.at();
+        let envelope = Envelope::read(&mut r)?;
+
+        let Header { agent, intent: code, operation } = header;
+        let Some(intent) = Intent::lookup(code) else {
+            let at = 2 + agent.len();
+            let expected = format!("an intent: {}", intents());
+            return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
+        };
+        let schema = find_schema(&params, &r, registry)?;
+        let mut payload = read_params(&params, &r, schema, registry)?;
+        if let Some(schema) = schema {
+            let place = Place { intent: code, operation };
+            let entries = payload.into_iter().collect();
+            payload = dynamic::complete(entries, schema, place, registry, end - 1)?;
+            let frame = schema.frame(code, operation);
+            let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
+            if let Some(missing) = required.find(|field| !envelope.has(field)) {
+                return Err(missing_envelope(text.len(), missing));
+            }
+        }
+        Ok(Self {
+            agent: AgentId::scanned(agent),
+            intent,
+            operation: Cow::Borrowed(operation),
+            schema: schema.map(|schema| Cow::Owned(schema.code.clone())),
+            payload,
+            envelope,
+        })
+    }
+
+    /// The text of the frame under the default options.
+    ///
+    /// # Errors
+    /// E1003 when the registry lacks the schema; E1004 for a value that its field cannot
+    /// hold, a required field or envelope field that is missing, and a long value (there
+    /// is nowhere to put it); E1001 for what the grammar or a limit does not allow.
+    pub fn encode(&self, registry: &Registry) -> Result<String, EncodeError> {
+        self.encode_with(registry, EncodeOptions::default())
+    }
+
+    /// The text of the frame under `options`. With externals, a value goes by reference
+    /// for its length, and likewise what is nested too deep or over the limits of a frame.
+    ///
+    /// # Errors
+    /// As [`Message::encode`], and what the externals report.
+    pub fn encode_with(
+        &self,
+        registry: &Registry,
+        mut options: EncodeOptions<'_>,
+    ) -> Result<String, EncodeError> {
+        let mut out = String::with_capacity(256);
+        match options.externals.take() {
+            None => self.write(&self.payload, registry, &mut out, options)?,
+            Some(externals) => {
+                // What cannot be written at all must not leave anything with the externals.
+                self.write(&self.payload, registry, &mut out, externalise::unbounded())?;
+                out.clear();
+                let plan = externalise::Plan { message: self, registry, options: &options };
+                let payload = plan.carry_out(externals)?;
+                let options = EncodeOptions { inline: true, ..options };
+                self.write(&payload, registry, &mut out, options)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The schema of this message in `registry`.
+    pub(crate) fn resolve<'r>(
+        &self,
+        registry: &'r Registry,
+    ) -> Result<Option<&'r Schema>, EncodeError> {
+        let Some(code) = &self.schema else { return Ok(None) };
+        registry.schema(code).map(Some).ok_or_else(|| {
+            let codes: Vec<_> = registry.schemas().map(|schema| schema.code.as_str()).collect();
+            let message = format!("no schema {code} in the registry; it has {}", codes.join(", "));
+            EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message)
+        })
+    }
+
+    /// Appends the frame with this payload; on an error `out` is as it was.
+    pub(crate) fn write(
+        &self,
+        payload: &Map<'_>,
+        registry: &Registry,
+        out: &mut String,
+        options: EncodeOptions<'_>,
+    ) -> Result<(), EncodeError> {
+        let schema = self.resolve(registry)?;
+        let spec = schema.and_then(|schema| schema.frame(self.intent.as_str(), &self.operation));
+        let envelope: Vec<&str> =
+            spec.into_iter().flat_map(|spec| &spec.envelope).map(String::as_str).collect();
+        let frame = FrameType {
+            name: "",
+            intent: self.intent,
+            operation: &self.operation,
+            schema: self.schema.as_deref(),
+            envelope: &envelope,
+        };
+        Writer::new(out, options).frame(&self.agent, frame, &self.envelope, |w| {
+            self.write_params(payload, schema, registry, w)
+        })
+    }
+
+    fn write_params(
+        &self,
+        payload: &Map<'_>,
+        schema: Option<&Schema>,
+        registry: &Registry,
+        w: &mut Writer<'_, '_>,
+    ) -> Result<(), EncodeError> {
+        if payload.get(SCHEMA).is_some() {
+            let message = "`schema` is reserved: set the schema of the message instead";
+            return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+        }
+        let place = Place { intent: self.intent.as_str(), operation: &self.operation };
+        let none = Schema::new("", "");
+        let of = schema.unwrap_or(&none);
+        if let Some(missing) = of
+            .required(place.intent, place.operation)
+            .find(|name| of.field(name).is_some_and(|(_, field)| !has_field(payload, field)))
+        {
+            let message = format!("missing; schema {} requires it", of.code);
+            return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message).within(String::from(missing)));
+        }
+        let mut entries = dynamic::fields(payload, of, place, registry)?;
+        let known = entries.iter().filter(|entry| of.field(entry.name).is_some()).count();
+        for entry in &mut entries[known..] {
+            entry.key = dynamic::short_name(entry.name, schema);
+        }
+        let others = entries.split_off(known);
+        let (mut plain, odd): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|entry| lexical::is_key(entry.name) && entry.name != OTHERS);
+        plain.sort_by_key(|entry| entry.key);
+        if let Some(pair) = plain.windows(2).find(|pair| pair[0].key == pair[1].key) {
+            let message = format!("`{}` and `{}` are one key", pair[0].name, pair[1].name);
+            return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+        }
+        for entry in entries.iter().chain(&plain) {
+            w.field::<ByType, _>(entry.name, entry.key, &entry.value, entry.default, entry.inline)?;
+        }
+        if odd.is_empty() {
+            return Ok(());
+        }
+        let pairs = odd.iter().map(|entry| {
+            Value::Array(alloc::vec![Value::from(entry.name), entry.value.value.clone()])
+        });
+        let pairs = Value::Array(pairs.collect());
+        let value = Dynamic { value: &pairs, ty: &Type::Any, registry };
+        w.field::<ByType, _>(OTHERS, OTHERS, &value, None, false)
+    }
+}
+
+fn has_field(payload: &Map<'_>, field: &accp_registry::Field) -> bool {
+    payload.get(&field.name).or_else(|| payload.get(&field.short)).is_some()
+}
+
+fn intents() -> String {
+    let codes: Vec<_> = Intent::ALL.iter().map(|intent| intent.as_str()).collect();
+    codes.join(", ")
+}
+
+fn find_schema<'r>(
+    params: &[(&str, usize)],
+    r: &Reader<'_>,
+    registry: &'r Registry,
+) -> Result<Option<&'r Schema>, DecodeError> {
+    let mut codes = params.iter().filter(|(key, _)| *key == SCHEMA);
+    let Some(&(_, at)) = codes.next() else { return Ok(None) };
+    if let Some(&(_, at)) = codes.next() {
+        return Err(twice(SCHEMA, at));
+    }
+    let code = r.fork_at(at).skip_value()?;
+    registry.schema(code).map(Some).ok_or_else(|| {
+        let codes: Vec<_> = registry.schemas().map(|schema| schema.code.as_str()).collect();
+        let expected = format!("a schema of the registry: {}", codes.join(", "));
+        DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
+    })
+}
+
+fn read_params<'a>(
+    params: &[(&'a str, usize)],
+    r: &Reader<'a>,
+    schema: Option<&Schema>,
+    registry: &Registry,
+) -> Result<Map<'a>, DecodeError> {
+    let mut payload = Map::new();
+    for &(key, at) in params.iter().filter(|(key, _)| *key != SCHEMA) {
+        let mut value = r.fork_at(at);
+        let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+        let name = match field {
+            Some(field) if field.name == key => Cow::Borrowed(key),
+            Some(field) => Cow::Owned(field.name.clone()),
+            None => Cow::Borrowed(dynamic::full_name(key, schema)),
+        };
+        let ty = field.map_or(&Type::Any, |field| &field.ty);
+        let value = dynamic::read(&mut value, ty, registry)
+            .map_err(|error| error.within(name.clone().into_owned()))?;
+        match value {
+            Value::Array(pairs) if key == OTHERS && field.is_none() && is_pairs(&pairs) && r.options().marks => {
+                for (key, value) in pairs.into_iter().filter_map(into_pair) {
+                    if payload.insert(key.clone(), value).is_some() {
+                        return Err(twice(&key, at));
+                    }
+                }
+            }
+            value => {
+                if payload.insert(name.clone(), value).is_some() {
+                    return Err(twice(&name, at));
+                }
+            }
+        }
+    }
+    Ok(payload)
+}

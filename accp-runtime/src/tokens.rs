@@ -1,0 +1,147 @@
+//! What a frame costs in tokens, part by part.
+
+use core::fmt;
+
+use crate::Frame;
+
+/// Counts tokens exactly, as a model's tokenizer does.
+///
+/// The count of a text must be the same at every call, and may differ from the sum of the
+/// counts of its pieces. Implementations: the crate `accp-tokens`.
+///
+/// ```
+/// use accp_runtime::TokenCounter;
+///
+/// struct Bytes;
+/// impl TokenCounter for Bytes {
+///     fn name(&self) -> &str { "bytes" }
+///     fn count(&self, text: &str) -> usize { text.len() }
+/// }
+/// assert_eq!(Bytes.count("@a>ping:link{}"), 14);
+/// ```
+pub trait TokenCounter {
+    /// The encoding, such as `o200k_base`.
+    fn name(&self) -> &str;
+
+    /// The number of tokens in `text`.
+    fn count(&self, text: &str) -> usize;
+}
+
+impl<C: TokenCounter + ?Sized> TokenCounter for &C {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        (**self).count(text)
+    }
+}
+
+/// Tokens of a frame by part (draft section 3.4).
+///
+/// A tokenizer merges across the borders of the parts, so `total` is not their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameTokens {
+    /// `@agent>intent`
+    pub header: usize,
+    /// `:operation{payload}`
+    pub body: usize,
+    /// `[mid:..,seq:..]`, 0 when there is none.
+    pub metadata: usize,
+    /// The frame as one text.
+    pub total: usize,
+}
+
+/// How a part stands against the limits of the draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Within {
+    /// Within the soft limit.
+    Soft,
+    /// Over the soft limit, within the hard one.
+    Hard,
+    /// Over the hard limit: to be split, or to reference external state.
+    Over,
+}
+
+/// A soft and a hard limit in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenLimit {
+    /// Over this it is reported.
+    pub soft: usize,
+    /// Over this the frame is split or its values are externalised.
+    pub hard: usize,
+}
+
+impl TokenLimit {
+    /// Where `tokens` stands.
+    pub const fn check(self, tokens: usize) -> Within {
+        if tokens <= self.soft {
+            Within::Soft
+        } else if tokens <= self.hard {
+            Within::Hard
+        } else {
+            Within::Over
+        }
+    }
+}
+
+/// The limits of each part (draft section 3.4, table 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameTokenLimits {
+    /// Soft 5, hard 10.
+    pub header: TokenLimit,
+    /// Soft 50, hard 200.
+    pub body: TokenLimit,
+    /// Soft 10, hard 30.
+    pub metadata: TokenLimit,
+    /// Soft 65, hard 240.
+    pub total: TokenLimit,
+}
+
+impl FrameTokenLimits {
+    /// The table of the draft.
+    pub const DRAFT: Self = Self {
+        header: TokenLimit { soft: 5, hard: 10 },
+        body: TokenLimit { soft: 50, hard: 200 },
+        metadata: TokenLimit { soft: 10, hard: 30 },
+        total: TokenLimit { soft: 65, hard: 240 },
+    };
+}
+
+impl FrameTokens {
+    /// Counts a frame in its canonical text.
+    pub fn count(frame: &Frame<'_>, counter: &(impl TokenCounter + ?Sized)) -> Self {
+        let [header, body, metadata] = frame.parts();
+        let whole = [header.as_str(), &body, &metadata].concat();
+        Self {
+            header: counter.count(&header),
+            body: counter.count(&body),
+            metadata: counter.count(&metadata),
+            total: counter.count(&whole),
+        }
+    }
+
+    /// Each part with its name, its tokens, its limit and where it stands.
+    pub fn against(
+        &self,
+        limits: &FrameTokenLimits,
+    ) -> [(&'static str, usize, TokenLimit, Within); 4] {
+        [
+            ("header", self.header, limits.header),
+            ("body", self.body, limits.body),
+            ("metadata", self.metadata, limits.metadata),
+            ("total", self.total, limits.total),
+        ]
+        .map(|(part, tokens, limit)| (part, tokens, limit, limit.check(tokens)))
+    }
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Within::Soft => "within the soft limit",
+            Within::Hard => "over the soft limit",
+            Within::Over => "over the hard limit",
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! Frames as Rust types: the traits that `#[derive(AccpFrame)]` implements.
+
+use alloc::string::String;
+
+use crate::writer::{EncodeOptions, FrameType, Writer};
+use crate::{
+    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, Reader,
+};
+
+/// A type that is written as a frame.
+///
+/// Implemented by `#[derive(AccpFrame)]`, together with [`DecodeFrame`].
+pub trait EncodeFrame {
+    /// Which frame this value is: its intent, operation and schema.
+    fn frame_type(&self) -> FrameType<'static>;
+
+    /// Appends the params in the order of the schema, defaults left out.
+    fn encode_fields(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
+}
+
+/// A type that is read from a frame, borrowing from its text where it can.
+pub trait DecodeFrame<'a>: Sized {
+    /// Whether a frame with this header, and this schema code in its payload, is of this
+    /// type. An enum over several frames asks each of its variants.
+    fn accepts(header: &Header<'_>, schema: Option<&str>) -> bool;
+
+    /// Reads the payload that follows `header`, up to and with its `}`, and gives what
+    /// the registry asks of the envelope.
+    fn decode_fields(
+        header: &Header<'a>,
+        r: &mut Reader<'a>,
+    ) -> Result<(Self, &'static [&'static str]), DecodeError>;
+}
+
+/// A value inside a frame, written as the registry type `K`.
+///
+/// A type of your own implements it by calling the writer, or by delegating to the field
+/// it wraps.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written to a field of type `{K}`",
+    label = "the registry declares this field as `{K}`",
+    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
+)]
+pub trait EncodeValue<K> {
+    /// Appends the wire text.
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
+
+    /// Whether there is nothing to write, as with [`None`].
+    #[inline]
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+/// A value inside a frame, read as the registry type `K`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a field of type `{K}`",
+    label = "the registry declares this field as `{K}`",
+    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
+)]
+pub trait DecodeValue<'a, K>: Sized {
+    /// Reads one value.
+    fn decode_value(r: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// What stands for a param that is not there; `None` when it must be.
+    #[inline]
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A frame of type `T` with its sender and its envelope.
+///
+/// ```
+/// use accp_runtime::{AgentId, Envelope, Typed};
+/// use accp_runtime::profiles::ScheduleTask;
+/// # mod unused {}
+///
+/// let text = "@planner>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|schema:TA}\
+///             [mid:100001000001,seq:8,ts:1714000000]";
+/// let typed = Typed::<ScheduleTask>::decode(text)?;
+/// assert_eq!(typed.agent, "planner");
+/// assert_eq!(typed.frame.task, "impl_auth");
+/// assert_eq!(typed.encode()?, text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed<'a, T> {
+    /// Who sends it.
+    pub agent: AgentId<'a>,
+    /// The payload.
+    pub frame: T,
+    /// The metadata; empty when there is none.
+    pub envelope: Envelope<'a>,
+}
+
+impl<'a, T> Typed<'a, T> {
+    /// Puts a sender and an envelope to a payload.
+    pub const fn new(agent: AgentId<'a>, frame: T, envelope: Envelope<'a>) -> Self {
+        Self { agent, frame, envelope }
+    }
+
+    /// Reads one frame under the default options.
+    ///
+    /// # Errors
+    /// E1001 for the grammar and what occurs twice; E1002 for an unknown intent; E1003
+    /// for an unknown schema; E1004 for another frame than `T`, a value of the wrong type
+    /// and a required field that is missing.
+    pub fn decode(text: &'a str) -> Result<Self, DecodeError>
+    where
+        T: DecodeFrame<'a>,
+    {
+        Self::decode_with(text, &DecodeOptions::default())
+    }
+
+    /// Reads one frame from bytes, as they come from a transport.
+    ///
+    /// # Errors
+    /// As [`Typed::decode`]; a byte that is not printable ASCII is E1001 at its place.
+    pub fn decode_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError>
+    where
+        T: DecodeFrame<'a>,
+    {
+        Self::decode(crate::frame::text_of(bytes)?)
+    }
+
+    /// Reads one frame under `options`.
+    ///
+    /// # Errors
+    /// As [`Typed::decode`].
+    pub fn decode_with(text: &'a str, options: &DecodeOptions) -> Result<Self, DecodeError>
+    where
+        T: DecodeFrame<'a>,
+    {
+        let mut r = Reader::new(text, *options)?;
+        let header = r.header()?;
+        let (frame, required) = T::decode_fields(&header, &mut r)?;
+        let envelope = Envelope::read(&mut r)?;
+        if let Some(missing) = required.iter().find(|field| !envelope.has(field)) {
+            return Err(missing_envelope(text.len(), missing));
+        }
+        Ok(Self { agent: AgentId::scanned(header.agent), frame, envelope })
+    }
+
+    /// The text of the frame under the default options.
+    ///
+    /// # Errors
+    /// E1004 for a value that its field cannot hold, a long value (there is nowhere to
+    /// put it), and an envelope field that the registry requires; E1001 over a limit.
+    pub fn encode(&self) -> Result<String, EncodeError>
+    where
+        T: EncodeFrame,
+    {
+        let mut out = String::with_capacity(256);
+        self.encode_into(&mut out, EncodeOptions::default())?;
+        Ok(out)
+    }
+
+    /// Appends the text of the frame to `out`; on an error `out` is as it was.
+    ///
+    /// # Errors
+    /// As [`Typed::encode`], and what the externals report.
+    pub fn encode_into(&self, out: &mut String, options: EncodeOptions<'_>) -> Result<(), EncodeError>
+    where
+        T: EncodeFrame,
+    {
+        Writer::new(out, options).frame(
+            &self.agent,
+            self.frame.frame_type(),
+            &self.envelope,
+            |w| self.frame.encode_fields(w),
+        )
+    }
+}
+
+#[cold]
+pub(crate) fn missing_envelope(at: usize, field: &str) -> DecodeError {
+    let expected = alloc::format!("the envelope field {field}, which this frame requires");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
+}

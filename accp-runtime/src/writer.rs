@@ -1,0 +1,364 @@
+//! The writer: appends one frame, or nothing.
+
+use alloc::format;
+use alloc::string::String;
+
+use accp_registry::Intent;
+
+use crate::external::{External, Externals, Reason};
+use crate::typed::EncodeValue;
+use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
+
+/// How a frame is written.
+///
+/// ```
+/// use accp_runtime::{EncodeOptions, Message, Registry};
+///
+/// let registry = Registry::standard();
+/// let long = "x".repeat(51);
+/// let message = Message::new("a", "req", "plan")?.with("note", long.as_str());
+/// // The default holds to the 50-character rule and has nowhere to put the value.
+/// assert!(message.encode(&registry).is_err());
+/// let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
+/// assert!(message.encode_with(&registry, options).is_ok());
+/// # Ok::<(), accp_runtime::EncodeError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct EncodeOptions<'e> {
+    /// Bounds on the frame, the ones its reader will apply.
+    pub limits: Limits,
+    /// Switches the 50-character rule off (draft section 3.3, item 4).
+    pub inline: bool,
+    /// Applies the 50-character rule to the fields too that the registry lists as inline.
+    pub strict: bool,
+    /// Takes the values that go by reference; without it they are an error.
+    pub externals: Option<&'e mut dyn Externals>,
+}
+
+/// Characters above which a scalar goes by reference (draft section 3.3, item 4).
+pub const LONG_VALUE: usize = 50;
+
+/// What a frame is, besides its fields: the same for every value of a frame type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameType<'f> {
+    /// The name of the Rust type, for error paths; empty when there is none.
+    pub name: &'f str,
+    /// The intent.
+    pub intent: Intent,
+    /// The operation.
+    pub operation: &'f str,
+    /// The code of the schema that the payload follows.
+    pub schema: Option<&'f str>,
+    /// Envelope fields that the registry requires, by short name.
+    pub envelope: &'f [&'f str],
+}
+
+/// Appends the text of a frame in the order of the grammar (draft section 3.1).
+///
+/// What `#[derive(AccpFrame)]` writes is calls of [`field`](Self::field); values append
+/// themselves by the other methods.
+#[derive(Debug)]
+pub struct Writer<'w, 'e> {
+    out: &'w mut String,
+    start: usize,
+    options: EncodeOptions<'e>,
+    depth: u32,
+    params: u32,
+    elements: u32,
+    inline_field: bool,
+}
+
+type Result<T> = core::result::Result<T, EncodeError>;
+
+impl<'w, 'e> Writer<'w, 'e> {
+    /// Appends to `out`.
+    pub fn new(out: &'w mut String, options: EncodeOptions<'e>) -> Self {
+        let start = out.len();
+        Self { out, start, options, depth: 0, params: 0, elements: 0, inline_field: false }
+    }
+
+    /// Appends a whole frame; on an error `out` is as it was.
+    ///
+    /// # Errors
+    /// What `fields` reports; a limit; an envelope field that the frame type requires.
+    pub fn frame(
+        mut self,
+        agent: &AgentId<'_>,
+        frame: FrameType<'_>,
+        envelope: &Envelope<'_>,
+        fields: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let written = self.write_frame(agent, frame, envelope, fields);
+        if written.is_err() {
+            self.out.truncate(self.start);
+        }
+        written.map_err(|error| if frame.name.is_empty() { error } else { error.within(String::from(frame.name)) })
+    }
+
+    fn write_frame(
+        &mut self,
+        agent: &AgentId<'_>,
+        frame: FrameType<'_>,
+        envelope: &Envelope<'_>,
+        fields: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.header(agent.as_str(), frame.intent, frame.operation);
+        fields(self)?;
+        self.end(frame.schema);
+        if let Some(missing) = frame.envelope.iter().find(|field| !envelope.has(field)) {
+            let message = format!(
+                "{}:{} needs the envelope field {missing}",
+                frame.intent, frame.operation
+            );
+            return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+        }
+        envelope.write(self.out)?;
+        self.check_limits()
+    }
+
+    #[inline]
+    fn header(&mut self, agent: &str, intent: Intent, operation: &str) {
+        self.out.push('@');
+        self.out.push_str(agent);
+        self.out.push('>');
+        self.out.push_str(intent.as_str());
+        self.out.push(':');
+        self.out.push_str(operation);
+        self.out.push('{');
+    }
+
+    #[inline]
+    fn end(&mut self, schema: Option<&str>) {
+        if let Some(code) = schema {
+            self.key("schema");
+            self.out.push_str(code);
+        }
+        self.out.push('}');
+    }
+
+    #[inline]
+    fn check_limits(&self) -> Result<()> {
+        let Limits { frame_bytes, params, elements, .. } = self.options.limits;
+        if self.out.len() - self.start <= frame_bytes
+            && self.params <= params
+            && self.elements <= elements
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "the frame has {} bytes, {} params, {} elements; at most {frame_bytes}, {params}, {elements}",
+            self.out.len() - self.start,
+            self.params,
+            self.elements,
+        );
+        Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
+    }
+
+    #[inline]
+    fn key(&mut self, key: &str) {
+        if self.params > 0 {
+            self.out.push('|');
+        }
+        self.out.push_str(key);
+        self.out.push(':');
+        self.params += 1;
+        self.elements += 1;
+    }
+
+    /// Appends a param, unless the value is absent or its text is that of the default
+    /// (draft section 3.3, item 5). An absent value under a default is written as null,
+    /// for its absence would read as the default.
+    ///
+    /// # Errors
+    /// What the value reports, under `name`.
+    #[inline]
+    pub fn field<K, T: EncodeValue<K> + ?Sized>(
+        &mut self,
+        name: &str,
+        key: &str,
+        value: &T,
+        default: Option<&str>,
+        inline: bool,
+    ) -> Result<()> {
+        if value.is_absent() && default.is_none() {
+            return Ok(());
+        }
+        let before = (self.out.len(), self.params, self.elements);
+        self.key(key);
+        let start = self.out.len();
+        self.inline_field = inline;
+        value.encode_value(self).map_err(|error| error.within(String::from(name)))?;
+        if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
+            self.out.truncate(before.0);
+            (self.params, self.elements) = (before.1, before.2);
+        }
+        Ok(())
+    }
+
+    /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).
+    ///
+    /// # Errors
+    /// What the value reports, under `name`.
+    pub fn entry<K, T: EncodeValue<K> + ?Sized>(
+        &mut self,
+        map: &mut Entries,
+        name: &str,
+        key: &str,
+        value: &T,
+        default: Option<&str>,
+    ) -> Result<()> {
+        if value.is_absent() && default.is_none() {
+            return Ok(());
+        }
+        let before = (self.out.len(), self.elements, map.written);
+        if map.written > 0 {
+            self.out.push(',');
+        }
+        map.written += 1;
+        self.elements += 1;
+        self.out.push_str(key);
+        self.out.push(':');
+        let start = self.out.len();
+        value.encode_value(self).map_err(|error| error.within(String::from(name)))?;
+        if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
+            self.out.truncate(before.0);
+            (self.elements, map.written) = (before.1, before.2);
+        }
+        Ok(())
+    }
+
+    /// Appends `[k,v]`.
+    ///
+    /// # Errors
+    /// What the value reports; nesting over the limit.
+    pub(crate) fn pair<K, T: EncodeValue<K> + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
+        self.open('[')?;
+        self.elements += 2;
+        accp_registry::lexical::write_untyped(self.out, key);
+        self.out.push(',');
+        value.encode_value(self)?;
+        self.close(']');
+        Ok(())
+    }
+
+    /// Appends `{`, what `entries` writes, and `}`.
+    ///
+    /// # Errors
+    /// What `entries` reports; nesting over the limit.
+    pub fn map(&mut self, entries: impl FnOnce(&mut Self, &mut Entries) -> Result<()>) -> Result<()> {
+        self.open('{')?;
+        entries(self, &mut Entries { written: 0 })?;
+        self.close('}');
+        Ok(())
+    }
+
+    /// Appends `[`, every item, and `]`.
+    ///
+    /// # Errors
+    /// What an item reports, under its index; nesting over the limit.
+    pub fn array<K, T: EncodeValue<K>>(&mut self, items: &[T]) -> Result<()> {
+        self.open('[')?;
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                self.out.push(',');
+            }
+            self.elements += 1;
+            item.encode_value(self).map_err(|error| error.within_index(at))?;
+        }
+        self.close(']');
+        Ok(())
+    }
+
+    fn open(&mut self, bracket: char) -> Result<()> {
+        let limit = self.options.limits.depth.min(Limits::MAX_DEPTH);
+        if self.depth == limit {
+            let message = format!("arrays and maps are nested deeper than {limit} levels");
+            return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+        }
+        self.depth += 1;
+        self.out.push(bracket);
+        Ok(())
+    }
+
+    fn close(&mut self, bracket: char) {
+        self.depth = self.depth.saturating_sub(1);
+        self.out.push(bracket);
+    }
+
+    /// Appends a text by `write`, or a reference to it when it is long
+    /// (draft section 3.3, item 4).
+    ///
+    /// # Errors
+    /// When the text is long and there is nowhere to put it.
+    #[inline]
+    pub fn text(&mut self, text: &str, write: impl FnOnce(&mut String, &str)) -> Result<()> {
+        if text.len() > LONG_VALUE && self.goes_by_reference(text) {
+            return self.externalise(&Value::from(text));
+        }
+        write(self.out, text);
+        Ok(())
+    }
+
+    /// Appends a scalar by its wire text, or a reference to it when that is long.
+    pub(crate) fn scalar(&mut self, wire: &str, value: &Value<'_>) -> Result<()> {
+        if self.goes_by_reference(wire) {
+            return self.externalise(value);
+        }
+        self.raw(wire);
+        Ok(())
+    }
+
+    #[inline]
+    fn goes_by_reference(&self, text: &str) -> bool {
+        let exempt = self.options.inline || (self.inline_field && !self.options.strict);
+        !exempt && text.chars().count() > LONG_VALUE
+    }
+
+    #[cold]
+    fn externalise(&mut self, value: &Value<'_>) -> Result<()> {
+        let key = put_external(&mut self.options.externals, value, Reason::Characters)?;
+        self.out.push('$');
+        self.out.push_str(&key);
+        Ok(())
+    }
+
+    /// Appends text that is already in its wire form.
+    #[inline]
+    pub fn raw(&mut self, wire: &str) {
+        self.out.push_str(wire);
+    }
+
+    /// The text so far, for values that append themselves.
+    #[inline]
+    pub(crate) fn out(&mut self) -> &mut String {
+        self.out
+    }
+}
+
+/// Counts the entries of a map that is being written.
+#[derive(Debug)]
+pub struct Entries {
+    written: usize,
+}
+
+/// Hands a value to the caller and gives the key to reference it by.
+pub(crate) fn put_external(
+    externals: &mut Option<&mut dyn Externals>,
+    value: &Value<'_>,
+    reason: Reason,
+) -> Result<String> {
+    let Some(externals) = externals else {
+        let message = format!(
+            "{reason}, and no references are allowed: pass `EncodeOptions::externals`, list the \
+             field as inline in the registry, or set `EncodeOptions::inline`"
+        );
+        return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+    };
+    let key = externals.put(External { value, reason })?;
+    if accp_registry::lexical::is_ref_key(&key) {
+        Ok(key)
+    } else {
+        let message = format!("`{key}` is no reference key: letters, digits, '_' and '.' only");
+        Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
+    }
+}
