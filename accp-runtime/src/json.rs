@@ -1,0 +1,291 @@
+//! Values and messages as JSON.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use accp_registry::lexical;
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use crate::{EncodeError, Envelope, ErrorCode, Message, Number, Value};
+
+/// How references stand in JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refs {
+    /// `{"$ref": "warm.plan"}` is a reference; data of that shape gets one more `$`.
+    Marked,
+    /// Every object is data.
+    None,
+}
+
+impl<'a> Value<'a> {
+    /// The value of a JSON value. Every JSON value has one, and [`to_json`](Self::to_json)
+    /// gives it back equal.
+    ///
+    /// An object `{"$ref": "tier.key"}` is a reference. Data that happens to have this
+    /// shape is written with one more `$`; to take JSON in which no references are meant,
+    /// use [`Value::from_data`].
+    ///
+    /// ```
+    /// use accp_runtime::Value;
+    /// use serde_json::json;
+    ///
+    /// let value = Value::from_json(&json!({ "first-name": "Ada", "height": 1.0, "src": { "$ref": "cold.k1" } }));
+    /// assert_eq!(value.to_string(), "{_:[[first-name,Ada],[height,1.0],[src,$cold.k1]]}");
+    /// ```
+    pub fn from_json(json: &'a Json) -> Self {
+        from_json(json, Refs::Marked)
+    }
+
+    /// The value of a JSON value in which every object is data and none a reference.
+    /// [`Value::into_data`] is the inverse.
+    pub fn from_data(json: &'a Json) -> Self {
+        from_json(json, Refs::None)
+    }
+
+    /// The JSON value, references as `{"$ref": "tier.key"}`.
+    ///
+    /// A decimal that no float holds exactly becomes its text: nothing is rounded.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Value::Array(items) => items.iter().map(Value::to_json).collect(),
+            Value::Map(map) => {
+                let mut object: JsonMap<String, Json> =
+                    map.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect();
+                if let Some(dollars) = reference_shape(&object) {
+                    let key = format!("${dollars}");
+                    object = object.into_iter().map(|(_, value)| (key.clone(), value)).collect();
+                }
+                Json::Object(object)
+            }
+            Value::Ref(key) => json!({ "$ref": key }),
+            scalar => scalar.scalar_to_json(),
+        }
+    }
+
+    /// The JSON value with every object as data. A reference is asked of `resolve`;
+    /// `None` from there is the key of the first reference that has no value.
+    ///
+    /// # Errors
+    /// The key that `resolve` does not know.
+    pub fn into_data(
+        self,
+        resolve: &mut dyn FnMut(&str) -> Option<Json>,
+    ) -> Result<Json, String> {
+        match self {
+            Value::Array(items) => {
+                items.into_iter().map(|item| item.into_data(resolve)).collect()
+            }
+            Value::Map(map) => {
+                let entries = map.into_iter().map(|(key, value)| {
+                    Ok((key.into_owned(), value.into_data(resolve)?))
+                });
+                Ok(Json::Object(entries.collect::<Result<_, String>>()?))
+            }
+            Value::Ref(key) => resolve(&key).ok_or_else(|| key.into_owned()),
+            scalar => Ok(scalar.scalar_to_json()),
+        }
+    }
+
+    fn scalar_to_json(&self) -> Json {
+        match self {
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::Integer(value) => json!(value),
+            Value::Decimal(value) => {
+                let float = value.to_f64();
+                let mut text = String::new();
+                lexical::write_float(&mut text, float);
+                if text == value.to_string() { json!(float) } else { json!(value.to_string()) }
+            }
+            Value::Number(Number::Unsigned(value)) => json!(value),
+            Value::Number(Number::Float(value)) => json!(value),
+            Value::String(text) => json!(text),
+            _ => Json::Null,
+        }
+    }
+}
+
+fn from_json(json: &Json, refs: Refs) -> Value<'_> {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Boolean(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Value::Integer(value),
+            (None, Some(value)) => Value::Number(Number::Unsigned(value)),
+            // JSON has no number that is not finite.
+            _ => number.as_f64().and_then(|value| Value::try_from(value).ok()).unwrap_or(Value::Null),
+        },
+        Json::String(text) => Value::String(Cow::Borrowed(text)),
+        Json::Array(items) => {
+            Value::Array(items.iter().map(|item| from_json(item, refs)).collect())
+        }
+        Json::Object(object) => {
+            let shape = if refs == Refs::Marked { reference_shape(object) } else { None };
+            match (shape, object.iter().next()) {
+                (Some("$ref"), Some((_, Json::String(key)))) => Value::Ref(Cow::Borrowed(key)),
+                (Some(dollars), Some((_, value))) => {
+                    Value::Map([(&dollars[1..], from_json(value, refs))].into_iter().collect())
+                }
+                _ => {
+                    let entries = object.iter().map(|(k, v)| (k.as_str(), from_json(v, refs)));
+                    Value::Map(entries.collect())
+                }
+            }
+        }
+    }
+}
+
+/// The key of an object that is a reference, or data that must be told from one: its only
+/// key is `$ref` with any further `$` before it, and its value could be referenced.
+fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
+    let mut entries = object.iter();
+    let (key, value) = entries.next()?;
+    let shape = key.starts_with('$') && key.trim_start_matches('$') == "ref";
+    let valid = value.as_str().is_some_and(lexical::is_ref_key);
+    (shape && valid && entries.next().is_none()).then_some(key)
+}
+
+impl Message<'_> {
+    /// The message as JSON, full names throughout.
+    ///
+    /// ```
+    /// use accp_runtime::{Message, Registry};
+    ///
+    /// let registry = Registry::standard();
+    /// let message = Message::decode("@a>qry:lookup{src:$ctx.db|fmt:summary}[mid:100001000001,seq:1]", &registry)?;
+    /// let json = message.to_json();
+    /// assert_eq!(json["payload"]["format"], "summary");
+    /// assert_eq!(json["metadata"]["sequence"], 1);
+    /// assert_eq!(Message::from_json(&json)?, message);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_json(&self) -> Json {
+        let mut json = json!({
+            "agent": self.agent.as_str(),
+            "intent": self.intent.as_str(),
+            "operation": self.operation,
+        });
+        if let Some(code) = &self.schema {
+            json["schema"] = json!(code);
+        }
+        let payload = self.payload.iter().map(|(key, value)| (key.to_string(), value.to_json()));
+        json["payload"] = Json::Object(payload.collect());
+        let metadata = self.envelope.to_json();
+        if !metadata.is_empty() {
+            json["metadata"] = Json::Object(metadata);
+        }
+        json
+    }
+
+    /// The message of what [`Message::to_json`] gives. `payload` and `metadata` may be
+    /// left out, and keys may stand under their short names.
+    ///
+    /// # Errors
+    /// When a key is missing, unknown or of the wrong type, and as [`Message::new`].
+    pub fn from_json(json: &Json) -> Result<Message<'static>, EncodeError> {
+        const KEYS: [&str; 6] = ["agent", "intent", "operation", "schema", "payload", "metadata"];
+        let object = json.as_object().ok_or_else(|| {
+            invalid(format!("a message is an object with the keys {}", KEYS.join(", ")))
+        })?;
+        if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let near = accp_registry::nearest(key, KEYS);
+            let hint = near.map_or_else(
+                || String::from("params stand under `payload`"),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(invalid(format!("unknown key `{key}`; {hint}")));
+        }
+        let text = |key: &str| {
+            object.get(key).and_then(Json::as_str).map(String::from).ok_or_else(|| {
+                invalid(format!("`{key}` is missing or no string"))
+            })
+        };
+        let intent = text("intent")?;
+        let mut message = Message::new(text("agent")?, &intent, text("operation")?)?;
+        if object.get("schema").is_some_and(|code| !code.is_null()) {
+            message.schema = Some(Cow::Owned(text("schema")?));
+        }
+        if let Some(payload) = object.get("payload") {
+            let Json::Object(payload) = payload else {
+                return Err(invalid("`payload` is no object").within("payload"));
+            };
+            // Taken key by key: the payload itself is never a reference.
+            for (key, value) in payload {
+                message.payload.insert(key.clone(), Value::from_json(value).into_owned());
+            }
+        }
+        if let Some(metadata) = object.get("metadata") {
+            message.envelope =
+                Envelope::from_json(metadata).map_err(|error| error.within("metadata"))?;
+        }
+        Ok(message)
+    }
+}
+
+impl Envelope<'_> {
+    fn to_json(&self) -> JsonMap<String, Json> {
+        let mut json = JsonMap::new();
+        let mut put = |key: &str, value: Option<Json>| {
+            if let Some(value) = value {
+                json.insert(key.into(), value);
+            }
+        };
+        put("msg_id", self.msg_id.as_ref().map(|text| json!(text)));
+        put("sequence", self.sequence.map(|value| json!(value)));
+        put("timestamp", self.timestamp.map(|value| json!(value)));
+        put("correlation_id", self.correlation_id.as_ref().map(|text| json!(text)));
+        put("causation_id", self.causation_id.as_ref().map(|text| json!(text)));
+        put("session_id", self.session_id.as_ref().map(|text| json!(text)));
+        put("ttl", self.ttl.map(|value| json!(value)));
+        for (key, value) in self.extra.iter() {
+            put(key, Some(value.to_json()));
+        }
+        json
+    }
+
+    fn from_json(json: &Json) -> Result<Envelope<'static>, EncodeError> {
+        let object = json.as_object().ok_or_else(|| invalid("no object"))?;
+        let mut envelope = Envelope::default();
+        for (key, value) in object {
+            let text = || match value {
+                Json::String(text) => Ok(Some(Cow::Owned(text.clone()))),
+                _ => Err(invalid("no string").within(key.clone())),
+            };
+            let integer = || {
+                value.as_i64().ok_or_else(|| invalid("no 64-bit integer").within(key.clone()))
+            };
+            let replaced = match key.as_str() {
+                "msg_id" | "mid" => set(&mut envelope.msg_id, text()?),
+                "sequence" | "seq" => {
+                    let value = u64::try_from(integer()?)
+                        .map_err(|_| invalid("negative").within(key.clone()))?;
+                    set(&mut envelope.sequence, Some(value))
+                }
+                "timestamp" | "ts" => set(&mut envelope.timestamp, Some(integer()?)),
+                "correlation_id" | "cid" => set(&mut envelope.correlation_id, text()?),
+                "causation_id" | "aid" => set(&mut envelope.causation_id, text()?),
+                "session_id" | "sid" => set(&mut envelope.session_id, text()?),
+                "ttl" => set(&mut envelope.ttl, Some(integer()?)),
+                _ => {
+                    let value = Value::from_json(value).into_owned();
+                    envelope.extra.insert(key.clone(), value).is_some()
+                }
+            };
+            if replaced {
+                let message = "stands under its full and under its short name";
+                return Err(invalid(message).within(key.clone()));
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// Sets a slot and tells whether it was set before.
+fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    core::mem::replace(slot, value).is_some()
+}
+
+#[cold]
+fn invalid(message: impl Into<String>) -> EncodeError {
+    EncodeError::new(ErrorCode::INVALID_TYPE, message)
+}
