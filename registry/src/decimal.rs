@@ -141,3 +141,91 @@ impl From<i64> for Decimal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_decimal() -> impl Strategy<Value = Decimal> {
+        let anywhere = (any::<i64>(), 0..SCALE).prop_map(|(whole, fraction)| {
+            let sign = if whole < 0 { -1 } else { 1 };
+            i128::from(whole) * SCALE + sign * fraction
+        });
+        let small = (-3_000_000..3_000_000_i128).boxed();
+        prop_oneof![anywhere, small]
+            .prop_map(|millionths| Decimal::from_millionths(millionths).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_it_writes(value in any_decimal()) {
+            let text = value.to_string();
+            prop_assert_eq!(Decimal::parse(&text), Ok(value));
+            prop_assert!(value.is_spelt(&text));
+            prop_assert!(text.split_once('.').unwrap().1.len() <= PLACES);
+        }
+
+        #[test]
+        fn only_one_spelling_is_canonical(text in "-?[0-9]{1,4}(\\.[0-9]{1,7})?") {
+            match Decimal::parse(&text) {
+                Ok(value) => prop_assert_eq!(value.is_spelt(&text), value.to_string() == text),
+                Err(error) => prop_assert_eq!(error, DecimalError::Places),
+            }
+        }
+
+        #[test]
+        fn is_ordered_as_numbers_are(a in any_decimal(), b in any_decimal()) {
+            prop_assert_eq!(a.cmp(&b), a.millionths().cmp(&b.millionths()));
+        }
+
+        #[test]
+        fn is_the_nearest_float(value in any_decimal()) {
+            let nearest: f64 = value.to_string().parse().unwrap();
+            prop_assert_eq!(value.to_f64().to_bits(), nearest.to_bits());
+        }
+
+        #[test]
+        fn never_panics(text in ".*") {
+            let _ = Decimal::parse(&text);
+        }
+    }
+
+    #[test]
+    fn takes_zeros_in_front_and_at_the_end() {
+        for (text, canonical) in [
+            ("142", "142.0"),
+            ("007.50", "7.5"),
+            ("-0", "0.0"),
+            ("-0.000001", "-0.000001"),
+            ("0.100000", "0.1"),
+            ("9223372036854775807.999999", "9223372036854775807.999999"),
+            ("-9223372036854775808.999999", "-9223372036854775808.999999"),
+        ] {
+            assert_eq!(Decimal::parse(text).unwrap().to_string(), canonical);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_decimal() {
+        for text in [
+            "", "-", ".", "1.", ".5", "+1", "1e3", "1.2.3", "--1", "1_0", " 1", "\u{663}",
+        ] {
+            assert_eq!(Decimal::parse(text), Err(DecimalError::Syntax), "{text}");
+        }
+        assert_eq!(Decimal::parse("0.0000001"), Err(DecimalError::Places));
+        for text in [
+            "9223372036854775808",
+            "-9223372036854775809.0",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(Decimal::parse(text), Err(DecimalError::Range), "{text}");
+        }
+        let nines = format!("0.{}", "9".repeat(1000));
+        assert_eq!(Decimal::parse(&nines), Err(DecimalError::Places));
+    }
+}

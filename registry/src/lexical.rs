@@ -382,7 +382,7 @@ pub fn write_text(out: &mut String, text: &str) {
         copied = at + 1;
         match byte {
             b'_' => out.push_str("__"),
-            b' ' if !is_spacing(at + 1) && !(at > 0 && is_spacing(at - 1)) => out.push('_'),
+            b' ' if !(is_spacing(at + 1) || at > 0 && is_spacing(at - 1)) => out.push('_'),
             _ if is_delimiter(byte) => {
                 out.push('\\');
                 out.push(byte as char);

@@ -1,12 +1,86 @@
 //! The ACCP schema registry: its model, the standard profiles and tables, and the lexical
 //! rules that every codec of the protocol shares.
+//!
+//! A registry (draft section 6) says what a schema code stands for: fields, defaults,
+//! types, abbreviations. [`Registry::standard`] holds the profiles of the draft,
+//! [`Registry::from_json`] and `Registry::load` read your own, with every mistake told at
+//! once.
+//!
+//! ```
+//! use accp_registry::Registry;
+//!
+//! let registry = Registry::standard();
+//! let task = registry.schema("TA").expect("a standard profile");
+//! let (_, priority) = task.field("pri").expect("by its short name");
+//! assert_eq!((priority.name.as_str(), priority.default_wire.as_deref()), ("priority", Some("medium")));
+//!
+//! let mistake = Registry::from_json(r#"{ "schemas": { "sales": {
+//!     "code": "SR", "fields": ["period", "revenue"],
+//!     "types": { "revenue": "decimel" }
+//! } } }"#);
+//! assert_eq!(
+//!     mistake.unwrap_err().to_string(),
+//!     "registry:3:16 at /schemas/sales/types/revenue: `decimel` is neither a type nor the code \
+//!      of a schema\n    did you mean `decimal`?",
+//! );
+//! ```
+//!
+//! # The format
+//!
+//! The registry JSON of the draft (section 6.2) loads unchanged. These keys of a schema are
+//! optional additions; `registry.schema.json`, beside this crate's manifest, describes all
+//! of them to an editor.
+//!
+//! | Key | Holds |
+//! |---|---|
+//! | `types` | the type of a field ([`Type`]); without one it has the type of its default, else `any` |
+//! | `abbreviations` | what travels for a field; without one the standard abbreviation, else its name |
+//! | `required` | fields that every frame with this schema carries |
+//! | `optional` | fields beyond those of `fields` |
+//! | `inline` | fields that are sent in the frame even when they are long |
+//! | `frames` | per intent and operation: `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `doc`, `docs` | what the schema is for; what each field means |
+//!
+//! At the top, `version` and `tokenizer` are optional.
+//!
+//! # Features
+//!
+//! `std` (on by default) adds reading from files. Without it the crate needs `alloc` only.
 #![no_std]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod assemble;
 mod decimal;
+mod diff;
+mod document;
+mod hash;
+mod json;
 pub mod lexical;
+#[cfg(feature = "std")]
+mod load;
+mod model;
+mod nearest;
+mod problem;
+mod read;
+mod reader;
+mod tables;
+mod types;
+mod write;
 
 pub use decimal::{Decimal, DecimalError};
+pub use diff::{Change, diff};
+pub use hash::Hash;
+#[cfg(feature = "std")]
+pub use load::registry_files;
+pub use model::{Field, FrameSpec, Registry, Schema};
+pub use nearest::nearest;
+pub use problem::{Position, Problem, Problems};
+pub use tables::{
+    ABBREVIATIONS, Abbreviation, Category, ENVELOPE, EnvelopeField, EnvelopeKind, ErrorCode,
+    ErrorCodeSyntax, Intent, OPERATIONS, Requirement, abbreviate, expand, is_core_operation,
+};
+pub use types::{EnumValue, Type, TypeSyntax};
+pub use write::TypeError;

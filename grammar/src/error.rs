@@ -1,0 +1,299 @@
+//! Why a text is no frame, in words of the protocol.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use pest::error::{ErrorVariant, InputLocation};
+
+use crate::cure;
+use crate::pest_parser::Rule;
+
+/// The first byte at which a text stops being a frame, and what could stand there.
+///
+/// [`Display`](fmt::Display) is for whoever wrote the frame: it may show a key or a
+/// character of it. What may go back to a peer is [`SyntaxError::for_peer`].
+///
+/// ```
+/// let error = accp_grammar::parse("@dev>done:plan{pri:high;why:x").unwrap_err();
+/// assert_eq!(error.at(), 27);
+/// assert_eq!(error.expected(), "'|' or '}' after the value of `pri`");
+/// assert_eq!(error.found(), Some(':'));
+/// assert_eq!(error.cure(), Some(r"inside a value ':' is written '\:'"));
+/// assert_eq!(error.for_peer().to_string(), "E1001 at byte 27: expected '|' or '}'");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    at: usize,
+    fault: Fault,
+    found: Option<char>,
+    /// `after the agent id`; empty for a limit.
+    place: String,
+    cure: Option<Cow<'static, str>>,
+}
+
+/// What is wrong, without a piece of the frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// One of these must follow, besides more of the name or value that goes before.
+    Expected(Vec<Expected>),
+    /// The frame has more bytes than this limit.
+    FrameBytes(usize),
+    /// Arrays and maps are nested deeper than this limit.
+    Depth(u32),
+    /// The payload or the metadata has more params than this limit.
+    Params(u32),
+    /// The frame has more params, elements and entries than this limit.
+    Elements(u32),
+    /// The thread has too little stack left for the parser.
+    Stack,
+}
+
+/// One thing that could stand at the place of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Expected {
+    /// `agent-id`
+    AgentId,
+    /// `intent`
+    Intent,
+    /// `operation`
+    Operation,
+    /// `key`
+    Key,
+    /// `value`
+    Value,
+    /// `ref-key`
+    RefKey,
+    /// `delimiter`, after a backslash
+    Delimiter,
+    /// One of `@ > : { } [ ] | ,`
+    Mark(char),
+    /// The end of the frame.
+    End,
+}
+
+/// What a peer is told of a [`SyntaxError`]: code, byte, expected; never its payload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} at byte {at}: {fault}", SyntaxError::CODE)]
+pub struct PeerError {
+    /// The byte of the frame, from 0.
+    pub at: usize,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+impl SyntaxError {
+    /// `PARSE_ERROR` of draft section 3.6: the code of every fault of the grammar.
+    pub const CODE: &str = "E1001";
+
+    /// The byte, from 0; the length of the text when it ends too early. No frame begins
+    /// with the text up to and with this byte, while one begins with the text before it.
+    /// Where a limit is passed: the first byte that is too much.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What is wrong, for programs.
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// What should stand there, and after what: `'>' after the agent id`.
+    pub fn expected(&self) -> String {
+        let fault = self.fault.to_string();
+        let words = fault.strip_prefix("expected ").unwrap_or(&fault);
+        format!(
+            "{words}{}{}",
+            if self.place.is_empty() { "" } else { " " },
+            self.place
+        )
+    }
+
+    /// What stands there; `None` at the end of the text.
+    pub fn found(&self) -> Option<char> {
+        self.found
+    }
+
+    /// What to do about it, where more can be said than what was expected.
+    pub fn cure(&self) -> Option<&str> {
+        self.cure.as_deref()
+    }
+
+    /// What may be sent to the peer that wrote the frame.
+    pub fn for_peer(&self) -> PeerError {
+        PeerError {
+            at: self.at,
+            fault: self.fault.clone(),
+        }
+    }
+
+    /// A limit that is passed at a byte.
+    pub(crate) fn limit(at: usize, fault: Fault) -> Self {
+        let cure = match fault {
+            Fault::FrameBytes(_) => Some("split it into parts, or send values by reference"),
+            Fault::Depth(_) => Some("send the inner value by reference"),
+            Fault::Params(_) | Fault::Elements(_) => Some("split it, or send a list by reference"),
+            Fault::Stack => Some("parse on a thread with a larger stack"),
+            Fault::Expected(_) => None,
+        };
+        Self {
+            at,
+            fault,
+            found: None,
+            place: String::new(),
+            cure: cure.map(Cow::Borrowed),
+        }
+    }
+
+    /// The fault that pest found: the furthest place at which it tried a rule.
+    ///
+    /// The generated grammar gives each mark a rule of its own and keeps no token across a
+    /// place where a text may break off, so this is the first byte that cannot stand.
+    pub(crate) fn of_pest(text: &str, error: &pest::error::Error<Rule>) -> Self {
+        let (InputLocation::Pos(at) | InputLocation::Span((at, _))) = error.location;
+        let ErrorVariant::ParsingError {
+            positives: rules, ..
+        } = &error.variant
+        else {
+            return Self::limit(at, Fault::Stack);
+        };
+        let mut expected: Vec<_> = rules
+            .iter()
+            .filter_map(|rule| Expected::of(*rule))
+            .collect();
+        expected.sort_unstable();
+        expected.dedup();
+        let (before, rest) = text.split_at(at);
+        let found = rest.chars().next();
+        Self {
+            at,
+            place: cure::place(rules, before),
+            cure: cure::cure(rules, before, found),
+            fault: Fault::Expected(expected),
+            found,
+        }
+    }
+
+    pub(crate) fn with_cure(self, cure: &'static str) -> Self {
+        Self {
+            cure: Some(Cow::Borrowed(cure)),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: ", self.at)?;
+        match &self.fault {
+            Fault::Expected(_) => {
+                write!(
+                    f,
+                    "expected {}, found {}",
+                    self.expected(),
+                    Found(self.found)
+                )?;
+            }
+            limit => write!(f, "{limit}")?,
+        }
+        match &self.cure {
+            Some(cure) => write!(f, "; {cure}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Expected(expected) => {
+                f.write_str("expected ")?;
+                for (index, one) in expected.iter().enumerate() {
+                    let separator = match index {
+                        0 => "",
+                        _ if index + 1 == expected.len() => " or ",
+                        _ => ", ",
+                    };
+                    write!(f, "{separator}{one}")?;
+                }
+                Ok(())
+            }
+            Fault::FrameBytes(limit) => write!(f, "a frame has at most {limit} bytes"),
+            Fault::Depth(limit) => write!(f, "arrays and maps nest at most {limit} deep"),
+            Fault::Params(limit) => {
+                write!(
+                    f,
+                    "a payload and a metadata block have at most {limit} params"
+                )
+            }
+            Fault::Elements(limit) => {
+                write!(
+                    f,
+                    "a frame has at most {limit} params, elements and entries"
+                )
+            }
+            Fault::Stack => f.write_str("too little stack is left to parse the frame"),
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Expected::AgentId => "an agent id",
+            Expected::Intent => "an intent",
+            Expected::Operation => "an operation name",
+            Expected::Key => "a key",
+            Expected::Value => "a value",
+            Expected::RefKey => "the key of a reference",
+            Expected::Delimiter => "one of the 12 delimiters",
+            Expected::Mark(mark) => return write!(f, "'{mark}'"),
+            Expected::End => "the end of the frame",
+        })
+    }
+}
+
+impl Expected {
+    /// `None` for `escaped-char`, which only goes on with a string that could end here.
+    fn of(rule: Rule) -> Option<Self> {
+        Some(match rule {
+            Rule::agent_id => Expected::AgentId,
+            Rule::intent => Expected::Intent,
+            Rule::operation => Expected::Operation,
+            Rule::key => Expected::Key,
+            Rule::value => Expected::Value,
+            Rule::ref_key => Expected::RefKey,
+            Rule::delimiter => Expected::Delimiter,
+            Rule::header_at => Expected::Mark('@'),
+            Rule::header_greater => Expected::Mark('>'),
+            Rule::body_colon | Rule::param_colon | Rule::map_colon => Expected::Mark(':'),
+            Rule::body_open => Expected::Mark('{'),
+            Rule::body_close | Rule::map_close => Expected::Mark('}'),
+            Rule::metadata_open => Expected::Mark('['),
+            Rule::metadata_close | Rule::array_close => Expected::Mark(']'),
+            Rule::payload_bar => Expected::Mark('|'),
+            Rule::meta_pairs_comma | Rule::array_comma | Rule::map_comma => Expected::Mark(','),
+            Rule::EOI => Expected::End,
+            _ => return None,
+        })
+    }
+}
+
+struct Found(Option<char>);
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("the end"),
+            Some('\'') => f.write_str("\"'\""),
+            Some('\\') => f.write_str("'\\'"),
+            Some(c) => write!(f, "{c:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

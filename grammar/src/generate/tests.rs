@@ -1,0 +1,261 @@
+use super::*;
+use crate::PEST;
+
+/// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the file anew.
+#[test]
+fn the_checked_in_grammar_is_up_to_date() {
+    let fresh = generate(ABNF, OVERRIDES).unwrap();
+    if std::env::var_os("ACCP_BLESS").is_some() && std::env::var_os("CI").is_none() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/accp.pest");
+        std::fs::write(path, &fresh).unwrap();
+        return;
+    }
+    assert!(
+        fresh == PEST,
+        "grammar/accp.pest is not what its sources give; repair it with \
+         `cargo run -p accp-cli -- grammar --write`\n{}",
+        check(PEST).unwrap_err()
+    );
+    check(PEST).unwrap();
+}
+
+/// The errors of pairs of ABNF and overrides.
+fn errors(inputs: &[(&str, &str)]) -> String {
+    let lines = inputs
+        .iter()
+        .map(|(abnf, overrides)| match generate(abnf, overrides) {
+            Ok(pest) => format!("no error: {pest}"),
+            Err(error) => error.to_string(),
+        });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn mistakes_in_the_abnf() {
+    let greedy = "* greedy ; why";
+    insta::assert_snapshot!(errors(&[
+        ("", greedy),
+        ("; only a comment\n", greedy),
+        ("a = \"x\"\n\nb = >\n", greedy),
+        ("a = \"x", greedy),
+        ("a = %z1\n", greedy),
+        ("  a = \"x\"\n", greedy),
+        ("a = b\n", greedy),
+        ("a = b\n\nb = ALPHA bee\n", greedy),
+        ("a = \"x\"\nA = \"y\"\n", greedy),
+        ("a =/ \"x\"\n", greedy),
+        ("a = \"x\"\nb = \"y\"\n", greedy),
+        ("a = <a word>\n", greedy),
+        ("a = %xD800\n", greedy),
+        ("a = %x110000-110001\n", greedy),
+        ("a = %x5A-41\n", greedy),
+        ("a = b \"x\"\nb = [\"y\"] a\n", greedy),
+        ("a = *\"x\"\n", ""),
+        ("a = \"x\" / ALPHA\n", greedy),
+        ("a = \"y\" (\"x\" / \"X\")\n", greedy),
+        ("a = [\"x\"] / \"y\"\n", greedy),
+        ("a = type\ntype = \"x\"\n", greedy),
+        ("a = b-c\nb-c = \"x\"\n", "b-c rename a ; why"),
+        ("a = b b-c\nb = \"x\"\nb-c = \"y\"\n", "b marks c ; why"),
+    ]), @r#"
+    ABNF, line 1: there is no rule; write at least one `name = elements`
+    ABNF, line 1: there is no rule; write at least one `name = elements`
+    ABNF, line 3: `b = >` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a = "x` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a = %z1` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a = "x"` continues no rule; a rule begins at the margin
+    ABNF, line 1: `a` uses the rule `b`, which is not defined; add `b = ...` or correct the name
+    ABNF, line 3: `b` uses the rule `bee`, which is not defined; add `bee = ...` or correct the name
+    ABNF, line 2: `A` is already defined on line 1; remove one, or add alternatives with `=/`
+    ABNF, line 1: `a =/` adds to a rule that is not defined; write `a =`
+    ABNF, line 2: `b` is used by nothing that `a` leads to; remove it or use it
+    ABNF, line 1: `a`: <a word> is prose, which no parser can read; spell it out
+    ABNF, line 1: `a`: %xD800 is no Unicode character
+    ABNF, line 1: `a`: %x110000 is no Unicode character
+    ABNF, line 1: `a`: the range 'Z' to 'A' is empty
+    ABNF, line 2: `b` begins with itself, which no PEG can read; write it as a repetition
+    ABNF, line 1: `a` repeats or leaves out elements, and a PEG never gives back what it took; if that is never wrong here, say so in the overrides: `* greedy ; reason`
+    ABNF, line 1: `a` has alternatives that can begin alike (with 'X'), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
+    ABNF, line 1: `a` has alternatives that can begin alike (with 'X'), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
+    ABNF, line 1: `a` has alternatives that can begin alike (with the empty text), of which a PEG takes the first that fits; state it in the overrides: `a order A / B ; reason` (a group needs a rule of its own)
+    ABNF, line 2: `type` is a reserved word of Rust or pest; give the rule another name in the overrides: `type rename NAME ; reason`
+    ABNF, line 2: `b-c` and `a` both need the pest name `a`; give one of them another with `rename` or `marks`
+    ABNF, line 3: `b-c` and `b` both need the pest name `b_c`; give one of them another with `rename` or `marks`
+    "#);
+}
+
+#[test]
+fn mistakes_in_the_overrides() {
+    let abnf = "a = b / \"x\" / c\nb = 1*\"y\"\nc = \"yz\"\n";
+    let rows = [
+        "b atomic",
+        "b atomic ;",
+        "* atomic ; why",
+        "d atomic ; why",
+        "DIGIT silent ; why",
+        "b tokenised ; why",
+        "b atomic yes ; why",
+        "a order ; why",
+        "a order b / c ; why",
+        "a order b / b / c ; why",
+        "b order y ; why",
+        "b atomic ; why\nb atomic ; why",
+        "b not-before >< ; why",
+        "b not-before DIGIT ; why",
+        "b not-before bee ; why",
+        "b rename 2b ; why",
+        "b rename self ; why",
+        "b marks y! ; why",
+    ]
+    .map(|row| (abnf, row));
+    let marks = [
+        ("b = \"y\" \"z\"\n", "b marks y ; why"),
+        ("b = \"y\" \"z\"\n", "b marks y y ; why"),
+    ];
+    insta::assert_snapshot!(errors(&rows) + &errors(&marks), @r#"
+    overrides, line 1: `b atomic` gives no reason; write `rule decision ; reason`
+    overrides, line 1: `b atomic` has an empty reason after `;`; say why
+    overrides, line 1: `* atomic` is no decision for all rules; only `* greedy` is
+    overrides, line 1: the ABNF has no rule `d`; correct the name or remove the row
+    overrides, line 1: the ABNF has no rule `DIGIT`; correct the name or remove the row
+    overrides, line 1: `tokenised` is no decision; there are whole-input, order, not-before, case-sensitive, atomic, silent, marks and rename
+    overrides, line 1: `b atomic` takes no operand
+    overrides, line 1: `a order` needs an operand
+    overrides, line 1: `b / c` must name each alternative of `a = b / "x" / c` once
+    overrides, line 1: `b / b / c` must name each alternative of `a = b / "x" / c` once
+    overrides, line 1: `y` must name each alternative of `b = 1*"y"` once
+    overrides, line 2: `b atomic` repeats or contradicts an earlier row; remove one
+    overrides, line 1: `><` is no ABNF expression, such as `safe-char / "x"`
+    overrides, line 1: `DIGIT` uses the rule `DIGIT`, which the ABNF does not use; correct the name or spell the rule out
+    overrides, line 1: `bee` uses the rule `bee`, which the ABNF does not use; correct the name or spell the rule out
+    overrides, line 1: `2b` is no name for a pest rule (letters, digits, `_`); choose another
+    overrides, line 1: `self` is a reserved word of Rust or pest; choose another
+    overrides, line 1: `y!` is no name for a mark (letters, digits, `_`)
+    overrides, line 1: `b` has 2 literals, and `marks` names 1; name each, left to right
+    overrides, line 1: the mark `y` cannot name both ^"y" and ^"z"
+    "#);
+}
+
+#[test]
+fn a_stale_file_is_named_with_the_repair() {
+    check(PEST).unwrap();
+    let stale = PEST.replacen("header = {", "header = ${", 1);
+    insta::assert_snapshot!(check(&stale).unwrap_err(), @r#"generated grammar, line 7: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
+    insta::assert_snapshot!(check(&PEST[..PEST.len() - 10]).unwrap_err(), @r#"generated grammar, line 99: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
+}
+
+/// Each construct of ABNF, and each decision.
+#[test]
+fn constructs_and_decisions() {
+    let abnf = r#"
+; a comment
+first    = *a 2b 1*3c 4*d *5e [f]   ; behind a rule
+a        = "Ab" / %s"ab" / %i"aB"
+b        = ("x" / "y") (%x30-39 / %x41.42)
+         / %d13.10
+c        = second
+second   = %x22 / "\" / %x27-27 / %xE9
+second   =/ "=" / ";"
+d        = "on"
+e        = "x" [":" "x" ] *("," "x")
+f        = VCHAR CRLF WSP HEXDIG
+"#;
+    let overrides = r#"
+*      greedy                        ; why
+first  whole-input                   ; why
+a      order %s"ab" / "Ab" / "aB"    ; why
+b      silent                        ; why
+c      rename third                  ; why
+d      case-sensitive                ; why
+d      not-before second / d         ; why
+d      atomic                        ; why
+e      marks x colon x comma x       ; why
+"#;
+    insta::assert_snapshot!(generate(abnf, overrides).unwrap(), @r#"
+    // Generated by `accp grammar --write` from accp.abnf and accp.overrides. Do not edit.
+
+    // first = *a 2b 1*3c 4*d *5e [f]
+    first = { SOI ~ a* ~ b{2} ~ third{1,3} ~ d{4,} ~ e{,5} ~ f? ~ EOI }
+
+    // a = "Ab" / %s"ab" / "aB"
+    a = { "ab" | ^"Ab" | ^"aB" }
+
+    // b = ("x" / "y") (%x30-39 / %x41.42) / %x0D.0A
+    b = _{ (^"x" | ^"y") ~ ('0'..'9' | "AB") | "\r\n" }
+
+    // c = second
+    third = { second }
+
+    // second = %x22 / "\" / %x27-27 / %xE9 / "=" / ";"
+    second = { "\"" | "\\" | '\''..'\'' | "é" | "=" | ";" }
+
+    // d = "on"
+    d = @{ "on" ~ !(second | d) }
+
+    // e = "x" [":" "x"] *("," "x")
+    e = { e_x ~ (e_colon ~ e_x)? ~ (e_comma ~ e_x)* }
+    e_x = { ^"x" }
+    e_colon = { ":" }
+    e_comma = { "," }
+
+    // f = VCHAR CRLF WSP HEXDIG
+    f = { VCHAR ~ CRLF ~ WSP ~ HEXDIG }
+
+    // CR = %x0D
+    CR = _{ "\r" }
+
+    // CRLF = CR LF
+    CRLF = _{ CR ~ LF }
+
+    // DIGIT = %x30-39
+    DIGIT = _{ '0'..'9' }
+
+    // HEXDIG = DIGIT / "A" / "B" / "C" / "D" / "E" / "F"
+    HEXDIG = _{ DIGIT | ^"A" | ^"B" | ^"C" | ^"D" | ^"E" | ^"F" }
+
+    // HTAB = %x09
+    HTAB = _{ "\t" }
+
+    // LF = %x0A
+    LF = _{ "\n" }
+
+    // SP = %x20
+    SP = _{ " " }
+
+    // VCHAR = %x21-7E
+    VCHAR = _{ '!'..'~' }
+
+    // WSP = SP / HTAB
+    WSP = _{ SP | HTAB }
+    "#);
+}
+
+#[test]
+fn line_ends_do_not_matter() {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    assert_eq!(generate(&crlf(ABNF), &crlf(OVERRIDES)).unwrap(), PEST);
+    assert_eq!(
+        generate(ABNF.trim_end(), OVERRIDES.trim_end()).unwrap(),
+        PEST
+    );
+}
+
+proptest::proptest! {
+    /// Whatever is done to the sources, the generator answers; and with an error where a
+    /// row of the table is missing that the grammar needs.
+    #[test]
+    fn damaged_sources_give_an_error_or_a_grammar(
+        at in proptest::prelude::any::<proptest::sample::Index>(),
+        byte in b' '..=b'~',
+        in_abnf in proptest::prelude::any::<bool>(),
+    ) {
+        let mut texts = [ABNF.to_owned(), OVERRIDES.to_owned()];
+        let text = &mut texts[usize::from(!in_abnf)];
+        let at = at.index(text.len());
+        text.replace_range(at..=at, &char::from(byte).to_string());
+        if let Err(error) = generate(&texts[0], &texts[1]) {
+            proptest::prop_assert!(error.line() >= 1);
+            proptest::prop_assert!(!error.message().is_empty());
+        }
+    }
+}

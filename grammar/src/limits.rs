@@ -1,0 +1,178 @@
+//! Bounds that are checked before work is done.
+
+use crate::ast::{Frame, Param, Value, ValueKind};
+use crate::error::{Fault, SyntaxError};
+
+/// What a frame may cost to read; over a limit it is refused (DESIGN D12).
+///
+/// ```
+/// use accp_grammar::{Limits, parse_with};
+///
+/// let flat = Limits { depth: 1, ..Limits::default() };
+/// assert!(parse_with("@a>req:plan{deps:[x,y]}", &flat).is_ok());
+/// assert!(parse_with("@a>req:plan{deps:[x,[y]]}", &flat).is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a whole frame: 64 KiB by default.
+    pub frame_bytes: usize,
+    /// Levels of arrays and maps, 5 by default: `[1]` is one level, `[{a:[]}]` three. The
+    /// braces of the body and the brackets of the metadata are no level. More than
+    /// [`Limits::MAX_DEPTH`] counts as that.
+    pub depth: u32,
+    /// Params of the payload, and pairs of the metadata, each: 256 by default.
+    pub params: u32,
+    /// All params, metadata pairs, array elements and map entries of a frame, at every
+    /// level: 4096 by default. `{a:[1,2]|b:{c:~}}[seq:1]` has six.
+    pub elements: u32,
+}
+
+impl Limits {
+    /// Deeper nesting is refused whatever the setting, to keep the stack bounded.
+    pub const MAX_DEPTH: u32 = 128;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes: 64 * 1024,
+            depth: 5,
+            params: 256,
+            elements: 4096,
+        }
+    }
+}
+
+/// The first bracket that opens a level too many, in a text that need not be a frame.
+///
+/// Exact for every text that begins like a frame: there each bracket is a mark, unless it
+/// is escaped, and the body or the metadata is one level more than the values in it.
+pub(crate) fn too_deep(text: &str, depth: u32) -> Option<usize> {
+    let most = u64::from(depth) + 1;
+    let mut open = 0_u64;
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'{' | b'[' if open == most => return Some(at),
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Refuses a frame with too many params, or too many elements in all.
+pub(crate) fn check_counts(frame: &Frame<'_>, limits: &Limits) -> Result<(), SyntaxError> {
+    let mut counter = Counter {
+        read: 0,
+        most: limits.elements,
+    };
+    for params in [Some(&frame.payload), frame.metadata.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        if let Some(extra) = params.get(limits.params as usize) {
+            return Err(SyntaxError::limit(
+                extra.span.start,
+                Fault::Params(limits.params),
+            ));
+        }
+        counter.params(params)?;
+    }
+    Ok(())
+}
+
+struct Counter {
+    read: u32,
+    most: u32,
+}
+
+impl Counter {
+    fn params(&mut self, params: &[Param<'_>]) -> Result<(), SyntaxError> {
+        params.iter().try_for_each(|param| {
+            self.one(param.span.start)?;
+            self.value(&param.value)
+        })
+    }
+
+    fn value(&mut self, value: &Value<'_>) -> Result<(), SyntaxError> {
+        match &value.kind {
+            ValueKind::Array(elements) => elements.iter().try_for_each(|element| {
+                self.one(element.span.start)?;
+                self.value(element)
+            }),
+            ValueKind::Map(entries) => self.params(entries),
+            ValueKind::Scalar(_) | ValueKind::Null | ValueKind::Ref(_) => Ok(()),
+        }
+    }
+
+    fn one(&mut self, at: usize) -> Result<(), SyntaxError> {
+        if self.read == self.most {
+            return Err(SyntaxError::limit(at, Fault::Elements(self.most)));
+        }
+        self.read += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_with;
+
+    fn is_within(text: &str, limits: Limits) -> bool {
+        parse_with(text, &limits).is_ok()
+    }
+
+    #[test]
+    fn each_limit_is_met_exactly() {
+        let text = r"@a>b:c{a:[1,{d:[]}]|b:\[\{}[m:1,n:2]";
+        let exact = Limits {
+            frame_bytes: text.len(),
+            depth: 3,
+            params: 2,
+            elements: 7,
+        };
+        assert!(is_within(text, exact));
+        for over in [
+            Limits {
+                frame_bytes: text.len() - 1,
+                ..exact
+            },
+            Limits { depth: 2, ..exact },
+            Limits { params: 1, ..exact },
+            Limits {
+                elements: 6,
+                ..exact
+            },
+        ] {
+            assert!(!is_within(text, over), "{over:?}");
+        }
+    }
+
+    #[test]
+    fn counts_what_the_documentation_counts() {
+        let text = "@a>b:c{a:[1,2]|b:{c:~}}[seq:1]";
+        let limits = |elements| Limits {
+            elements,
+            ..Limits::default()
+        };
+        assert!(is_within(text, limits(6)));
+        assert!(!is_within(text, limits(5)));
+    }
+
+    #[test]
+    fn depth_is_bounded_whatever_the_setting() {
+        let limits = Limits {
+            depth: u32::MAX,
+            ..Limits::default()
+        };
+        let nested = |depth| format!("@a>b:c{{d:{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(is_within(&nested(Limits::MAX_DEPTH as usize), limits));
+        assert!(!is_within(&nested(Limits::MAX_DEPTH as usize + 1), limits));
+        assert!(!is_within(&nested(30_000), limits));
+    }
+}

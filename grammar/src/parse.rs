@@ -1,0 +1,192 @@
+//! The reference parser: pest's tree made into ours.
+
+use pest::Parser as _;
+use pest::iterators::Pair;
+
+use crate::ast::{Frame, Param, Scalar, ScalarRule, Span, Value, ValueKind};
+use crate::error::{Fault, SyntaxError};
+use crate::limits::{self, Limits};
+use crate::pest_parser::{FrameParser, Rule};
+
+/// Parses one frame, strictly, within the default [`Limits`].
+///
+/// # Errors
+/// The first byte at which no frame can go on, with what could stand there (E1001).
+///
+/// ```
+/// let error = accp_grammar::parse("@planner:plan{}").unwrap_err();
+/// assert_eq!(error.to_string(), "byte 8: expected '>' after the agent id, found ':'; \
+///     the header and the body are written @agent>intent:operation{}");
+/// ```
+pub fn parse(text: &str) -> Result<Frame<'_>, SyntaxError> {
+    parse_with(text, &Limits::default())
+}
+
+/// Parses one frame, strictly, within the limits given.
+///
+/// The length is checked before anything else, nesting before the grammar runs, counts on
+/// the finished tree. A fault of the grammar comes before nesting when it stands before it.
+///
+/// # Errors
+/// As [`parse`], and [`Fault::FrameBytes`], [`Fault::Depth`], [`Fault::Params`],
+/// [`Fault::Elements`] for what is over a limit.
+pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
+    check_length(text.len(), limits)?;
+    parse_bounded(text, limits)
+}
+
+fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
+    let depth = limits.depth.min(Limits::MAX_DEPTH);
+    if let Some(at) = limits::too_deep(text, depth) {
+        // The grammar runs up to and with the bracket: it may stand there wrongly, or
+        // behind another fault.
+        return Err(match run(&text[..=at]) {
+            Err(error) if error.at() <= at => error,
+            _ => SyntaxError::limit(at, Fault::Depth(depth)),
+        });
+    }
+    let frame = run(text)?;
+    limits::check_counts(&frame, limits)?;
+    Ok(frame)
+}
+
+/// Parses one frame from bytes that need not be text, within the default [`Limits`].
+///
+/// # Errors
+/// As [`parse`]. A byte that is not UTF-8 is a fault at its place, and found as U+FFFD.
+///
+/// ```
+/// let error = accp_grammar::parse_bytes(b"@a>req:plan{task:\xff}").unwrap_err();
+/// assert_eq!(error.at(), 17);
+/// ```
+pub fn parse_bytes(bytes: &[u8]) -> Result<Frame<'_>, SyntaxError> {
+    let limits = Limits::default();
+    check_length(bytes.len(), &limits)?;
+    let valid_up_to = match std::str::from_utf8(bytes) {
+        Ok(text) => return parse_bounded(text, &limits),
+        Err(error) => error.valid_up_to(),
+    };
+    // The replacement character is as wrong everywhere as the byte it stands for, so the
+    // first fault of this text is the first fault of the bytes.
+    let text = String::from_utf8_lossy(&bytes[..valid_up_to]) + "\u{fffd}";
+    Err(match parse_bounded(&text, &limits) {
+        Err(error) if error.at() < valid_up_to => error,
+        Err(error) => error.with_cure("this byte is not UTF-8; a frame is printable ASCII"),
+        Ok(_) => SyntaxError::limit(valid_up_to, Fault::Expected(Vec::new())),
+    })
+}
+
+fn check_length(length: usize, limits: &Limits) -> Result<(), SyntaxError> {
+    if length > limits.frame_bytes {
+        return Err(SyntaxError::limit(
+            limits.frame_bytes,
+            Fault::FrameBytes(limits.frame_bytes),
+        ));
+    }
+    Ok(())
+}
+
+fn run(text: &str) -> Result<Frame<'_>, SyntaxError> {
+    let pairs = FrameParser::parse(Rule::frame, text)
+        .map_err(|error| SyntaxError::of_pest(text, &error))?;
+    let mut frame = Frame {
+        agent: "",
+        intent: "",
+        operation: "",
+        payload: Vec::new(),
+        metadata: None,
+        span: Span {
+            start: 0,
+            end: text.len(),
+        },
+    };
+    for part in pairs.flat_map(Pair::into_inner).flat_map(Pair::into_inner) {
+        match part.as_rule() {
+            Rule::agent_id => frame.agent = part.as_str(),
+            Rule::intent => frame.intent = part.as_str(),
+            Rule::operation => frame.operation = part.as_str(),
+            Rule::payload => frame.payload = params(part),
+            Rule::meta_pairs => frame.metadata = Some(params(part)),
+            _ => {}
+        }
+    }
+    Ok(frame)
+}
+
+/// ```abnf
+/// payload    = param *( "|" param )
+/// meta-pairs = param *( "," param )
+/// ```
+fn params(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
+    let params = pair
+        .into_inner()
+        .filter(|pair| pair.as_rule() == Rule::param);
+    params.flat_map(entries).collect()
+}
+
+/// The `key ":" value` sequences of a `param` or a `map`; their marks are passed over.
+fn entries(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
+    let mut entries = Vec::new();
+    let mut key = None;
+    for part in pair.into_inner() {
+        match (part.as_rule(), &key) {
+            (Rule::key, _) => key = Some(part),
+            (Rule::value, Some(name)) => {
+                entries.push(Param {
+                    key: name.as_str(),
+                    span: Span {
+                        start: span(name).start,
+                        end: span(&part).end,
+                    },
+                    value: value(part),
+                });
+            }
+            _ => {}
+        }
+    }
+    entries
+}
+
+/// ```abnf
+/// value         = typed-literal / array / map / ref / null
+/// typed-literal = boolean / integer / decimal / string
+/// ```
+fn value(pair: Pair<'_, Rule>) -> Value<'_> {
+    let span = span(&pair);
+    let raw = pair.as_str();
+    let mut inner = pair.into_inner().flatten();
+    let alternative = inner.find(|pair| pair.as_rule() != Rule::typed_literal);
+    let scalar = |rule| ValueKind::Scalar(Scalar { raw, rule });
+    let kind = match alternative.map(|pair| (pair.as_rule(), pair)) {
+        Some((Rule::boolean, _)) => scalar(ScalarRule::Boolean),
+        Some((Rule::integer, _)) => scalar(ScalarRule::Integer),
+        Some((Rule::decimal, _)) => scalar(ScalarRule::Decimal),
+        Some((Rule::string, _)) => scalar(ScalarRule::String),
+        Some((Rule::array, pair)) => ValueKind::Array(elements(pair)),
+        Some((Rule::map, pair)) => ValueKind::Map(entries(pair)),
+        Some((Rule::reference, _)) => ValueKind::Ref(&raw[1..]),
+        _ => ValueKind::Null,
+    };
+    Value { kind, span }
+}
+
+/// ```abnf
+/// array = "[" [ value *( "," value ) ] "]"
+/// ```
+fn elements(pair: Pair<'_, Rule>) -> Vec<Value<'_>> {
+    let values = pair
+        .into_inner()
+        .filter(|pair| pair.as_rule() == Rule::value);
+    values.map(value).collect()
+}
+
+fn span(pair: &Pair<'_, Rule>) -> Span {
+    let span = pair.as_span();
+    Span {
+        start: span.start(),
+        end: span.end(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Strategies of frame text for property tests.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+const DELIMITERS: &str = r"@>:{}[]|$,~\";
+
+/// Wire texts of valid frames: escapes, every kind of value, nesting to the limit of 5,
+/// empty lists, repeated keys, with and without metadata.
+pub fn frame_text() -> impl Strategy<Value = String> {
+    (
+        "[A-Za-z0-9_-]{1,12}",
+        "[A-Za-z]{1,8}",
+        "[A-Za-z0-9_]{1,12}",
+        vec(entry(value()), 0..6),
+        proptest::option::of(vec(entry(value()), 1..7)),
+    )
+        .prop_map(|(agent, intent, operation, payload, metadata)| {
+            let metadata = metadata.map_or(String::new(), |pairs| format!("[{}]", pairs.join(",")));
+            let payload = payload.join("|");
+            format!("@{agent}>{intent}:{operation}{{{payload}}}{metadata}")
+        })
+}
+
+/// Bytes that were a valid frame before a few of them were changed, inserted, removed,
+/// doubled, or cut off: mostly no frame, but close to one.
+pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    (frame_text(), vec((any::<Index>(), edit()), 1..4)).prop_map(|(text, edits)| {
+        edits
+            .into_iter()
+            .fold(text.into_bytes(), |bytes, (index, edit)| {
+                let at = index.index(bytes.len() + 1);
+                let (before, after) = bytes.split_at(at);
+                let rest = after.get(1..).unwrap_or_default();
+                match edit {
+                    Edit::Insert(byte) => [before, &[byte], after].concat(),
+                    Edit::Replace(byte) => [before, &[byte], rest].concat(),
+                    Edit::Remove => [before, rest].concat(),
+                    Edit::Double => [before, after, after].concat(),
+                    Edit::Cut => before.to_vec(),
+                }
+            })
+    })
+}
+
+/// One value as it stands in a frame, nested up to 5 deep.
+pub fn value() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        4 => scalar(),
+        1 => Just("~".to_owned()),
+        1 => r"\$[A-Za-z0-9_.]{1,12}",
+    ];
+    leaf.prop_recursive(5, 24, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(|elements| format!("[{}]", elements.join(","))),
+            vec(entry(inner), 0..4).prop_map(|entries| format!("{{{}}}", entries.join(","))),
+        ]
+    })
+}
+
+/// One scalar as it stands in a frame: literals, what nearly is one, and strings.
+pub fn scalar() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => "-?[0-9]{1,20}",
+        2 => r"-?[0-9]{1,6}\.[0-9]{1,8}",
+        2 => select(vec![
+            "true", "false", "True", "truex", "false1", "-", "-0", "007", "1.", ".5", "1.2.3",
+            "1e3", "12%", "--1", "-true", "+1", "%", "\"", "#", "#1e3", "#40.7127753", "null",
+            r"\\", r"true\:", r"1\,2", r"-\~",
+        ])
+        .prop_map(str::to_owned),
+        4 => vec(character(), 1..20).prop_map(|parts| parts.concat()),
+    ]
+}
+
+/// One character of a string: safe, or a delimiter with its escape. Nothing is filtered:
+/// runs of millions of cases would end in too many rejects.
+fn character() -> impl Strategy<Value = String> {
+    let (delimiters, safe): (Vec<char>, Vec<char>) =
+        ('!'..='~').partition(|c| DELIMITERS.contains(*c));
+    prop_oneof![
+        3 => select(safe).prop_map(String::from),
+        1 => select(delimiters).prop_map(|c| format!("\\{c}")),
+    ]
+}
+
+fn entry(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    (key(), value).prop_map(|(key, value)| format!("{key}:{value}"))
+}
+
+/// Few short keys among the others, so that some repeat.
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-c]", "[A-Za-z0-9_]{1,10}"]
+}
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Insert(u8),
+    Replace(u8),
+    Remove,
+    Double,
+    Cut,
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let byte = || {
+        prop_oneof![
+            4 => select(DELIMITERS.as_bytes()),
+            2 => b' '..=b'~',
+            1 => any::<u8>(),
+        ]
+    };
+    prop_oneof![
+        4 => byte().prop_map(Edit::Insert),
+        4 => byte().prop_map(Edit::Replace),
+        4 => Just(Edit::Remove),
+        1 => Just(Edit::Double),
+        1 => Just(Edit::Cut),
+    ]
+}

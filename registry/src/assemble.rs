@@ -1,0 +1,317 @@
+//! From documents to one registry: what is checked across schemas, and the defaults.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use crate::json::{Places, child};
+use crate::model::{Registry, Schema};
+use crate::nearest::nearest;
+use crate::problem::{Position, Problem, Problems};
+use crate::read;
+use crate::types::Type;
+
+/// A registry document, and where it came from.
+pub(crate) struct Source<'a> {
+    file: Option<&'a str>,
+    json: Value,
+    /// `None` for a document that was never text.
+    text: Option<(&'a str, Places)>,
+}
+
+impl<'a> Source<'a> {
+    /// Parses the JSON.
+    pub(crate) fn parse(file: Option<&'a str>, text: &'a str) -> Result<Self, Problems> {
+        match serde_json::from_str(text) {
+            Ok(json) => Ok(Self {
+                file,
+                json,
+                text: Some((text, Places::of(text))),
+            }),
+            Err(error) => {
+                let (line, column) = (error.line(), error.column());
+                let message = error.to_string();
+                let place = format!(" at line {line} column {column}");
+                let message = message.strip_suffix(&place).unwrap_or(&message);
+                let cure = if error.is_eof() {
+                    "the text ends here; close what is still open"
+                } else {
+                    "keys stand in double quotes; no comments, no comma before a closing bracket"
+                };
+                let mut problem =
+                    Problem::new("", format!("this is not JSON: {message}")).cure(cure);
+                problem.file = file.map(ToOwned::to_owned);
+                problem.position = Some(Position::of(text, offset(text, line, column)));
+                Err(problem.into())
+            }
+        }
+    }
+
+    /// A document that never was text.
+    pub(crate) fn from_value(json: Value) -> Source<'static> {
+        Source {
+            file: None,
+            json,
+            text: None,
+        }
+    }
+
+    /// Gives a problem of this document its place.
+    fn place(&self, mut problem: Problem) -> Problem {
+        problem.file = self.file.map(ToOwned::to_owned);
+        let place =
+            |(text, places): &(&str, Places)| Position::of(text, places.find(&problem.pointer));
+        problem.position = self.text.as_ref().map(place);
+        problem
+    }
+}
+
+/// The byte that `serde_json` means: lines and columns from 1, columns in bytes, and 0 for
+/// a line that ends before it begins.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + column.saturating_sub(1)
+}
+
+/// Makes one registry of several documents.
+pub(crate) fn assemble(sources: &[Source<'_>]) -> Result<Registry, Problems> {
+    let mut assembly = Assembly::default();
+    let mut registry = Registry::empty();
+    let mut versions = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let mut problems = Vec::new();
+        let duplicates = source
+            .text
+            .iter()
+            .flat_map(|(_, places)| &places.duplicates);
+        problems.extend(duplicates.map(|pointer| {
+            Problem::new(pointer, "this key stands twice in its object").cure("keep one of the two")
+        }));
+        let document = read::document(&source.json, &mut problems);
+        assembly
+            .problems
+            .extend(problems.into_iter().map(|problem| (index, problem)));
+        versions.extend(document.version);
+        if let Some(tokenizer) = document.tokenizer {
+            match &registry.tokenizer {
+                Some(other) if *other != tokenizer => assembly.report(
+                    index,
+                    Problem::new(
+                        "/tokenizer",
+                        format!("the tokenizer is `{tokenizer}` here and `{other}` elsewhere"),
+                    )
+                    .cure("registries that are merged count with one tokenizer"),
+                ),
+                _ => registry.tokenizer = Some(tokenizer),
+            }
+        }
+        for schema in document.schemas {
+            assembly.add(&mut registry, index, schema);
+        }
+    }
+    registry.version = versions.into_iter().max().unwrap_or(1);
+    assembly.check_nested(&mut registry);
+    assembly.resolve_defaults(&mut registry);
+    if assembly.problems.is_empty() {
+        return Ok(registry);
+    }
+    let mut problems = assembly.problems;
+    // Where a text is at hand the problems stand in its order.
+    let mut placed: Vec<(usize, Problem)> = problems
+        .drain(..)
+        .map(|(index, problem)| (index, sources[index].place(problem)))
+        .collect();
+    placed.sort_by_key(|(index, problem)| (*index, problem.position));
+    Err(Problems::new(
+        placed.into_iter().map(|(_, problem)| problem).collect(),
+    ))
+}
+
+/// What is known while the documents come together.
+#[derive(Default)]
+struct Assembly {
+    /// With the index of the document.
+    problems: Vec<(usize, Problem)>,
+    /// The document that defines a schema, by its name.
+    origin: BTreeMap<String, usize>,
+}
+
+impl Assembly {
+    fn report(&mut self, source: usize, problem: Problem) {
+        self.problems.push((source, problem));
+    }
+
+    fn report_in(&mut self, schema: &str, problem: Problem) {
+        let source = self.origin.get(schema).copied().unwrap_or_default();
+        self.report(source, problem);
+    }
+
+    /// Adds a schema, unless its name or its code is taken.
+    fn add(&mut self, registry: &mut Registry, source: usize, schema: Schema) {
+        let pointer = child("/schemas", &schema.name);
+        if let Some(other) = registry.schema_by_name(&schema.name) {
+            if !other.means_the_same(&schema) {
+                let message = format!(
+                    "the schema `{}` is already defined, and not like this",
+                    schema.name
+                );
+                let cure = "give one of the two another name and another code";
+                self.report(source, Problem::new(pointer, message).cure(cure));
+            }
+            return;
+        }
+        if let Some(other) = registry.schema(&schema.code) {
+            let message = format!(
+                "the code `{}` already stands for the schema `{}`",
+                schema.code, other.name
+            );
+            let problem = Problem::new(child(&pointer, "code"), message);
+            self.report(source, problem.cure("give one of the two another code"));
+        }
+        self.origin.insert(schema.name.clone(), source);
+        registry.insert(schema);
+    }
+
+    /// Every schema that a type names must be there.
+    fn check_nested(&mut self, registry: &mut Registry) {
+        let codes: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
+        for schema in &mut registry.schemas {
+            for field in &mut schema.fields {
+                let Some(code) = field.ty.schema_code().filter(|code| !codes.contains(*code))
+                else {
+                    continue;
+                };
+                let pointer = format!("/schemas/{}/types/{}", schema.name, field.name);
+                let known = Type::WORDS
+                    .iter()
+                    .copied()
+                    .chain(codes.iter().map(String::as_str));
+                let cure = match nearest(code, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!(
+                        "the types are {}, enum(a,b), [T], {{T}} and the codes of the schemas here",
+                        Type::WORDS.join(", "),
+                    ),
+                };
+                let message = format!("`{code}` is neither a type nor the code of a schema");
+                let problem = Problem::new(pointer, message).cure(cure);
+                // One mistake, one message: the default is not held against it.
+                field.ty = Type::Any;
+                let source = self.origin.get(&schema.name).copied().unwrap_or_default();
+                self.problems.push((source, problem));
+            }
+        }
+    }
+
+    /// Works out the wire text of every default: first where it rests on no other schema's
+    /// defaults, then where it rests on those, until none is left or they form a circle.
+    fn resolve_defaults(&mut self, registry: &mut Registry) {
+        let mut open: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
+        loop {
+            let ready = open.iter().find(|code| {
+                let schema = registry.schema(code);
+                schema.is_none_or(|schema| rests_on(registry, schema).is_disjoint(&open))
+            });
+            let Some(code) = ready.cloned() else {
+                break;
+            };
+            open.remove(&code);
+            self.resolve_schema(registry, &code);
+        }
+        for code in &open {
+            let Some(schema) = registry.schema(code) else {
+                continue;
+            };
+            let pointer = format!("/schemas/{}/defaults", schema.name);
+            let problem = Problem::new(
+                pointer,
+                format!(
+                    "the defaults of `{}` need themselves: they never end",
+                    schema.name
+                ),
+            );
+            let name = schema.name.clone();
+            self.report_in(&name, problem.cure("leave one of the nested defaults out"));
+        }
+    }
+
+    fn resolve_schema(&mut self, registry: &mut Registry, code: &str) {
+        let Some(at) = registry
+            .schemas
+            .iter()
+            .position(|schema| schema.code == code)
+        else {
+            return;
+        };
+        for index in 0..registry.schemas[at].fields.len() {
+            let (schema, field) = (&registry.schemas[at], &registry.schemas[at].fields[index]);
+            let Some(default) = &field.default else {
+                continue;
+            };
+            let mut wire = String::new();
+            match field.ty.write_json(registry, default, &mut wire) {
+                Ok(()) => registry.schemas[at].fields[index].default_wire = Some(wire),
+                Err(error) => {
+                    let pointer = format!(
+                        "/schemas/{}/defaults/{}{}",
+                        schema.name,
+                        field.name,
+                        error.pointer()
+                    );
+                    let message = format!(
+                        "the default of `{}` should be {}; found {}",
+                        field.name,
+                        error.expected(),
+                        error.found(),
+                    );
+                    let cure =
+                        format!("write such a value, or change the type of `{}`", field.name);
+                    let name = schema.name.clone();
+                    self.report_in(&name, Problem::new(pointer, message).cure(cure));
+                }
+            }
+        }
+    }
+}
+
+/// The codes of the schemas whose own defaults must be known before those of `schema`:
+/// the ones that a default of it holds a value of.
+fn rests_on(registry: &Registry, schema: &Schema) -> BTreeSet<String> {
+    fn walk(registry: &Registry, ty: &Type, value: &Value, out: &mut BTreeSet<String>) {
+        match (ty, value) {
+            (Type::List(item), Value::Array(values)) => {
+                for value in values {
+                    walk(registry, item, value, out);
+                }
+            }
+            (Type::Map(item), Value::Object(members)) => {
+                for value in members.values() {
+                    walk(registry, item, value, out);
+                }
+            }
+            (Type::Schema(code), Value::Object(members)) => {
+                out.insert(code.clone());
+                let Some(schema) = registry.schema(code) else {
+                    return;
+                };
+                for (key, value) in members {
+                    if let Some((_, field)) = schema.field(key) {
+                        walk(registry, &field.ty, value, out);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut out = BTreeSet::new();
+    for field in &schema.fields {
+        if let Some(default) = &field.default {
+            walk(registry, &field.ty, default, &mut out);
+        }
+    }
+    out
+}

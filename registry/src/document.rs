@@ -1,0 +1,130 @@
+//! From the model back to a document.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Field, FrameSpec, Registry, Schema};
+use crate::tables::abbreviate;
+
+impl Registry {
+    /// The registry as a document of the same format, with types and abbreviations spelt
+    /// out; reading it gives an equal registry.
+    pub fn to_json(&self) -> Value {
+        let mut document = json!({ "version": self.version });
+        if let Some(tokenizer) = &self.tokenizer {
+            document["tokenizer"] = json!(tokenizer);
+        }
+        let schemas = self.schemas.iter();
+        document["schemas"] = schemas
+            .map(|schema| (schema.name.clone(), schema.to_json()))
+            .collect();
+        document
+    }
+}
+
+impl Schema {
+    /// The schema as it stands in a registry document, without its name.
+    fn to_json(&self) -> Value {
+        let mut out = self.shape();
+        put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
+        put_map(&mut out, "defaults", &self.fields, |f| f.default.clone());
+        put_map(&mut out, "docs", &self.fields, |f| {
+            f.doc.as_ref().map(|doc| json!(doc))
+        });
+        put_frames(&mut out, &self.frames);
+        Value::Object(out)
+    }
+
+    /// What the hash covers: the schema without docs, each default by its wire text.
+    pub(crate) fn to_canonical(&self) -> Value {
+        let mut out = self.shape();
+        put_map(&mut out, "defaults", &self.fields, |f| {
+            f.default_wire.as_ref().map(|wire| json!(wire))
+        });
+        let mut frames = self.frames.clone();
+        frames.sort_by(|a, b| (&a.intent, &a.operation).cmp(&(&b.intent, &b.operation)));
+        for frame in &mut frames {
+            frame.doc = None;
+            frame.required.sort();
+            frame.envelope.sort();
+            frame.fields.iter_mut().for_each(|list| list.sort());
+        }
+        put_frames(&mut out, &frames);
+        Value::Object(out)
+    }
+
+    /// What both documents share.
+    fn shape(&self) -> Map<String, Value> {
+        let mut out = Map::new();
+        out.insert("code".into(), json!(self.code));
+        out.insert("version".into(), json!(self.version));
+        let names = |wanted: fn(&Field) -> bool| -> Value {
+            let fields = self.fields.iter().filter(|field| wanted(field));
+            fields.map(|field| json!(field.name)).collect()
+        };
+        out.insert("fields".into(), names(|field| !field.optional));
+        for (key, list) in [
+            ("optional", names(|field| field.optional)),
+            ("required", names(|field| field.required)),
+            ("inline", names(|field| field.inline)),
+        ] {
+            put(&mut out, key, (list != json!([])).then_some(list));
+        }
+        put_map(&mut out, "types", &self.fields, |f| {
+            Some(Value::String(alloc::format!("{}", f.ty)))
+        });
+        put_map(&mut out, "abbreviations", &self.fields, |f| {
+            let implied = abbreviate(&f.name).unwrap_or(&f.name);
+            (f.short != f.name || f.short != implied).then(|| json!(f.short))
+        });
+        out
+    }
+}
+
+impl FrameSpec {
+    fn to_json(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("intent".into(), json!(self.intent));
+        out.insert("operation".into(), json!(self.operation));
+        for (key, list) in [("required", &self.required), ("envelope", &self.envelope)] {
+            put(&mut out, key, (!list.is_empty()).then(|| json!(list)));
+        }
+        put(
+            &mut out,
+            "fields",
+            self.fields.as_ref().map(|list| json!(list)),
+        );
+        put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
+        Value::Object(out)
+    }
+}
+
+fn put_frames(out: &mut Map<String, Value>, frames: &[FrameSpec]) {
+    let frames: Vec<Value> = frames.iter().map(FrameSpec::to_json).collect();
+    put(out, "frames", (!frames.is_empty()).then(|| frames.into()));
+}
+
+fn put(out: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        out.insert(key.to_owned(), value);
+    }
+}
+
+/// Puts an object from field name to what `of` gives, unless it is empty.
+fn put_map(
+    out: &mut Map<String, Value>,
+    key: &str,
+    fields: &[Field],
+    of: impl Fn(&Field) -> Option<Value>,
+) {
+    let entries = fields.iter().filter_map(|f| Some((f.name.clone(), of(f)?)));
+    let entries: Map<String, Value> = entries.collect();
+    put(
+        out,
+        key,
+        (!entries.is_empty()).then_some(Value::Object(entries)),
+    );
+}

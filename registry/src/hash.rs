@@ -1,0 +1,224 @@
+//! The hash by which two peers know that they hold the same registry (draft section 6.4).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Registry;
+
+/// The digest of a registry.
+///
+/// SHA-256 over the canonical JSON (RFC 8785) of the schemas, resolved and without docs:
+/// types and abbreviations spelt out, each default as its wire text. So the hash does not
+/// depend on spacing, on the order of keys, on docs, or on whether a file writes down what
+/// it could leave out; and defaults that differ on the wire (`1` and `1.0` in a field of
+/// type `any`) do not hash alike, as they would if they were JSON numbers.
+///
+/// That leaves objects, arrays, strings and whole numbers below 2^53, for which RFC 8785
+/// is a sort order and no number formatting: twenty lines here instead of a dependency.
+///
+/// ```
+/// use accp_registry::Registry;
+///
+/// let hash = Registry::standard().hash();
+/// assert_eq!(hash.to_string().len(), 64);
+/// assert_eq!(hash.short(6), &hash.to_string()[..6]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// The digest.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first hex digits, as `sync:registry` carries them: 6 to 64, and no fewer or
+    /// more whatever is asked for.
+    ///
+    /// Short hashes answer "are we the same?" among peers that trust each other; where
+    /// more is at stake, compare all of it.
+    pub fn short(&self, digits: usize) -> String {
+        let mut text = self.to_string();
+        text.truncate(digits.clamp(6, 64));
+        text
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({self})")
+    }
+}
+
+impl Registry {
+    /// The hash of the schemas; the version and the tokenizer of the registry are no part
+    /// of it, for `sync:registry` announces them beside it.
+    pub fn hash(&self) -> Hash {
+        let schemas = self.schemas();
+        let schemas = schemas.map(|schema| (schema.name.clone(), schema.to_canonical()));
+        hash_of(&Value::Object(schemas.collect()))
+    }
+}
+
+fn hash_of(json: &Value) -> Hash {
+    let mut text = String::new();
+    write_canonical(&mut text, json);
+    Hash(Sha256::digest(text).into())
+}
+
+/// RFC 8785 for JSON without fractions.
+fn write_canonical(out: &mut String, json: &Value) {
+    match json {
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_canonical(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (index, (key, value)) in sorted(members).into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_canonical(out, value);
+            }
+            out.push('}');
+        }
+        // serde_json escapes what RFC 8785 escapes, and as it does.
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+/// The members by the UTF-16 code units of their keys (RFC 8785 section 3.2.3).
+fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Field, Schema};
+    use crate::types::Type;
+
+    fn canonical(text: &str) -> String {
+        let mut out = String::new();
+        write_canonical(&mut out, &serde_json::from_str(text).unwrap());
+        out
+    }
+
+    #[test]
+    fn sorts_as_rfc_8785_section_3_2_3_does() {
+        let text = r#"{ "\u20ac": "Euro Sign", "\r": "Carriage Return",
+            "\ufb33": "Hebrew Letter Dalet With Dagesh", "1": "One",
+            "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control",
+            "\u00f6": "Latin Small Letter O With Diaeresis" }"#;
+        assert_eq!(
+            canonical(text),
+            "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\u{80}\":\"Control\",\
+             \"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\",\
+             \"😀\":\"Emoji: Grinning Face\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}",
+        );
+    }
+
+    #[test]
+    fn escapes_as_rfc_8785_section_3_2_2_does() {
+        let text = r#"{ "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+            "literals": [null, true, false] }"#;
+        assert_eq!(
+            canonical(text),
+            r#"{"literals":[null,true,false],"string":"€$\u000f\nA'B\"\\\\\"/"}"#,
+        );
+    }
+
+    #[test]
+    fn is_the_sha_256_of_the_canonical_text() {
+        // FIPS 180-2, and the empty object.
+        assert_eq!(
+            hash_of(&json!({})).to_string(),
+            "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        );
+        assert_eq!(Registry::empty().hash(), hash_of(&json!({})));
+    }
+
+    #[test]
+    fn short_is_a_prefix_of_6_to_64_digits() {
+        let hash = Registry::standard().hash();
+        let full = hash.to_string();
+        for (asked, given) in [(0, 6), (6, 6), (7, 7), (64, 64), (65, 64)] {
+            assert_eq!(hash.short(asked), full[..given]);
+        }
+    }
+
+    fn of(schema: &str) -> Hash {
+        Registry::from_json(&format!(r#"{{ "schemas": {{ "a": {schema} }} }}"#))
+            .unwrap()
+            .hash()
+    }
+
+    #[test]
+    fn sees_the_meaning_and_nothing_else() {
+        let terse = of(r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 } }"#);
+        let wordy = of(
+            r#"{ "doc": "A.", "docs": { "n": "N." }, "version": 1, "optional": [],
+            "types": { "n": "integer", "priority": "any" },
+            "abbreviations": { "priority": "pri" },
+            "defaults": { "n": 1 }, "fields": ["priority", "n"], "frames": [], "code": "A" }"#,
+        );
+        assert_eq!(terse, wordy);
+        for other in [
+            r#"{ "code": "B", "fields": ["priority", "n"], "defaults": { "n": 1 } }"#,
+            r#"{ "code": "A", "fields": ["n", "priority"], "defaults": { "n": 1 } }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 2 } }"#,
+            r#"{ "code": "A", "fields": ["priority"], "optional": ["n"], "defaults": { "n": 1 } }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "required": ["priority"] }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "inline": ["priority"] }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "types": { "n": "any" } }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "abbreviations": { "priority": "priority" } }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "version": 2 }"#,
+            r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 }, "frames": [{ "intent": "req", "operation": "plan" }] }"#,
+        ] {
+            assert_ne!(terse, of(other), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn tells_defaults_apart_that_differ_on_the_wire(a: f64, b: f64) {
+            prop_assume!(a.is_finite() && b.is_finite());
+            let of_default = |value: f64| {
+                let mut schema = Schema::new("a", "A");
+                let mut field = Field::new("x", Type::Any);
+                field.default = Some(json!(value));
+                schema.fields.push(field);
+                let mut registry = Registry::empty();
+                registry.register(schema).unwrap();
+                registry.hash()
+            };
+            prop_assert_eq!(of_default(a) == of_default(b), a.to_bits() == b.to_bits());
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Registries from files (feature `std`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString};
+use std::vec::Vec;
+use std::{format, vec};
+
+use crate::assemble::{Source, assemble};
+use crate::model::Registry;
+use crate::problem::{Problem, Problems};
+
+impl Registry {
+    /// Reads a registry file, or all of those in a directory ([`registry_files`]) as one
+    /// registry: a schema of one file may nest a schema of another.
+    ///
+    /// # Errors
+    /// Every mistake in every file, with file, line and column; also when a file cannot be
+    /// read.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Problems> {
+        let mut problems = Vec::new();
+        let mut texts: Vec<(String, String)> = Vec::new();
+        for file in registry_files(path.as_ref())? {
+            match fs::read_to_string(&file) {
+                Ok(text) => texts.push((file.display().to_string(), text)),
+                Err(error) => problems.push(unreadable(&file, &error)),
+            }
+        }
+        let mut sources = Vec::new();
+        for (file, text) in &texts {
+            match Source::parse(Some(file), text) {
+                Ok(source) => sources.push(source),
+                Err(found) => problems.extend(found),
+            }
+        }
+        // What is missing because a file is not JSON is no mistake of the others.
+        if problems.is_empty() {
+            assemble(&sources)
+        } else {
+            Err(Problems::new(problems))
+        }
+    }
+}
+
+/// The files that [`Registry::load`] reads for this path, sorted: the file itself, or the
+/// `*.json` of a directory, without `*.schema.json` and without subdirectories.
+///
+/// # Errors
+/// When there is nothing at the path, or no such file in the directory.
+pub fn registry_files(path: &Path) -> Result<Vec<PathBuf>, Problems> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| unreadable(path, &error))? {
+        let file = entry.map_err(|error| unreadable(path, &error))?.path();
+        let is_json = file.extension().is_some_and(|end| end == "json");
+        let is_schema = file.file_stem().map(Path::new).and_then(Path::extension);
+        if is_json && is_schema.is_none_or(|end| end != "schema") && !file.is_dir() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let mut problem = Problem::new("", "there is no *.json file in this directory")
+            .cure("name a registry file, or a directory that holds some");
+        problem.file = Some(path.display().to_string());
+        return Err(problem.into());
+    }
+    Ok(files)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
+    let mut problem = Problem::new("", format!("cannot be read: {error}"))
+        .cure("name a registry file, or a directory that holds some");
+    problem.file = Some(path.display().to_string());
+    problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        directory
+    }
+
+    /// The error's text, with the directory taken out.
+    fn error(directory: &tempfile::TempDir) -> String {
+        let text = Registry::load(directory.path()).unwrap_err().to_string();
+        let prefix = directory.path().display().to_string();
+        text.replace(&prefix, "DIR").replace('\\', "/")
+    }
+
+    #[test]
+    fn reads_the_files_of_a_directory_as_one() {
+        let directory = directory(&[
+            (
+                "b.json",
+                r#"{ "schemas": { "report": { "code": "RP", "fields": ["rows"], "types": { "rows": "[RW]" } } } }"#,
+            ),
+            (
+                "a.json",
+                r#"{ "version": 3, "schemas": { "row": { "code": "RW", "fields": ["n"] } } }"#,
+            ),
+            ("registry.schema.json", "{}"),
+            ("notes.txt", "not a registry"),
+        ]);
+        let registry = Registry::load(directory.path()).unwrap();
+        let codes: Vec<&str> = registry.schemas().map(|s| s.code.as_str()).collect();
+        assert_eq!(codes, ["RP", "RW"]);
+        assert_eq!(registry.version, 3);
+
+        let one = Registry::load(directory.path().join("a.json")).unwrap();
+        assert_eq!(one.schemas().len(), 1);
+    }
+
+    #[test]
+    fn tells_every_mistake_of_every_file() {
+        let directory = directory(&[
+            ("a.json", r#"{ "schemas": { "a": { "code": "A" } } }"#),
+            (
+                "b.json",
+                "{ \"schemas\": {\n  \"b\": { \"code\": \"A\", \"fields\": [] } } }",
+            ),
+        ]);
+        insta::assert_snapshot!(error(&directory), @r#"
+        DIR/a.json:1:16 at /schemas/a: the schema has no `fields`
+            add "fields": ["a_name"]
+        DIR/b.json:2:10 at /schemas/b/code: the code `A` already stands for the schema `a`
+            give one of the two another code
+        "#);
+    }
+
+    #[test]
+    fn says_which_file_is_not_json() {
+        let directory = directory(&[
+            ("a.json", "{ \"schemas\": {\n"),
+            (
+                "b.json",
+                r#"{ "schemas": { "b": { "code": "B", "fields": ["x"], "types": { "x": "A" } } } }"#,
+            ),
+        ]);
+        insta::assert_snapshot!(error(&directory), @"
+        DIR/a.json:2:1: this is not JSON: EOF while parsing an object
+            the text ends here; close what is still open
+        ");
+    }
+
+    #[test]
+    fn says_when_there_is_nothing_to_read() {
+        insta::assert_snapshot!(error(&directory(&[])), @"
+        DIR: there is no *.json file in this directory
+            name a registry file, or a directory that holds some
+        ");
+        let missing = Registry::load("no/such/registry.json").unwrap_err();
+        assert!(
+            missing
+                .to_string()
+                .starts_with("no/such/registry.json: cannot be read: ")
+        );
+    }
+}

@@ -1,0 +1,335 @@
+//! The registry: schemas by name and code, always checked.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use crate::assemble::{Source, assemble};
+use crate::problem::Problems;
+use crate::tables::{abbreviate, is_core_operation};
+use crate::types::Type;
+
+/// The standard profiles (draft sections 3.6 and 10): name of the file and its text.
+static PROFILES: &[(&str, &str)] = &[
+    ("CH.json", include_str!("../profiles/CH.json")),
+    ("TC.json", include_str!("../profiles/TC.json")),
+    ("TX.json", include_str!("../profiles/TX.json")),
+    ("ST.json", include_str!("../profiles/ST.json")),
+    ("TA.json", include_str!("../profiles/TA.json")),
+    ("ER.json", include_str!("../profiles/ER.json")),
+];
+
+/// A set of schemas that fit together (draft section 6.2).
+///
+/// However it came about, every check of this crate has passed: names and codes are
+/// unambiguous, types are known, defaults fit their types.
+///
+/// ```
+/// use accp_registry::Registry;
+///
+/// let registry = Registry::from_json(r#"{ "schemas": { "sales_report": {
+///     "code": "SR", "version": 1,
+///     "fields": ["period", "revenue"],
+///     "defaults": { "period": "quarterly" }
+/// } } }"#)?;
+/// let schema = registry.schema("SR").expect("it was just defined");
+/// assert_eq!(schema.fields[0].default_wire.as_deref(), Some("quarterly"));
+/// # Ok::<(), accp_registry::Problems>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Registry {
+    /// The version that `sync:registry` announces as `v` (draft section 6.4).
+    pub version: u64,
+    /// The tokenizer that the budgets of this registry are counted with.
+    pub tokenizer: Option<String>,
+    /// Sorted by name.
+    pub(crate) schemas: Vec<Schema>,
+}
+
+/// A schema: the fields behind one code.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Schema {
+    /// The name in the registry: `task_assignment`.
+    pub name: String,
+    /// The code on the wire: `TA`.
+    pub code: String,
+    /// The version of the schema.
+    pub version: u64,
+    /// What it is for.
+    pub doc: Option<String>,
+    /// The fields, in the order of `fields` and then of `optional`.
+    pub fields: Vec<Field>,
+    /// The frames that carry it, and what each of them demands.
+    pub frames: Vec<FrameSpec>,
+}
+
+/// A field of a schema.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Field {
+    /// The full name.
+    pub name: String,
+    /// What travels: its own abbreviation, else the standard one, else the name.
+    pub short: String,
+    /// Its type.
+    pub ty: Type,
+    /// The value of the field where a frame leaves it out.
+    pub default: Option<Value>,
+    /// The default as it would stand in a frame; a value with this text is left out.
+    pub default_wire: Option<String>,
+    /// Every frame with this schema must carry it.
+    pub required: bool,
+    /// It stands under `optional`: beyond the field set that the draft gives.
+    pub optional: bool,
+    /// It is sent in the frame even when it is long (OPT-03 has an exception for it).
+    pub inline: bool,
+    /// What it means.
+    pub doc: Option<String>,
+}
+
+/// What a frame of one intent and operation demands of its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameSpec {
+    /// The intent's code.
+    pub intent: String,
+    /// The operation.
+    pub operation: String,
+    /// Fields that this frame must carry, beyond those that the schema requires.
+    pub required: Vec<String>,
+    /// The fields that it is about; the others get no default. `None`: all of them.
+    pub fields: Option<Vec<String>>,
+    /// Envelope fields that it must carry, by short name.
+    pub envelope: Vec<String>,
+    /// What this frame says.
+    pub doc: Option<String>,
+}
+
+impl Registry {
+    /// A registry without schemas, version 1.
+    pub fn empty() -> Self {
+        Self {
+            version: 1,
+            tokenizer: None,
+            schemas: Vec::new(),
+        }
+    }
+
+    /// The standard profiles: CH, TC, TX, ST, TA (draft section 10) and ER (3.6).
+    ///
+    /// It reads the built-in JSON each time; with feature `std`, `Registry::shared` keeps one.
+    pub fn standard() -> Self {
+        let texts = PROFILES.iter().map(|&(file, text)| (Some(file), text));
+        let sources: Result<Vec<_>, _> = texts
+            .map(|(file, text)| Source::parse(file, text))
+            .collect();
+        // A test holds the built-in profiles to be without fault.
+        sources
+            .and_then(|sources| assemble(&sources))
+            .unwrap_or_else(|_| Self::empty())
+    }
+
+    /// [`Registry::standard`], read once.
+    #[cfg(feature = "std")]
+    pub fn shared() -> &'static Self {
+        static SHARED: std::sync::OnceLock<Registry> = std::sync::OnceLock::new();
+        SHARED.get_or_init(Self::standard)
+    }
+
+    /// Reads a registry document (draft section 6.2).
+    ///
+    /// # Errors
+    /// Every mistake in it, with line and column.
+    pub fn from_json(text: &str) -> Result<Self, Problems> {
+        assemble(&[Source::parse(None, text)?])
+    }
+
+    /// Adds each standard profile whose name and code this registry does not define itself.
+    pub fn with_profiles(mut self) -> Self {
+        for profile in Self::standard().schemas {
+            let taken = |own: &Schema| own.name == profile.name || own.code == profile.code;
+            if !self.schemas.iter().any(taken) {
+                self.insert(profile);
+            }
+        }
+        self
+    }
+
+    /// The schema with this code; `None` is E1003.
+    pub fn schema(&self, code: &str) -> Option<&Schema> {
+        self.schemas.iter().find(|schema| schema.code == code)
+    }
+
+    /// The schema with this name.
+    pub fn schema_by_name(&self, name: &str) -> Option<&Schema> {
+        let found = self.schemas.binary_search_by(|s| s.name.as_str().cmp(name));
+        self.schemas.get(found.ok()?)
+    }
+
+    /// The schemas, sorted by name.
+    pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Schema> {
+        self.schemas.iter()
+    }
+
+    /// Whether the operation is registered: a core one, or named by a `frames` entry
+    /// (draft section 4.3). Operations that are not are accepted in frames all the same.
+    pub fn has_operation(&self, operation: &str) -> bool {
+        let mut frames = self.schemas.iter().flat_map(|schema| &schema.frames);
+        is_core_operation(operation) || frames.any(|frame| frame.operation == operation)
+    }
+
+    /// Adds a schema (`RegisterSchema`, draft section 7.1). It passes every check, whoever
+    /// made it; `default_wire` is worked out here.
+    ///
+    /// # Errors
+    /// When the schema is faulty, or its name or code is taken by another; nothing is
+    /// changed then.
+    pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
+        self.merge(Self {
+            version: self.version,
+            tokenizer: None,
+            schemas: vec![schema],
+        })
+    }
+
+    /// Adds the schemas of another registry. One that is already there, and equal, is
+    /// kept; the higher version counts.
+    ///
+    /// # Errors
+    /// When a name or a code means two things; nothing is changed then.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "what is merged is not used on"
+    )]
+    pub fn merge(&mut self, other: Self) -> Result<(), Problems> {
+        let sources = [self.to_json(), other.to_json()].map(Source::from_value);
+        *self = assemble(&sources)?;
+        Ok(())
+    }
+
+    /// Puts a checked schema in its place.
+    pub(crate) fn insert(&mut self, schema: Schema) {
+        let at = self
+            .schemas
+            .partition_point(|other| other.name < schema.name);
+        self.schemas.insert(at, schema);
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl Schema {
+    /// A schema without fields, version 1, for [`Registry::register`].
+    ///
+    /// ```
+    /// use accp_registry::{Field, Registry, Schema, Type};
+    ///
+    /// let mut schema = Schema::new("finding", "FD");
+    /// schema.fields.push(Field::new("topic", Type::String));
+    /// let mut registry = Registry::standard();
+    /// registry.register(schema)?;
+    /// assert!(registry.schema("FD").is_some());
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn new(name: &str, code: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            code: code.to_owned(),
+            version: 1,
+            doc: None,
+            fields: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// The field with this full or short name, and its index in [`Schema::fields`].
+    pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
+        let mut fields = self.fields.iter().enumerate();
+        fields.find(|(_, field)| field.name == key || field.short == key)
+    }
+
+    /// What a frame of this intent and operation demands, where the registry says.
+    pub fn frame(&self, intent: &str, operation: &str) -> Option<&FrameSpec> {
+        let mut frames = self.frames.iter();
+        frames.find(|frame| frame.intent == intent && frame.operation == operation)
+    }
+
+    /// Whether the field at this index takes its default in such a frame: not when the
+    /// matching `frames` entry lists `fields` without it, nor when that entry requires it.
+    pub fn has_default(&self, index: usize, intent: &str, operation: &str) -> bool {
+        let Some(field) = self.fields.get(index) else {
+            return false;
+        };
+        let frame = self.frame(intent, operation);
+        field.default.is_some() && frame.is_none_or(|frame| frame.fills(&field.name))
+    }
+
+    /// The full names of the fields that such a frame must carry: the schema's first,
+    /// then those of the matching `frames` entry.
+    pub fn required(&self, intent: &str, operation: &str) -> impl Iterator<Item = &str> {
+        let always = self.fields.iter().filter(|field| field.required);
+        let here = self.frame(intent, operation).into_iter();
+        let here = here.flat_map(|frame| &frame.required).map(String::as_str);
+        let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
+        always.map(|field| field.name.as_str()).chain(here)
+    }
+
+    /// Whether the two differ in nothing but their docs.
+    pub(crate) fn means_the_same(&self, other: &Self) -> bool {
+        let bare = |schema: &Self| {
+            let mut bare = schema.clone();
+            bare.doc = None;
+            bare.fields.iter_mut().for_each(|field| field.doc = None);
+            bare.frames.iter_mut().for_each(|frame| frame.doc = None);
+            bare
+        };
+        bare(self) == bare(other)
+    }
+}
+
+impl Field {
+    /// A field without a default; abbreviated as the draft does, if it does.
+    pub fn new(name: &str, ty: Type) -> Self {
+        Self {
+            name: name.to_owned(),
+            short: abbreviate(name).unwrap_or(name).to_owned(),
+            ty,
+            default: None,
+            default_wire: None,
+            required: false,
+            optional: false,
+            inline: false,
+            doc: None,
+        }
+    }
+}
+
+impl FrameSpec {
+    /// A frame that demands nothing.
+    pub fn new(intent: &str, operation: &str) -> Self {
+        Self {
+            intent: intent.to_owned(),
+            operation: operation.to_owned(),
+            required: Vec::new(),
+            fields: None,
+            envelope: Vec::new(),
+            doc: None,
+        }
+    }
+
+    /// Whether a field with a default takes it when this frame leaves the field out.
+    fn fills(&self, name: &str) -> bool {
+        let about = self.fields.as_ref();
+        let has = |names: &Vec<String>| names.iter().any(|other| other == name);
+        about.is_none_or(has) && !has(&self.required)
+    }
+}

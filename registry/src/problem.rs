@@ -1,0 +1,142 @@
+//! Everything that is wrong in a registry, each with its place and its cure.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// One mistake in a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The file, as the caller named it; `None` for text that came without a name.
+    pub file: Option<String>,
+    /// Where in the text; `None` when there is no text, as for a schema built in memory.
+    pub position: Option<Position>,
+    /// The JSON pointer (RFC 6901) of the faulty member or element; empty for the document.
+    pub pointer: String,
+    /// What was expected and what was found.
+    pub message: String,
+    /// What to do about it.
+    pub cure: Option<String>,
+}
+
+/// A place in a text. Both count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in the line.
+    pub column: usize,
+}
+
+impl Position {
+    /// The position of a byte in a text.
+    pub(crate) fn of(text: &str, at: usize) -> Self {
+        let mut at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &text[..at];
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: before[start..].chars().count() + 1,
+        }
+    }
+}
+
+impl Problem {
+    /// A problem that no place is known for yet.
+    pub(crate) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            file: None,
+            position: None,
+            pointer: pointer.into(),
+            message: message.into(),
+            cure: None,
+        }
+    }
+
+    pub(crate) fn cure(mut self, cure: impl Into<String>) -> Self {
+        self.cure = Some(cure.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.file.as_deref().unwrap_or("registry"))?;
+        if let Some(Position { line, column }) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.pointer.is_empty() {
+            write!(f, " at {}", self.pointer)?;
+        }
+        write!(f, ": {}", self.message)?;
+        match &self.cure {
+            Some(cure) => write!(f, "\n    {cure}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for Problem {}
+
+/// Every mistake found in one go, in the order of the files and of the text. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    pub(crate) fn new(list: Vec<Problem>) -> Self {
+        Self { list }
+    }
+
+    /// The problems, in order.
+    pub fn iter(&self) -> core::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
+    /// How many there are; never 0.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self::new(alloc::vec![problem])
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = alloc::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = core::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.list.iter().enumerate() {
+            let line = if index == 0 { "" } else { "\n" };
+            write!(f, "{line}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Problems {}

@@ -1,0 +1,154 @@
+//! The shapes that a registry document is made of, with a problem noted for each that is
+//! not as expected.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::json::child;
+use crate::lexical::is_key;
+use crate::nearest::nearest;
+use crate::problem::Problem;
+
+/// The largest version: what every JSON reader takes for the same number (RFC 7493).
+const MAX_VERSION: u64 = (1 << 53) - 1;
+
+/// Looks at JSON values, and notes what is wrong with them. Every method takes the JSON
+/// pointer of the value.
+pub(crate) struct Reader<'p> {
+    pub(crate) problems: &'p mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    pub(crate) fn report(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    pub(crate) fn known_keys(
+        &mut self,
+        at: &str,
+        object: &Map<String, Value>,
+        known: &[&'static str],
+    ) {
+        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
+            let problem = Problem::new(child(at, key), format!("unknown key `{key}`"));
+            self.report(suggest(problem, key, "keys here", || known.iter().copied()));
+        }
+    }
+
+    /// A name is a `key` of the grammar.
+    pub(crate) fn name(&mut self, at: &str, what: &str, name: &str) {
+        if !is_key(name) {
+            self.report(
+                Problem::new(at, format!("`{name}` is not a valid {what}"))
+                    .cure("it is one or more of A-Z, a-z, 0-9 and `_`"),
+            );
+        }
+    }
+
+    pub(crate) fn version(&mut self, at: &str, object: &Map<String, Value>) -> Option<u64> {
+        let version = object.get("version")?;
+        let number = version.as_u64().filter(|version| *version <= MAX_VERSION);
+        if number.is_none() {
+            self.wrong(
+                &child(at, "version"),
+                "a whole number from 0 to 2^53 - 1",
+                version,
+            );
+        }
+        number
+    }
+
+    pub(crate) fn strings<'j>(
+        &mut self,
+        at: &str,
+        json: Option<&'j Value>,
+    ) -> Vec<(String, &'j str)> {
+        let mut out = Vec::new();
+        for (index, json) in self.array(at, json).iter().enumerate() {
+            let at = child(at, index);
+            match json.as_str() {
+                Some(text) => out.push((at, text)),
+                None => self.wrong(&at, "a string", json),
+            }
+        }
+        out
+    }
+
+    pub(crate) fn string(&mut self, at: &str, json: Option<&Value>) -> Option<String> {
+        let json = json?;
+        if !json.is_string() {
+            self.wrong(at, "a string", json);
+        }
+        json.as_str().map(ToOwned::to_owned)
+    }
+
+    pub(crate) fn array<'j>(&mut self, at: &str, json: Option<&'j Value>) -> &'j [Value] {
+        match json {
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                self.wrong(at, "an array", other);
+                &[]
+            }
+            None => &[],
+        }
+    }
+
+    pub(crate) fn object<'j>(
+        &mut self,
+        at: &str,
+        json: Option<&'j Value>,
+    ) -> Option<&'j Map<String, Value>> {
+        let json = json?;
+        if !json.is_object() {
+            self.wrong(at, "an object", json);
+        }
+        json.as_object()
+    }
+
+    pub(crate) fn wrong(&mut self, at: &str, expected: &str, found: &Value) {
+        self.report(Problem::new(
+            at,
+            format!("expected {expected}, found {}", Shown(found)),
+        ));
+    }
+}
+
+/// Adds the nearest of the known names, or all of them.
+pub(crate) fn suggest<'a, I: Iterator<Item = &'a str>>(
+    problem: Problem,
+    name: &str,
+    what: &str,
+    known: impl Fn() -> I,
+) -> Problem {
+    let cure = match nearest(name, known()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the {what} are {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    problem.cure(cure)
+}
+
+/// A JSON value in an error message: what it is, and the value if it is short.
+pub(crate) struct Shown<'a>(pub(crate) &'a Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 40;
+        match self.0 {
+            Value::Null => f.write_str("null"),
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Number(number) if number.is_f64() => write!(f, "the number {number}"),
+            Value::Number(number) => write!(f, "the integer {number}"),
+            Value::String(text) if text.chars().count() <= LONGEST => {
+                write!(f, "the string {text:?}")
+            }
+            Value::String(_) => f.write_str("a long string"),
+            Value::Array(_) => f.write_str("an array"),
+            Value::Object(_) => f.write_str("an object"),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The rules of the module `diff`, one by one.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use accp_registry::{Registry, diff};
+use insta::assert_snapshot;
+
+fn registry(schema: &str) -> Registry {
+    Registry::from_json(&format!(r#"{{ "schemas": {{ {schema} }} }}"#)).unwrap()
+}
+
+/// What changes from one version of a schema `a` with the code `A` to the next.
+fn changes(old: &str, new: &str) -> String {
+    let schema = |keys: &str| registry(&format!(r#""a": {{ "code": "A", {keys} }}"#));
+    told(&schema(old), &schema(new))
+}
+
+fn told(old: &Registry, new: &Registry) -> String {
+    let changes: Vec<String> = diff(old, new).iter().map(ToString::to_string).collect();
+    changes.join("\n")
+}
+
+#[test]
+fn schemas() {
+    let (a, b) = (
+        r#""a": { "code": "A", "fields": [] }"#,
+        r#""b": { "code": "B", "fields": [] }"#,
+    );
+    assert_snapshot!(told(&registry(a), &registry(b)), @"
+    /schemas/a: the schema `A` was removed
+        breaks: frames with its code are refused with E1003
+    /schemas/b: the schema `B` was added
+    ");
+    assert_snapshot!(told(&registry(a), &registry(r#""z": { "code": "A", "fields": [] }"#)), @"/schemas/z: the name changed from `a` to `z`");
+    assert_snapshot!(told(&registry(a), &registry(r#""a": { "code": "Z", "version": 2, "fields": [] }"#)), @"
+    /schemas/a/code: the code changed from `A` to `Z`
+        breaks: frames with either code are refused with E1003 by one side
+    /schemas/a/version: the version changed from `1` to `2`
+    ");
+    let swapped =
+        registry(r#""a": { "code": "B", "fields": [] }, "b": { "code": "A", "fields": [] }"#);
+    assert_snapshot!(told(&registry(&format!("{a}, {b}")), &swapped), @"
+    /schemas/a/code: the code changed from `A` to `B`
+        breaks: frames with either code are refused with E1003 by one side
+    /schemas/b/code: the code changed from `B` to `A`
+        breaks: frames with either code are refused with E1003 by one side
+    ");
+}
+
+#[test]
+fn the_registry_itself() {
+    let old = Registry::from_json(r#"{ "version": 1, "schemas": {} }"#).unwrap();
+    let new = Registry::from_json(r#"{ "version": 2, "tokenizer": "o200k_base", "schemas": {} }"#)
+        .unwrap();
+    assert_snapshot!(told(&old, &new), @"
+    /version: the version changed from `1` to `2`
+    /tokenizer: the tokenizer changed from `none` to `o200k_base`
+    ");
+}
+
+#[test]
+fn fields() {
+    assert_snapshot!(changes(r#""fields": ["x", "y"]"#, r#""fields": ["y", "z"]"#), @"
+    /schemas/a/fields: the field `x` was removed
+        breaks: its value is lost to the side that relies on it
+    /schemas/a/fields: the field `z` was added
+    ");
+    assert_snapshot!(changes(r#""fields": ["x"]"#, r#""fields": ["x", "y"], "required": ["y"]"#), @"
+    /schemas/a/fields: the field `y` was added
+    /schemas/a/required: `y` is now required
+        breaks: one side leaves out what the other refuses to miss (E1004)
+    ");
+    assert_snapshot!(changes(r#""fields": ["x", "y"]"#, r#""fields": ["y", "x"]"#), @"/schemas/a/fields: the order of the fields changed from `x, y` to `y, x`");
+    assert_snapshot!(changes(r#""fields": ["x"]"#, r#""fields": ["x"], "required": ["x"], "inline": ["x"]"#), @"
+    /schemas/a/required: `x` is now required
+        breaks: one side leaves out what the other refuses to miss (E1004)
+    /schemas/a/inline: `x` is now inline
+    ");
+    assert_snapshot!(changes(r#""fields": ["x"], "required": ["x"]"#, r#""fields": [], "optional": ["x"]"#), @"
+    /schemas/a/required: `x` is no longer required
+        breaks: one side leaves out what the other refuses to miss (E1004)
+    /schemas/a/optional: `x` is now optional
+    ");
+    assert_snapshot!(changes(r#""fields": ["priority"]"#, r#""fields": ["priority"], "abbreviations": { "priority": "p" }"#), @"
+    /schemas/a/abbreviations/priority: the abbreviation of `priority` changed from `pri` to `p`
+        breaks: one side does not know the key of the other
+    ");
+}
+
+#[test]
+fn types() {
+    let fields = |ty: &str| format!(r#""fields": ["x"], "types": {{ "x": "{ty}" }}"#);
+    assert_snapshot!(changes(&fields("integer"), &fields("any")), @"
+    /schemas/a/types/x: the type of `x` changed from integer to any
+        breaks: one side refuses, or reads otherwise, what the other writes (E1004)
+    ");
+    assert_snapshot!(changes(&fields("enum(a,b)"), &fields("enum(b,a)")), @"/schemas/a/types/x: the type of `x` changed from enum(a,b) to enum(b,a)");
+    assert_snapshot!(changes(&fields("enum(a,b)"), &fields("enum(a,b,c)")), @"
+    /schemas/a/types/x: the type of `x` changed from enum(a,b) to enum(a,b,c)
+        breaks: one side refuses the values that only the other knows (E1004)
+    ");
+    assert_snapshot!(changes(&fields("enum(up=+)"), &fields("enum(up=^)")), @"
+    /schemas/a/types/x: the type of `x` changed from enum(up=+) to enum(up=^)
+        breaks: one side refuses the values that only the other knows (E1004)
+    ");
+}
+
+#[test]
+fn defaults() {
+    let fields = |default: &str| {
+        format!(r#""fields": ["x"], "types": {{ "x": "any" }}, "defaults": {{ {default} }}"#)
+    };
+    assert_snapshot!(changes(&fields(""), &fields(r#""x": 1"#)), @"
+    /schemas/a/defaults/x: the default of `x` changed from none to `1`
+        breaks: a field left out means another value
+    ");
+    assert_snapshot!(changes(&fields(r#""x": 1"#), &fields(r#""x": 1.0"#)), @"
+    /schemas/a/defaults/x: the default of `x` changed from `1` to `1.0`
+        breaks: a field left out means another value
+    ");
+    assert_snapshot!(changes(&fields(r#""x": { "a": 1, "b": 2 }"#), &fields(r#""x": { "b": 2, "a": 1 }"#)), @"");
+}
+
+#[test]
+fn frames() {
+    let frames = |frames: &str| {
+        format!(r#""fields": ["x", "y"], "defaults": {{ "y": 1 }}, "frames": [{frames}]"#)
+    };
+    let plain = r#"{ "intent": "req", "operation": "o" }"#;
+    assert_snapshot!(changes(&frames(""), &frames(plain)), @"/schemas/a/frames/0: the frame req:o was added");
+    assert_snapshot!(changes(&frames(plain), &frames("")), @"
+    /schemas/a/frames: the frame req:o was removed
+        breaks: one side sends what the other no longer declares
+    ");
+    let strict = r#"{ "intent": "req", "operation": "o", "required": ["x"], "envelope": ["cid"] }"#;
+    assert_snapshot!(changes(&frames(plain), &frames(strict)), @"
+    /schemas/a/frames/0/required: `x` is now required in req:o
+        breaks: one side leaves out what the other refuses to miss (E1004)
+    /schemas/a/frames/0/envelope: the envelope field `cid` is now required in req:o
+        breaks: one side leaves out what the other refuses to miss (E1001)
+    ");
+    assert_snapshot!(changes(&frames(strict), &frames(plain)), @"
+    /schemas/a/frames/0/required: `x` is no longer required in req:o
+        breaks: one side leaves out what the other refuses to miss (E1004)
+    /schemas/a/frames/0/envelope: the envelope field `cid` is no longer required in req:o
+        breaks: one side leaves out what the other refuses to miss (E1001)
+    ");
+    let about =
+        |fields: &str| format!(r#"{{ "intent": "req", "operation": "o", "fields": [{fields}] }}"#);
+    assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x""#))), @"
+    /schemas/a/frames/0/fields: the fields that req:o is about changed
+        breaks: a field left out means another value
+    ");
+    assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x", "y""#))), @"/schemas/a/frames/0/fields: the fields that req:o is about changed");
+    assert_snapshot!(changes(&frames(&about(r#""x", "y""#)), &frames(&about(r#""y", "x""#))), @"");
+}
+
+#[test]
+fn docs_are_no_difference() {
+    let wordy = r#""fields": ["x"], "doc": "A.", "docs": { "x": "X." }"#;
+    assert_eq!(changes(r#""fields": ["x"]"#, wordy), "");
+}
