@@ -66,7 +66,7 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// As [`Frame::parse`]; a byte that is not printable ASCII is refused at its place.
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        Self::parse(text_of(bytes)?)
+        read_bytes(bytes, Self::parse)
     }
 
     /// Reads one frame under `options`.
@@ -146,12 +146,24 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Takes the bytes of a frame as text; the first byte outside UTF-8 is the error.
-pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, DecodeError> {
-    core::str::from_utf8(bytes).map_err(|error| {
-        let expected = "printable ASCII (a text value writes other characters as %XX)";
-        DecodeError::new(ErrorCode::PARSE_ERROR, error.valid_up_to(), expected)
-    })
+/// Reads the bytes of a frame as text. A byte outside UTF-8 is the fault, unless what
+/// stands before it is at fault already.
+pub(crate) fn read_bytes<'a, T>(
+    bytes: &'a [u8],
+    read: impl FnOnce(&'a str) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
+    let at = match core::str::from_utf8(bytes) {
+        Ok(text) => return read(text),
+        Err(error) => error.valid_up_to(),
+    };
+    let before = bytes.get(..at).and_then(|bytes| core::str::from_utf8(bytes).ok());
+    match read(before.unwrap_or_default()) {
+        Err(error) if error.at() < at => Err(error),
+        _ => {
+            let expected = "printable ASCII; a text value writes other characters as %XX";
+            Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, expected))
+        }
+    }
 }
 
 fn write_params(out: &mut String, params: &[Param<'_>], separator: char) {

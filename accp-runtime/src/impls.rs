@@ -22,7 +22,7 @@ type Encoded = Result<(), EncodeError>;
 /// Refuses the value at `at` as of the wrong type (E1004); a reference that was not
 /// resolved is E2001.
 #[cold]
-fn wrong<T>(at: usize, token: Token<'_>, expected: &'static str) -> Decoded<T> {
+pub(crate) fn wrong<T>(at: usize, token: Token<'_>, expected: &'static str) -> Decoded<T> {
     match token {
         Token::Ref(_) => {
             let expected = format!("{expected}; the reference has not been resolved");
@@ -429,13 +429,14 @@ pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
 }
 
 /// `[k,v]`
-struct Pair<'m, T> {
-    key: &'m str,
-    value: &'m T,
+#[derive(Debug)]
+pub(crate) struct Pair<'m, T> {
+    pub(crate) key: &'m str,
+    pub(crate) value: &'m T,
 }
 
 /// The kind of a list of [`Pair`]s and of one, with values of kind `K`.
-struct PairKind<K>(core::marker::PhantomData<K>);
+pub(crate) struct PairKind<K>(core::marker::PhantomData<K>);
 
 impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {

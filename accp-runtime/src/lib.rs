@@ -24,6 +24,12 @@ mod typed;
 mod value;
 mod writer;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+#[cfg(feature = "derive")]
+pub use accp_derive::AccpFrame;
 pub use accp_registry::{Intent, Registry};
 
 pub use agent::AgentId;

@@ -9,7 +9,7 @@ use accp_registry::lexical;
 use accp_registry::{Registry, Schema, Type};
 
 use crate::dynamic::{self, ByType, Dynamic, Place, twice};
-use crate::frame::text_of;
+use crate::frame::read_bytes;
 use crate::typed::missing_envelope;
 use crate::value::{into_pair, is_pairs};
 use crate::writer::{FrameType, Writer};
@@ -134,7 +134,7 @@ impl<'a> Message<'a> {
     /// # Errors
     /// As [`Message::decode`]; a byte that is not printable ASCII is E1001 at its place.
     pub fn decode_bytes(bytes: &'a [u8], registry: &Registry) -> Result<Self, DecodeError> {
-        Self::decode(text_of(bytes)?, registry)
+        read_bytes(bytes, |text| Self::decode(text, registry))
     }
 
     /// Reads one frame under `options`.

@@ -121,7 +121,7 @@ impl<'a, T> Typed<'a, T> {
     where
         T: DecodeFrame<'a>,
     {
-        Self::decode(crate::frame::text_of(bytes)?)
+        crate::frame::read_bytes(bytes, Self::decode)
     }
 
     /// Reads one frame under `options`.

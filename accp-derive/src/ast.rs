@@ -1,0 +1,151 @@
+//! The item under the derive, in the words of the protocol. Each node keeps its syntax
+//! to place errors on.
+
+use proc_macro2::Ident;
+use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+use syn::{DeriveInput, Fields, GenericParam, Lifetime, Type};
+
+use crate::attr::{Attrs, Place};
+use crate::ctxt::Ctxt;
+
+/// A struct or an enum.
+pub(crate) struct Input<'a> {
+    pub(crate) original: &'a DeriveInput,
+    pub(crate) attrs: Attrs,
+    /// The lifetime that it borrows with.
+    pub(crate) lifetime: Option<&'a Lifetime>,
+    pub(crate) body: Body<'a>,
+}
+
+pub(crate) enum Body<'a> {
+    Struct(Vec<Field<'a>>),
+    Enum(Vec<Variant<'a>>),
+}
+
+pub(crate) struct Variant<'a> {
+    pub(crate) original: &'a syn::Variant,
+    pub(crate) attrs: Attrs,
+    pub(crate) content: Content<'a>,
+}
+
+pub(crate) enum Content<'a> {
+    Unit,
+    /// A type that is a frame.
+    Newtype(&'a Type),
+    Struct(Vec<Field<'a>>),
+}
+
+pub(crate) struct Field<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) ty: &'a Type,
+    pub(crate) attrs: Attrs,
+}
+
+impl<'a> Input<'a> {
+    /// Takes the item apart; `None` when it is of a shape that no rule applies to.
+    pub(crate) fn read(cx: &Ctxt, original: &'a DeriveInput) -> Option<Self> {
+        let attrs = Attrs::read(cx, &original.attrs, Place::Container);
+        let lifetime = lifetime(cx, original);
+        let body = match &original.data {
+            syn::Data::Struct(data) => Body::Struct(fields(cx, &data.fields)?),
+            syn::Data::Enum(data) => {
+                Body::Enum(data.variants.iter().map(|variant| Variant::read(cx, variant)).collect::<Option<_>>()?)
+            }
+            syn::Data::Union(data) => {
+                cx.error(data.union_token, "a union is no frame; expected a struct or an enum");
+                return None;
+            }
+        };
+        Some(Self { original, attrs, lifetime, body })
+    }
+
+    pub(crate) fn ident(&self) -> &'a Ident {
+        &self.original.ident
+    }
+
+    /// Whether a type depends on a type parameter of the item.
+    pub(crate) fn is_generic(&self, ty: &Type) -> bool {
+        self.original
+            .generics
+            .type_params()
+            .any(|param| mentions(ty.to_token_stream(), &param.ident))
+    }
+}
+
+/// Whether an identifier occurs in the tokens.
+pub(crate) fn mentions(tokens: proc_macro2::TokenStream, ident: &Ident) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        proc_macro2::TokenTree::Ident(other) => other == *ident,
+        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), ident),
+        _ => false,
+    })
+}
+
+impl<'a> Variant<'a> {
+    fn read(cx: &Ctxt, original: &'a syn::Variant) -> Option<Self> {
+        let attrs = Attrs::read(cx, &original.attrs, Place::Variant);
+        let content = match &original.fields {
+            Fields::Unit => Content::Unit,
+            Fields::Unnamed(unnamed) if unnamed.unnamed.len() == 1 => {
+                for field in &unnamed.unnamed {
+                    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("accp")) {
+                        cx.error(attribute, "the frame that a variant holds has no attributes of its own");
+                    }
+                }
+                Content::Newtype(&unnamed.unnamed.first()?.ty)
+            }
+            Fields::Unnamed(unnamed) => {
+                let message = "expected one type, which is a frame, or named fields";
+                cx.error(unnamed, message);
+                return None;
+            }
+            named @ Fields::Named(_) => Content::Struct(fields(cx, named)?),
+        };
+        Some(Self { original, attrs, content })
+    }
+}
+
+impl Field<'_> {
+    /// The name in the registry.
+    pub(crate) fn name(&self) -> String {
+        self.attrs
+            .rename
+            .as_ref()
+            .map_or_else(|| self.ident.unraw().to_string(), syn::LitStr::value)
+    }
+
+    /// The token that the name comes from.
+    pub(crate) fn name_tokens(&self) -> proc_macro2::TokenStream {
+        match &self.attrs.rename {
+            Some(rename) => rename.to_token_stream(),
+            None => self.ident.to_token_stream(),
+        }
+    }
+}
+
+fn fields<'a>(cx: &Ctxt, fields: &'a Fields) -> Option<Vec<Field<'a>>> {
+    if let Fields::Unnamed(unnamed) = fields {
+        cx.error(unnamed, "expected named fields: a field's name is its key in the registry");
+        return None;
+    }
+    let read = |field: &'a syn::Field| {
+        let attrs = Attrs::read(cx, &field.attrs, Place::Field);
+        Some(Field { ident: field.ident.as_ref()?, ty: &field.ty, attrs })
+    };
+    Some(fields.iter().filter_map(read).collect())
+}
+
+/// The only lifetime, if any.
+fn lifetime<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<&'a Lifetime> {
+    let mut lifetimes = input.generics.params.iter().filter_map(|param| match param {
+        GenericParam::Lifetime(lifetime) => Some(&lifetime.lifetime),
+        _ => None,
+    });
+    let first = lifetimes.next();
+    for other in lifetimes {
+        let message = "a frame borrows from one text: expected at most one lifetime";
+        cx.error_at(other.span(), message);
+    }
+    first
+}

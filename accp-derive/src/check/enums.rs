@@ -1,0 +1,155 @@
+//! The rules for enums: an enumeration, or several frames.
+
+use accp_registry::Registry;
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+
+use super::{Owner, frame, is_frame};
+use crate::ast::{Content, Input, Variant};
+use crate::ctxt::Ctxt;
+use crate::plan::{Arm, ArmContent, Choice};
+
+/// Each variant is a name, and perhaps a symbol, that no other has.
+pub(super) fn enumeration<'a>(
+    cx: &Ctxt,
+    input: &Input<'_>,
+    variants: &'a [Variant<'a>],
+) -> Vec<Choice<'a>> {
+    if !input.original.generics.params.is_empty() {
+        cx.error(&input.original.generics, "an enumeration has no parameters");
+    }
+    let mut taken: Vec<String> = Vec::new();
+    let mut choices = Vec::new();
+    for variant in variants {
+        let attrs = &variant.attrs;
+        for text in [&attrs.schema, &attrs.intent, &attrs.operation].into_iter().flatten() {
+            cx.error(text, "this variant is a value of an enumeration; a frame holds a type or has fields in `{}`");
+        }
+        let name = match &attrs.rename {
+            Some(rename) => rename.value(),
+            None => snake_case(&variant.original.ident.unraw().to_string()),
+        };
+        let symbol = attrs.symbol.as_ref().map(syn::LitStr::value);
+        let name_tokens = match &attrs.rename {
+            Some(rename) => rename.to_token_stream(),
+            None => variant.original.ident.to_token_stream(),
+        };
+        spelling(cx, &name, &name_tokens, &[',', '='], &mut taken);
+        if let (Some(symbol), Some(tokens)) = (&symbol, &attrs.symbol) {
+            spelling(cx, symbol, &tokens.to_token_stream(), &[','], &mut taken);
+        }
+        choices.push(Choice { variant, name, symbol });
+    }
+    choices
+}
+
+/// A spelling can stand in a registry's `enum(..)`, and is no other variant's.
+fn spelling(cx: &Ctxt, text: &str, tokens: &TokenStream, without: &[char], taken: &mut Vec<String>) {
+    let fits = |c: char| c.is_ascii_graphic() && !without.contains(&c);
+    if text.is_empty() || !text.chars().all(fits) {
+        let without: Vec<_> = without.iter().map(|c| format!("'{c}'")).collect();
+        let message = format!(
+            "`{text}` is no value of an enumeration: printable ASCII without spaces and {}",
+            without.join(", ")
+        );
+        cx.error(tokens, message);
+    } else if taken.iter().any(|other| other == text) {
+        cx.error(tokens, format!("`{text}` stands for another variant already"));
+    } else {
+        taken.push(text.to_owned());
+    }
+}
+
+/// `InProgress` is `in_progress`; a run of capitals is one word (`HTTPError` is `http_error`).
+fn snake_case(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (at, &c) in chars.iter().enumerate() {
+        let starts_word = c.is_uppercase()
+            && at > 0
+            && chars[at - 1] != '_'
+            && (!chars[at - 1].is_uppercase() || chars.get(at + 1).is_some_and(|next| next.is_lowercase()));
+        if starts_word {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+/// Each variant holds a frame, or is one.
+pub(super) fn frames<'a>(
+    cx: &Ctxt,
+    input: &Input<'_>,
+    variants: &'a [Variant<'a>],
+    registry: &Registry,
+) -> Option<Vec<Arm<'a>>> {
+    let arms: Vec<_> =
+        variants.iter().map(|variant| arm(cx, input, variant, registry)).collect();
+    arms.into_iter().collect()
+}
+
+fn arm<'a>(
+    cx: &Ctxt,
+    input: &Input<'_>,
+    variant: &'a Variant<'a>,
+    registry: &Registry,
+) -> Option<Arm<'a>> {
+    let ident = &variant.original.ident;
+    let attrs = &variant.attrs;
+    for (name, text) in [("rename", &attrs.rename), ("symbol", &attrs.symbol)] {
+        if let Some(text) = text {
+            cx.error(text, format!("`{name}` belongs on a value of an enumeration; this variant is a frame"));
+        }
+    }
+    let content = match &variant.content {
+        Content::Unit => {
+            let message = format!(
+                "`{}` has frames as variants: `{ident}` must hold one, as in `{ident}(Frame)`, or \
+                 have fields in `{{}}`",
+                input.ident()
+            );
+            cx.error(ident, message);
+            return None;
+        }
+        Content::Newtype(ty) => {
+            for text in [&attrs.schema, &attrs.intent, &attrs.operation].into_iter().flatten() {
+                cx.error(text, "the frame inside says what it is: this belongs on its type");
+            }
+            if let Some(flag) = &attrs.deny_unknown_fields {
+                cx.error(flag, "the frame inside says what it is: this belongs on its type");
+            }
+            ArmContent::Newtype(ty)
+        }
+        Content::Struct(fields) => {
+            if !is_frame(attrs) {
+                let message = "a variant with fields is a frame: add \
+                     `#[accp(schema = \"..\", intent = \"..\", operation = \"..\")]`";
+                cx.error(ident, message);
+                return None;
+            }
+            ArmContent::Fields(frame(cx, Owner { attrs, ident }, fields, registry)?)
+        }
+    };
+    Some(Arm { variant, content })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::snake_case;
+
+    #[test]
+    fn names_are_snake_case() {
+        for (rust, wire) in [
+            ("Low", "low"),
+            ("InProgress", "in_progress"),
+            ("HTTPError", "http_error"),
+            ("V2", "v2"),
+            ("A", "a"),
+            ("Snake_Case", "snake_case"),
+        ] {
+            assert_eq!(snake_case(rust), wire);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The rules for the fields of a struct or of a variant.
+
+use accp_registry::{Schema, Type, abbreviate, lexical, nearest};
+
+use super::{Owner, hint};
+use crate::ast::Field;
+use crate::ctxt::Ctxt;
+use crate::plan::{Fields, Member, Role, Wire};
+
+/// What the fields are held to.
+#[derive(Clone, Copy)]
+pub(super) struct Where<'r> {
+    pub(super) schema: Option<&'r Schema>,
+    /// Empty in a nested struct, like the operation.
+    pub(super) intent: &'r str,
+    pub(super) operation: &'r str,
+}
+
+/// Holds every field to the rules, and puts them in the order of the wire.
+pub(super) fn fields<'a>(cx: &Ctxt, owner: Owner<'_>, list: &'a [Field<'a>], place: Where<'_>) -> Fields<'a> {
+    let mut members: Vec<Member<'a>> = Vec::new();
+    for field in list {
+        conflicts(cx, field);
+        if let Some(role) = role(cx, field, place) {
+            unique(cx, field, &role, &members);
+            members.push(Member { field, role });
+        }
+    }
+    required(cx, owner, &members, place);
+    flatten_or_deny(cx, owner, &members);
+    Fields {
+        schema: place.schema.map(|schema| schema.code.clone()),
+        order: order(&members, place),
+        known: known(&members, place.schema),
+        members,
+        is_closed: owner.attrs.deny_unknown_fields.is_some(),
+    }
+}
+
+/// Attributes that say different things of one field.
+fn conflicts(cx: &Ctxt, field: &Field<'_>) {
+    let attrs = &field.attrs;
+    let flags = [("skip", &attrs.skip), ("flatten", &attrs.flatten), ("default", &attrs.default)];
+    let set: Vec<_> = flags.iter().filter_map(|(name, flag)| Some((*name, flag.as_ref()?))).collect();
+    for (at, (name, flag)) in set.iter().enumerate().skip(1) {
+        cx.error(flag, format!("`{name}` and `{}` exclude each other", set[at - 1].0));
+    }
+    if let (Some(rename), Some((name, _))) = (&attrs.rename, set.iter().find(|(name, _)| *name != "default")) {
+        cx.error(rename, format!("`rename` and `{name}` exclude each other: such a field has no key"));
+    }
+}
+
+/// What becomes of a field; `None` when the registry does not have it, which is noted.
+fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Role> {
+    if field.attrs.skip.is_some() {
+        return Some(Role::Skip);
+    }
+    if field.attrs.flatten.is_some() {
+        return Some(Role::Flatten);
+    }
+    match place.schema {
+        Some(schema) => of_schema(cx, field, schema, place).map(Role::Wire),
+        None => undeclared(cx, field, place).map(Role::Wire),
+    }
+}
+
+/// The field is one of the schema's.
+fn of_schema(cx: &Ctxt, field: &Field<'_>, schema: &Schema, place: Where<'_>) -> Option<Wire> {
+    let name = field.name();
+    let Some((index, spec)) = schema.field(&name).filter(|(_, spec)| spec.name == name) else {
+        let names: Vec<_> = schema.fields.iter().map(|spec| spec.name.as_str()).collect();
+        let by_short = schema.field(&name).map(|(_, spec)| spec.name.as_str());
+        let near = by_short.or_else(|| nearest(&name, names.iter().copied()));
+        let message = format!("schema {} has no field `{name}`{}", schema.code, hint(near, "its fields are", &names));
+        cx.error(field.name_tokens(), message);
+        return None;
+    };
+    let has_default = schema.has_default(index, place.intent, place.operation);
+    if let Some(flag) = field.attrs.default.as_ref().filter(|_| !has_default) {
+        cx.error(flag, no_default(&name, schema, place));
+    }
+    Some(Wire {
+        key: spec.short.clone(),
+        ty: spec.ty.clone(),
+        default: spec.default_wire.clone().filter(|_| has_default),
+        is_required: schema.required(place.intent, place.operation).any(|required| required == name),
+        inline: spec.inline,
+        name,
+    })
+}
+
+fn no_default(name: &str, schema: &Schema, place: Where<'_>) -> String {
+    let with: Vec<_> = schema
+        .fields
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| schema.has_default(*index, place.intent, place.operation))
+        .map(|(_, field)| field.name.as_str())
+        .collect();
+    let frame = match place.intent {
+        "" => String::new(),
+        intent => format!(" in {intent}:{}", place.operation),
+    };
+    let code = &schema.code;
+    let start = format!("schema {code} has no default for `{name}`{frame}");
+    if with.is_empty() { start } else { format!("{start}; it has one for {}", with.join(", ")) }
+}
+
+/// A field without a schema: any key of the grammar, abbreviated as the draft does in a
+/// frame (section 4.2).
+fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
+    let name = field.name();
+    if let Some(flag) = &field.attrs.default {
+        cx.error(flag, "the default is the registry's: without a schema there is none");
+    }
+    if !lexical::is_key(&name) || name == "_" {
+        let message = format!("`{name}` is no key: letters, digits and '_' only, and not '_' alone");
+        cx.error(field.name_tokens(), message);
+        return None;
+    }
+    let is_frame = !place.intent.is_empty();
+    if is_frame && name == "schema" {
+        cx.error(field.name_tokens(), "the key `schema` is reserved for the code of the schema");
+        return None;
+    }
+    let key = abbreviate(&name).filter(|_| is_frame).unwrap_or(&name).to_owned();
+    Some(Wire { name, key, ty: Type::Any, default: None, is_required: false, inline: false })
+}
+
+/// One field for one key, and one for all the others.
+fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
+    for other in before {
+        match (role, &other.role) {
+            (Role::Wire(wire), Role::Wire(taken)) if wire.key == taken.key => {
+                let message = format!("`{}` is the field `{}` already", wire.name, other.field.ident);
+                return cx.error(field.name_tokens(), message);
+            }
+            (Role::Flatten, Role::Flatten) => {
+                let message = format!("`{}` takes the unknown params already", other.field.ident);
+                return cx.error(&field.attrs.flatten, message);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the registry demands is in the struct.
+fn required(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>], place: Where<'_>) {
+    let Some(schema) = place.schema else { return };
+    let has = |name: &str| {
+        members.iter().any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
+    };
+    for name in schema.required(place.intent, place.operation).filter(|name| !has(name)) {
+        let frame = match place.intent {
+            "" => String::new(),
+            intent => format!(" in {intent}:{}", place.operation),
+        };
+        let message = format!("schema {} requires the field `{name}`{frame}: add it", schema.code);
+        cx.error_at(owner.ident.span(), message);
+    }
+}
+
+/// Unknown params are kept or refused, not both.
+fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
+    let flatten = members.iter().find_map(|member| member.field.attrs.flatten.as_ref());
+    if let (Some(_), Some(deny)) = (flatten, &owner.attrs.deny_unknown_fields) {
+        cx.error_at(deny.span(), "`deny_unknown_fields` and `flatten` exclude each other");
+    }
+}
+
+/// A frame follows its schema, for one message has one text; all else is ascending.
+fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
+    let mut order: Vec<(usize, &Wire)> = members
+        .iter()
+        .enumerate()
+        .filter_map(|(at, member)| match &member.role {
+            Role::Wire(wire) => Some((at, wire)),
+            _ => None,
+        })
+        .collect();
+    match place.schema {
+        Some(schema) if !place.intent.is_empty() => {
+            order.sort_by_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
+        }
+        _ => order.sort_by_key(|(_, wire)| wire.key.as_str()),
+    }
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
+/// Every name that the schema, else the struct, has a meaning for.
+fn known(members: &[Member<'_>], schema: Option<&Schema>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut add = |name: &str, key: &str| {
+        names.push(name.to_owned());
+        if key != name {
+            names.push(key.to_owned());
+        }
+    };
+    match schema {
+        Some(schema) => schema.fields.iter().for_each(|field| add(&field.name, &field.short)),
+        None => {
+            for member in members {
+                if let Role::Wire(wire) = &member.role {
+                    add(&wire.name, &wire.key);
+                }
+            }
+        }
+    }
+    names
+}

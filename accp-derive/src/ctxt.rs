@@ -1,0 +1,37 @@
+//! Every mistake of one derive, gathered, so that all are told at once.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+
+use proc_macro2::Span;
+use quote::ToTokens;
+
+/// Collects errors; the stages share it.
+#[derive(Default)]
+pub(crate) struct Ctxt {
+    errors: RefCell<Vec<syn::Error>>,
+}
+
+impl Ctxt {
+    /// Notes a mistake on the tokens that make it.
+    pub(crate) fn error(&self, tokens: impl ToTokens, message: impl Display) {
+        self.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// Notes a mistake at a place that has no tokens of its own.
+    pub(crate) fn error_at(&self, span: Span, message: impl Display) {
+        self.push(syn::Error::new(span, message));
+    }
+
+    pub(crate) fn push(&self, error: syn::Error) {
+        self.errors.borrow_mut().push(error);
+    }
+
+    /// All mistakes as one error; `None` when there are none.
+    pub(crate) fn finish(self) -> Option<syn::Error> {
+        self.errors.into_inner().into_iter().reduce(|mut all, error| {
+            all.combine(error);
+            all
+        })
+    }
+}

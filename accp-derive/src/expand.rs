@@ -1,0 +1,102 @@
+//! The code that is written for a plan.
+
+mod enumeration;
+mod fields;
+mod frame;
+mod frames;
+mod generics;
+mod nested;
+mod shapes;
+
+use accp_registry::Type;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Path;
+
+pub(crate) use generics::with_lifetime;
+
+use crate::ast::Input;
+use crate::plan::Plan;
+use crate::registry::{Loaded, VARIABLE};
+
+/// The impls of an item, in a scope of their own.
+pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>) -> TokenStream {
+    let runtime = runtime(input.attrs.krate.as_ref());
+    let allow = allow();
+    let tracked = loaded.map(tracked);
+    let impls = match plan {
+        Plan::Frame(frame) => frame::expand(input, frame),
+        Plan::Nested(fields) => nested::expand(input, fields),
+        Plan::Enumeration(choices) => enumeration::expand(input, choices),
+        Plan::Frames(arms) => frames::expand(input, arms),
+    };
+    quote! {
+        #allow
+        const _: () = {
+            use #runtime as _accp;
+            use _accp::__private as _p;
+            #tracked
+            #impls
+        };
+    }
+}
+
+/// Where the runtime is.
+pub(crate) fn runtime(krate: Option<&Path>) -> TokenStream {
+    krate.map_or_else(|| quote!(::accp_runtime), |path| path.to_token_stream())
+}
+
+/// Lints that a user may have denied and that tell nothing about code of ours.
+pub(crate) fn allow() -> TokenStream {
+    quote! {
+        #[doc(hidden)]
+        #[allow(
+            deprecated, non_upper_case_globals, unused_attributes, unused_imports,
+            unused_mut, unused_qualifications, unused_variables, unreachable_code,
+            clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
+        )]
+    }
+}
+
+/// Items that make the compiler look again when the registry has changed.
+fn tracked(loaded: &Loaded) -> TokenStream {
+    let files = loaded.files.iter().map(|file| {
+        let path = file.to_string_lossy();
+        quote!(const _: &[u8] = ::core::include_bytes!(#path);)
+    });
+    let variable = loaded
+        .asked_variable
+        .then(|| quote!(const _: _p::Option<&str> = ::core::option_env!(#VARIABLE);));
+    quote!(#(#files)* #variable)
+}
+
+/// The marker type of a registry type.
+fn kind(span: Span, ty: &Type) -> TokenStream {
+    let word = match ty {
+        Type::String => "String",
+        Type::Text => "Text",
+        Type::Integer => "Integer",
+        Type::Decimal => "Decimal",
+        Type::Number => "Number",
+        Type::Boolean => "Boolean",
+        Type::Agent => "Agent",
+        Type::Enum(_) => "Enum",
+        Type::Schema(_) => "Schema",
+        Type::List(item) => {
+            let item = kind(span, item);
+            return quote_spanned!(span=> _accp::kind::List<#item>);
+        }
+        Type::Map(item) => {
+            let item = kind(span, item);
+            return quote_spanned!(span=> _accp::kind::Map<#item>);
+        }
+        _ => "Any",
+    };
+    let word = proc_macro2::Ident::new(word, span);
+    quote_spanned!(span=> _accp::kind::#word)
+}
+
+/// An optional text as an expression.
+fn optional(text: Option<&str>) -> TokenStream {
+    text.map_or_else(|| quote!(_p::None), |text| quote!(_p::Some(#text)))
+}

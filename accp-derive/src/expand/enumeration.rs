@@ -1,0 +1,69 @@
+//! An enum without data.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+
+use crate::ast::Input;
+use crate::plan::Choice;
+
+pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
+    let ident = input.ident();
+    let variants: Vec<_> = choices.iter().map(|choice| &choice.variant.original.ident).collect();
+    let index: Vec<_> = (0..choices.len()).collect();
+    let names = choices.iter().map(|choice| {
+        let name = &choice.name;
+        let wire = choice.symbol.as_ref().unwrap_or(name);
+        quote!((#name, #wire))
+    });
+    let listed: Vec<_> = choices.iter().map(|choice| choice.name.as_str()).collect();
+    let expected = format!("one of {}", listed.join(", "));
+    let impls = ["Enum", "String", "Any"].map(|kind| impls(input, kind));
+    quote! {
+        #[automatically_derived]
+        impl _p::Enumeration for #ident {
+            const NAMES: &'static [(&'static str, &'static str)] = &[#(#names),*];
+            const EXPECTED: &'static str = #expected;
+            fn index(&self) -> usize {
+                match self { #(Self::#variants => #index,)* }
+            }
+            fn at(index: usize) -> _p::Option<Self> {
+                match index {
+                    #(#index => _p::Some(Self::#variants),)*
+                    _ => _p::None,
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl _p::Shaped for #ident {
+            const SHAPE: _p::Shape = _p::Shape::Names(<Self as _p::Enumeration>::NAMES);
+        }
+
+        #(#impls)*
+    }
+}
+
+fn impls(input: &Input<'_>, kind: &str) -> TokenStream {
+    let ident = input.ident();
+    let kind = Ident::new(kind, Span::call_site());
+    quote! {
+        #[automatically_derived]
+        impl _accp::EncodeValue<_accp::kind::#kind> for #ident {
+            fn encode_value(
+                &self,
+                w: &mut _accp::Writer<'_, '_>,
+            ) -> _p::Result<(), _accp::EncodeError> {
+                _p::encode_name::<_accp::kind::#kind, Self>(self, w)
+            }
+        }
+
+        #[automatically_derived]
+        impl<'accp> _accp::DecodeValue<'accp, _accp::kind::#kind> for #ident {
+            fn decode_value(
+                r: &mut _accp::Reader<'accp>,
+            ) -> _p::Result<Self, _accp::DecodeError> {
+                _p::decode_name::<_accp::kind::#kind, Self>(r)
+            }
+        }
+    }
+}

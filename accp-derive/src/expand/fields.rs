@@ -1,0 +1,180 @@
+//! The straight-line code for fields, in structs and in variants alike.
+
+use accp_registry::Type;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Type as RustType;
+
+pub(super) use super::generics::call_site_span as span_of;
+use super::{kind, optional};
+use crate::plan::{Fields, Member, Role, Wire};
+
+/// The local variable of a member.
+pub(super) fn slot(at: usize) -> Ident {
+    format_ident!("f{at}", span = Span::call_site())
+}
+
+/// How the fields of the value at hand are reached.
+#[derive(Clone, Copy)]
+pub(super) enum Access {
+    /// `&self.name`
+    OfSelf,
+    /// The variable of [`slot`], which a pattern has bound.
+    Bound,
+}
+
+impl Access {
+    fn of(self, fields: &Fields<'_>, at: usize) -> TokenStream {
+        let Member { field, .. } = &fields.members[at];
+        let span = span_of(field.ty);
+        match self {
+            Self::OfSelf => {
+                let ident = field.ident;
+                let this = Ident::new("self", Span::call_site());
+                quote_spanned!(span=> &#this.#ident)
+            }
+            Self::Bound => {
+                let slot = Ident::new(&slot(at).to_string(), span);
+                quote_spanned!(span=> #slot)
+            }
+        }
+    }
+}
+
+/// A default that no value has: no value has an empty text. An absent value of a field
+/// that the registry demands is thereby written as null, as it must not be left out.
+const NEVER: &str = "";
+
+impl Wire {
+    fn left_out(&self) -> Option<&str> {
+        self.default.as_deref().or(self.is_required.then_some(NEVER))
+    }
+}
+
+/// The params of a frame, in the order of the wire.
+pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream {
+    let flatten = fields.members.iter().position(|member| matches!(member.role, Role::Flatten));
+    let extras = flatten.map(|at| {
+        let value = access.of(fields, at);
+        let known = &fields.known;
+        let span = span_of(fields.members[at].field.ty);
+        quote_spanned!(span=> let mut extras = _p::ExtraWriter::new(#value, &[#(#known),*])?;)
+    });
+    let params = wires(fields).map(|(at, ty, wire)| {
+        let span = span_of(ty);
+        let value = access.of(fields, at);
+        let kind = kind(span, &wire.ty);
+        let Wire { name, key, inline, .. } = wire;
+        let default = optional(wire.left_out());
+        // Without a schema all keys ascend together.
+        let before = (flatten.is_some() && fields.schema.is_none())
+            .then(|| quote!(extras.before(w, #key)?;));
+        quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #default, #inline)?;)
+    });
+    let rest = match flatten {
+        Some(_) => quote!(extras.rest(w)),
+        None => quote!(_p::Ok(())),
+    };
+    quote!(#extras #(#params)* #rest)
+}
+
+/// The entries of a map, in the order of the wire.
+pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
+    let entries = wires(fields).map(|(at, ty, wire)| {
+        let span = span_of(ty);
+        let value = Access::OfSelf.of(fields, at);
+        let kind = kind(span, &wire.ty);
+        let Wire { name, key, .. } = wire;
+        let default = optional(wire.left_out());
+        quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #default)?;)
+    });
+    quote!(#(#entries)* _p::Ok(()))
+}
+
+/// The variables that reading fills.
+pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
+    let slots = fields.members.iter().enumerate().filter_map(|(at, member)| {
+        let (ty, slot) = (member.field.ty, slot(at));
+        match member.role {
+            Role::Wire(_) => Some(quote!(let mut #slot: _p::Option<#ty> = _p::None;)),
+            Role::Flatten => {
+                let span = span_of(ty);
+                Some(quote_spanned!(span=> let mut #slot: #ty = <#ty as _p::Default>::default();))
+            }
+            Role::Skip => None,
+        }
+    });
+    quote!(#(#slots)*)
+}
+
+/// An arm for each key, under its full and its short name, and one for all others.
+pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
+    let arms = wires(fields).map(|(at, ty, wire)| {
+        let span = span_of(ty);
+        let (kind, slot) = (kind(span, &wire.ty), Ident::new(&slot(at).to_string(), span));
+        let Wire { name, key, .. } = wire;
+        let short = (key != name).then(|| quote!(| #key));
+        quote_spanned!(span=> #name #short => _p::read::<#kind, #ty>(r, &mut #slot, #name)?,)
+    });
+    let flatten = fields.members.iter().position(|member| matches!(member.role, Role::Flatten));
+    let others = match flatten {
+        Some(at) => {
+            let (slot, known) = (slot(at), &fields.known);
+            quote!(key => _p::extra(r, &mut #slot, key, &[#(#known),*])?,)
+        }
+        None if fields.is_closed => {
+            let names: Vec<_> = wires(fields).map(|(.., wire)| wire.name.as_str()).collect();
+            let expected = format!("a field of {owner}: {}", names.join(", "));
+            quote!(key => _p::unknown(r, key, #expected)?,)
+        }
+        None => quote!(_ => _p::skip(r)?,),
+    };
+    quote!(#(#arms)* #others)
+}
+
+/// The fields of the value that was read, each with its default or its demand.
+pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
+    let by_schema = fields.schema.as_ref().map(|code| format!("schema {code}"));
+    let values = fields.members.iter().enumerate().map(|(at, member)| {
+        let (ident, ty) = (member.field.ident, member.field.ty);
+        let span = span_of(ty);
+        let slot = Ident::new(&slot(at).to_string(), span);
+        let value = match &member.role {
+            Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
+            Role::Flatten => quote!(#slot),
+            Role::Wire(wire) => {
+                let kind = kind(span, &wire.ty);
+                let name = &wire.name;
+                match (&wire.default, &by_schema) {
+                    (Some(default), _) => {
+                        quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
+                    }
+                    (None, Some(by)) if wire.is_required => {
+                        quote_spanned!(span=> _p::demand::<#ty>(r, #slot, #name, #by)?)
+                    }
+                    _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
+                }
+            }
+        };
+        quote!(#ident: #value,)
+    });
+    quote!(#(#values)*)
+}
+
+/// The members that travel, in the order of the wire.
+pub(super) fn wires<'f>(
+    fields: &'f Fields<'_>,
+) -> impl Iterator<Item = (usize, &'f RustType, &'f Wire)> {
+    fields.order.iter().filter_map(|&at| match fields.members.get(at) {
+        Some(Member { field, role: Role::Wire(wire) }) => Some((at, field.ty, wire)),
+        _ => None,
+    })
+}
+
+/// Whether a registry type is, or holds, one whose members the compiler can compare.
+pub(super) fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::List(item) | Type::Map(item) => innermost(item),
+        other => other,
+    }
+}

@@ -1,0 +1,96 @@
+//! A struct that is a frame.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+
+use super::fields::{Access, arms, construct, encode_params, slots};
+use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::{optional, shapes};
+use crate::ast::Input;
+use crate::plan::Frame;
+
+pub(super) fn expand(input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
+    let ident = input.ident();
+    let name = ident.to_string();
+    let constant = constant(frame, &name);
+    let shapes = shapes::assertions(input, &frame.fields);
+    let encode = encode_params(&frame.fields, Access::OfSelf);
+    let decode = decode(frame, &quote!(#ident), &quote!(FRAME), &name);
+
+    let lifetime = text_lifetime(input);
+    let decode_generics = decode_generics(input);
+    let (encode_impl, ty, _) = input.original.generics.split_for_impl();
+    let (decode_impl, ..) = decode_generics.split_for_impl();
+    let encode_where = where_clause(input, &bounds(input, &frame.fields, Way::Encode));
+    let decode_where = where_clause(input, &bounds(input, &frame.fields, Way::Decode));
+    quote! {
+        const FRAME: _accp::FrameType<'static> = #constant;
+        #shapes
+
+        #[automatically_derived]
+        impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
+            fn frame_type(&self) -> _accp::FrameType<'static> {
+                FRAME
+            }
+            fn encode_fields(
+                &self,
+                w: &mut _accp::Writer<'_, '_>,
+            ) -> _p::Result<(), _accp::EncodeError> {
+                #encode
+            }
+        }
+
+        #[automatically_derived]
+        impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
+            fn accepts(header: &_accp::Header<'_>, schema: _p::Option<&str>) -> bool {
+                _p::accepts(header, schema, &FRAME)
+            }
+            fn decode_fields(
+                header: &_accp::Header<#lifetime>,
+                r: &mut _accp::Reader<#lifetime>,
+            ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
+                #decode
+            }
+        }
+    }
+}
+
+/// What the frame is, besides its fields.
+pub(super) fn constant(frame: &Frame<'_>, name: &str) -> TokenStream {
+    let Frame { intent, operation, envelope, fields } = frame;
+    // The constants of `Intent` are named after their codes.
+    let intent = Ident::new(&intent.to_ascii_uppercase(), Span::call_site());
+    let schema = optional(fields.schema.as_deref());
+    quote! {
+        _accp::FrameType {
+            name: #name,
+            intent: _accp::Intent::#intent,
+            operation: #operation,
+            schema: #schema,
+            envelope: &[#(#envelope),*],
+        }
+    }
+}
+
+/// The expression that reads the payload and makes `path { .. }`.
+pub(super) fn decode(
+    frame: &Frame<'_>,
+    path: &TokenStream,
+    constant: &TokenStream,
+    name: &str,
+) -> TokenStream {
+    let fields = &frame.fields;
+    let (slots, arms, construct) = (slots(fields), arms(fields, name), construct(fields, name));
+    quote! {
+        _p::decode(header, r, &#constant, |r, code| {
+            #slots
+            while let _p::Some(key) = r.param()? {
+                match key {
+                    "schema" => _p::code(r, code)?,
+                    #arms
+                }
+            }
+            _p::Ok(#path { #construct })
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! An enum over several frames.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+
+use super::fields::{Access, encode_params, slot, span_of};
+use super::frame::{constant, decode};
+use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::shapes;
+use crate::ast::Input;
+use crate::plan::{Arm, ArmContent, Frame, Role};
+
+pub(super) fn expand(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
+    let ident = input.ident();
+    let lifetime = text_lifetime(input);
+    let decode_generics = decode_generics(input);
+    let (encode_impl, ty, _) = input.original.generics.split_for_impl();
+    let (decode_impl, ..) = decode_generics.split_for_impl();
+    let encode_where = where_clause(input, &arm_bounds(input, arms, Way::Encode));
+    let decode_where = where_clause(input, &arm_bounds(input, arms, Way::Decode));
+
+    let names: Vec<_> = arms.iter().map(|arm| arm.variant.original.ident.to_string()).collect();
+    let expected = format!("a frame of {ident}: {}", names.join(", "));
+    let each = |write: &dyn Fn(usize, &Arm<'_>) -> TokenStream| -> TokenStream {
+        arms.iter().enumerate().map(|(at, arm)| write(at, arm)).collect()
+    };
+    let constants = each(&|at, arm| constants(input, at, arm));
+    let frame_types = each(&frame_type);
+    let encodes = each(&encode);
+    let accepts: Vec<_> = arms.iter().enumerate().map(|(at, arm)| accepts(input, at, arm)).collect();
+    let decodes = arms.iter().enumerate().map(|(at, arm)| {
+        let (accepts, decode) = (&accepts[at], decode_arm(input, at, arm));
+        quote!(if #accepts { return #decode; })
+    });
+    quote! {
+        #constants
+
+        #[automatically_derived]
+        impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
+            fn frame_type(&self) -> _accp::FrameType<'static> {
+                match self { #frame_types }
+            }
+            fn encode_fields(
+                &self,
+                w: &mut _accp::Writer<'_, '_>,
+            ) -> _p::Result<(), _accp::EncodeError> {
+                match self { #encodes }
+            }
+        }
+
+        #[automatically_derived]
+        impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
+            fn accepts(header: &_accp::Header<'_>, schema: _p::Option<&str>) -> bool {
+                #(#accepts)||*
+            }
+            fn decode_fields(
+                header: &_accp::Header<#lifetime>,
+                r: &mut _accp::Reader<#lifetime>,
+            ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
+                let schema = r.schema_ahead()?;
+                #(#decodes)*
+                _p::no_variant(header, r, #expected)
+            }
+        }
+    }
+}
+
+/// The name of a variant's constant.
+fn frame_constant(at: usize) -> Ident {
+    format_ident!("FRAME{at}", span = Span::call_site())
+}
+
+/// The name of a variant in error paths.
+fn name_of(input: &Input<'_>, arm: &Arm<'_>) -> String {
+    format!("{}::{}", input.ident(), arm.variant.original.ident)
+}
+
+fn constants(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+    let ArmContent::Fields(frame) = &arm.content else { return TokenStream::new() };
+    let (constant, value) = (frame_constant(at), constant(frame, &name_of(input, arm)));
+    let shapes = shapes::assertions(input, &frame.fields);
+    quote! {
+        const #constant: _accp::FrameType<'static> = #value;
+        // The assertions bring a trait into scope.
+        const _: () = { #shapes };
+    }
+}
+
+fn frame_type(at: usize, arm: &Arm<'_>) -> TokenStream {
+    let variant = &arm.variant.original.ident;
+    match &arm.content {
+        ArmContent::Newtype(ty) => {
+            let span = span_of(ty);
+            quote_spanned!(span=> Self::#variant(frame) => <#ty as _accp::EncodeFrame>::frame_type(frame),)
+        }
+        ArmContent::Fields(_) => {
+            let constant = frame_constant(at);
+            quote!(Self::#variant { .. } => #constant,)
+        }
+    }
+}
+
+fn encode(_: usize, arm: &Arm<'_>) -> TokenStream {
+    let variant = &arm.variant.original.ident;
+    match &arm.content {
+        ArmContent::Newtype(ty) => {
+            let span = span_of(ty);
+            let w = Ident::new("w", Span::call_site());
+            quote_spanned!(span=>
+                Self::#variant(frame) => <#ty as _accp::EncodeFrame>::encode_fields(frame, #w),
+            )
+        }
+        ArmContent::Fields(frame) => {
+            let pattern = pattern(frame);
+            let encode = encode_params(&frame.fields, Access::Bound);
+            quote!(Self::#variant { #pattern } => { #encode })
+        }
+    }
+}
+
+/// Binds every field to its slot.
+fn pattern(frame: &Frame<'_>) -> TokenStream {
+    let fields = frame.fields.members.iter().enumerate().map(|(at, member)| {
+        let ident = member.field.ident;
+        if matches!(member.role, Role::Skip) {
+            return quote!(#ident: _,);
+        }
+        let slot = slot(at);
+        quote!(#ident: #slot,)
+    });
+    fields.collect()
+}
+
+fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+    match &arm.content {
+        ArmContent::Newtype(ty) => {
+            let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::accepts(header, schema))
+        }
+        ArmContent::Fields(_) => {
+            let constant = frame_constant(at);
+            quote!(_p::accepts(header, schema, &#constant))
+        }
+    }
+}
+
+fn decode_arm(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+    let variant = &arm.variant.original.ident;
+    match &arm.content {
+        ArmContent::Newtype(ty) => {
+            let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            quote_spanned!(span=>
+                <#ty as _accp::DecodeFrame<#lifetime>>::decode_fields(header, r)
+                    .map(|(frame, envelope)| (Self::#variant(frame), envelope))
+            )
+        }
+        ArmContent::Fields(frame) => {
+            let constant = frame_constant(at);
+            decode(frame, &quote!(Self::#variant), &quote!(#constant), &name_of(input, arm))
+        }
+    }
+}
+
+fn arm_bounds(input: &Input<'_>, arms: &[Arm<'_>], way: Way) -> Vec<TokenStream> {
+    let mut all = Vec::new();
+    for arm in arms {
+        match &arm.content {
+            ArmContent::Fields(frame) => all.extend(bounds(input, &frame.fields, way)),
+            ArmContent::Newtype(ty) if input.is_generic(ty) => {
+                let (span, lifetime) = (span_of(ty), text_lifetime(input));
+                all.push(match way {
+                    Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeFrame),
+                    Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeFrame<#lifetime>),
+                });
+            }
+            ArmContent::Newtype(_) => {}
+        }
+    }
+    all
+}

@@ -1,0 +1,110 @@
+//! Parameters and bounds of the impls.
+
+use accp_registry::Type;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, GenericParam, Generics, Lifetime, LifetimeParam, PathArguments, Type as RustType};
+
+use super::kind;
+use crate::ast::{Input, mentions};
+use crate::plan::{Fields, Role};
+
+/// Which of the two directions an impl is for.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    Encode,
+    Decode,
+}
+
+/// The lifetime of the text that is read: the item's own, else a new one.
+pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
+    input.lifetime.cloned().unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
+}
+
+/// The parameters of a decoding impl.
+pub(super) fn decode_generics(input: &Input<'_>) -> Generics {
+    match input.lifetime {
+        Some(_) => input.original.generics.clone(),
+        None => with_lifetime(&input.original.generics),
+    }
+}
+
+/// The parameters, and the lifetime `'accp`.
+pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    let lifetime = LifetimeParam::new(Lifetime::new("'accp", Span::call_site()));
+    generics.params.insert(0, GenericParam::Lifetime(lifetime));
+    generics
+}
+
+/// The where clause of the item and further bounds.
+pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenStream {
+    let own = input.original.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let own: Vec<_> = own.collect();
+    if own.is_empty() && bounds.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(where #(#own,)* #(#bounds,)*)
+}
+
+/// What the type parameters must be able to do, for the fields that use them.
+pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<TokenStream> {
+    let mut bounds = Vec::new();
+    for member in fields.members.iter().filter(|member| input.is_generic(member.field.ty)) {
+        let ty = member.field.ty;
+        let span = super::fields::span_of(ty);
+        let lifetime = text_lifetime(input);
+        bounds.extend(match (&member.role, way) {
+            (Role::Wire(wire), _) => value_bound(input, ty, &wire.ty, way),
+            (Role::Flatten, Way::Encode) => Some(quote_spanned!(span=> #ty: _p::GiveExtras)),
+            (Role::Flatten, Way::Decode) => Some(quote_spanned!(span=> #ty: _p::Extras<#lifetime>)),
+            (Role::Skip, Way::Decode) => Some(quote_spanned!(span=> #ty: _p::Default)),
+            (Role::Skip, Way::Encode) => None,
+        });
+    }
+    bounds
+}
+
+/// The bound on what stands inside the containers that the runtime knows.
+fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<TokenStream> {
+    let (ty, of) = peel(ty, of);
+    // A type that holds itself: its own impl is the one being written.
+    if mentions(ty.to_token_stream(), input.ident()) {
+        return None;
+    }
+    let span = super::fields::span_of(ty);
+    let kind = kind(span, of);
+    let lifetime = text_lifetime(input);
+    Some(match way {
+        Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
+        Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeValue<#lifetime, #kind>),
+    })
+}
+
+/// The innermost type, with the registry type that it is to carry: of `Option<Vec<T>>` for
+/// `[string]` it is `T` for `string`.
+pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Type) {
+    let RustType::Path(path) = ty else { return (ty, of) };
+    let Some(last) = path.path.segments.last() else { return (ty, of) };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return (ty, of) };
+    let inner: Vec<_> = arguments
+        .args
+        .iter()
+        .filter_map(|argument| match argument {
+            GenericArgument::Type(inner) => Some(inner),
+            _ => None,
+        })
+        .collect();
+    match (last.ident.to_string().as_str(), inner.as_slice(), of) {
+        ("Option" | "Box", [inner], of) => peel(inner, of),
+        ("Vec", [inner], Type::List(item)) => peel(inner, item),
+        ("Vec", [inner], Type::Any) => peel(inner, of),
+        _ => (ty, of),
+    }
+}
+
+/// The place of a type in the source, with names resolved where the macro is called.
+pub(super) fn call_site_span(ty: &RustType) -> Span {
+    ty.span().resolved_at(Span::call_site())
+}

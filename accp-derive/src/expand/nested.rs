@@ -1,0 +1,91 @@
+//! A struct that is a value: a map.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::fields::{arms, construct, encode_entries, slots};
+use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::shapes;
+use crate::ast::Input;
+use crate::plan::Fields;
+
+pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
+    let ident = input.ident();
+    let name = ident.to_string();
+    let (encode, slots) = (encode_entries(fields), slots(fields));
+    let (arms, construct) = (arms(fields, &name), construct(fields, &name));
+    let encode = quote! {
+        w.map(|w, map| { #encode })
+    };
+    let decode = quote! {
+        let mut map = _p::MapReader::open(r)?;
+        #slots
+        while let _p::Some(key) = map.next(r)? {
+            match &*key { #arms }
+        }
+        _p::Ok(Self { #construct })
+    };
+    let shapes = shapes::assertions(input, fields);
+    let impls = match &fields.schema {
+        Some(code) => {
+            let impls = impls(input, fields, &quote!(_accp::kind::Schema), &encode, &decode);
+            let (generics, ty, bounds) = input.original.generics.split_for_impl();
+            quote! {
+                #impls
+
+                #[automatically_derived]
+                impl #generics _p::Shaped for #ident #ty #bounds {
+                    const SHAPE: _p::Shape = _p::Shape::Schema(#code);
+                }
+            }
+        }
+        // Keys inside `any` are data, so a struct of a schema is no value of that type.
+        None => {
+            let any = quote!(_accp::kind::Any);
+            let map = quote!(_accp::kind::Map<_accp::kind::Any>);
+            let lifetime = text_lifetime(input);
+            let impls_of_any = impls(input, fields, &any, &encode, &decode);
+            let encode = quote!(<Self as _accp::EncodeValue<#any>>::encode_value(self, w));
+            let decode = quote!(<Self as _accp::DecodeValue<#lifetime, #any>>::decode_value(r));
+            let impls_of_map = impls(input, fields, &map, &encode, &decode);
+            quote!(#impls_of_any #impls_of_map)
+        }
+    };
+    quote!(#shapes #impls)
+}
+
+fn impls(
+    input: &Input<'_>,
+    fields: &Fields<'_>,
+    kind: &TokenStream,
+    encode: &TokenStream,
+    decode: &TokenStream,
+) -> TokenStream {
+    let ident = input.ident();
+    let lifetime = text_lifetime(input);
+    let decode_generics = decode_generics(input);
+    let (encode_impl, ty, _) = input.original.generics.split_for_impl();
+    let (decode_impl, ..) = decode_generics.split_for_impl();
+    let encode_where = where_clause(input, &bounds(input, fields, Way::Encode));
+    let decode_where = where_clause(input, &bounds(input, fields, Way::Decode));
+    quote! {
+        #[automatically_derived]
+        impl #encode_impl _accp::EncodeValue<#kind> for #ident #ty #encode_where {
+            fn encode_value(
+                &self,
+                w: &mut _accp::Writer<'_, '_>,
+            ) -> _p::Result<(), _accp::EncodeError> {
+                #encode
+            }
+        }
+
+        #[automatically_derived]
+        impl #decode_impl _accp::DecodeValue<#lifetime, #kind> for #ident #ty #decode_where {
+            fn decode_value(
+                r: &mut _accp::Reader<#lifetime>,
+            ) -> _p::Result<Self, _accp::DecodeError> {
+                #decode
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Checks that need to know another derived type: the compiler makes them.
+
+use accp_registry::Type;
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type as RustType;
+
+use super::fields::{innermost, span_of, wires};
+use super::generics::peel;
+use crate::ast::Input;
+use crate::plan::{Fields, Wire};
+
+/// One assertion for each field that holds an enumeration or a nested struct.
+pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
+    let assertions = wires(fields)
+        .filter(|(_, ty, _)| !input.is_generic(ty))
+        .flat_map(|(_, ty, wire)| [fits(ty, wire, fields), holds_default(ty, wire, fields)])
+        .flatten();
+    let assertions: Vec<_> = assertions.collect();
+    if assertions.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        use _p::Unshaped as _;
+        #(#assertions)*
+    }
+}
+
+/// The type is the enumeration, or follows the schema, that the registry declares.
+fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
+    let span = span_of(ty);
+    let shape = shape(ty);
+    let (name, code) = (&wire.name, fields.schema.as_deref().unwrap_or_default());
+    match innermost(&wire.ty) {
+        Type::Enum(values) => {
+            let names = values.iter().map(|value| {
+                let (name, symbol) = (&value.name, value.wire());
+                quote!((#name, #symbol))
+            });
+            let message = format!(
+                "schema {code} declares `{name}` as {}: expected these variants, no other, with \
+                 these symbols",
+                wire.ty
+            );
+            Some(quote_spanned!(span=>
+                const _: () = ::core::assert!(_p::has_names(#shape, &[#(#names),*]), "{}", #message);
+            ))
+        }
+        Type::Schema(nested) => {
+            let message = format!(
+                "schema {code} declares `{name}` as {}: expected a struct with `schema = {nested:?}`",
+                wire.ty
+            );
+            Some(quote_spanned!(span=>
+                const _: () = ::core::assert!(_p::has_schema(#shape, #nested), "{}", #message);
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// An enumeration in a `string` field has the registry's default among its values.
+fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
+    const TEXTS: &[&str] = &["String", "Cow", "Value", "AgentId"];
+    let default = wire.default.as_ref().filter(|_| wire.ty == Type::String)?;
+    let RustType::Path(path) = peel(ty, &wire.ty).0 else { return None };
+    let last = path.path.segments.last()?;
+    if TEXTS.iter().any(|text| last.ident == text) {
+        return None;
+    }
+    let (span, shape) = (span_of(ty), shape(ty));
+    let message = format!(
+        "schema {} has the default `{default}` for `{}`: expected a variant of this name",
+        fields.schema.as_deref().unwrap_or_default(),
+        wire.name
+    );
+    Some(quote_spanned!(span=>
+        const _: () = ::core::assert!(_p::has_value(#shape, #default), "{}", #message);
+    ))
+}
+
+fn shape(ty: &RustType) -> TokenStream {
+    let (span, ty) = (span_of(ty), without_lifetimes(ty.to_token_stream()));
+    quote_spanned!(span=> _p::Probe::<#ty>::SHAPE)
+}
+
+/// The tokens of a type with every lifetime `'static`: a constant knows no other.
+fn without_lifetimes(tokens: TokenStream) -> TokenStream {
+    let mut is_lifetime = false;
+    let replaced = tokens.into_iter().map(|tree| match tree {
+        TokenTree::Punct(punct) => {
+            is_lifetime = punct.as_char() == '\'';
+            TokenTree::Punct(punct)
+        }
+        TokenTree::Ident(_) if std::mem::take(&mut is_lifetime) => {
+            TokenTree::Ident(Ident::new("static", Span::call_site()))
+        }
+        TokenTree::Group(group) => {
+            let mut replaced = Group::new(group.delimiter(), without_lifetimes(group.stream()));
+            replaced.set_span(group.span());
+            TokenTree::Group(replaced)
+        }
+        other => other,
+    });
+    replaced.collect()
+}

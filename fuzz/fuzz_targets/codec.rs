@@ -1,0 +1,25 @@
+//! What decodes has one spelling, which decodes to the same; and a repaired frame is one
+//! that the strict reader takes.
+#![no_main]
+
+use accp_runtime::{EncodeOptions, Frame, Message, Registry};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let registry = Registry::shared();
+    if let Ok((frame, repairs)) = Frame::parse_lenient(text) {
+        let repaired = frame.to_string();
+        assert_eq!(Frame::parse(&repaired).as_ref(), Ok(&frame));
+        let (again, none) = Frame::parse_lenient(&repaired).expect("a repaired frame is a frame");
+        assert_eq!((again, none.len()), (frame, 0));
+        if repairs.is_empty() {
+            assert!(Frame::parse(text).is_ok());
+        }
+    }
+    let Ok(message) = Message::decode(text, registry) else { return };
+    let options = || EncodeOptions { inline: true, ..EncodeOptions::default() };
+    // The canonical text may be longer than the text at hand and so over a limit.
+    let Ok(canonical) = message.encode_with(registry, options()) else { return };
+    let again = Message::decode(&canonical, registry).expect("canonical text decodes");
+    assert_eq!(again, message);
+    assert_eq!(again.encode_with(registry, options()).as_deref(), Ok(canonical.as_str()));
+});
