@@ -1,1 +1,20 @@
-//! Not written yet.
+//! Registry JSON to Rust source: the one engine behind `build.rs`, `accp generate` and its
+//! `--check`.
+//!
+//! [`Builder`] is the door for build scripts. [`generate`], [`write()`] and [`check`] are its
+//! parts, for programs that have a registry in hand.
+
+mod builder;
+mod catalog;
+mod doc;
+mod error;
+mod file;
+mod generate;
+mod names;
+#[cfg(test)]
+mod tests;
+
+pub use builder::Builder;
+pub use error::{Error, NameFault};
+pub use file::{Stale, check, write};
+pub use generate::{Options, generate};

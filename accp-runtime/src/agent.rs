@@ -45,12 +45,6 @@ impl<'a> AgentId<'a> {
         Self(Cow::Borrowed(name))
     }
 
-    /// Reads the raw text of an agent value: `dev`, or `\@dev` as a peer may write it.
-    pub(crate) fn from_wire(raw: &'a str) -> Option<Self> {
-        let name = raw.strip_prefix("\\@").unwrap_or(raw);
-        lexical::is_agent_id(name).then_some(Self(Cow::Borrowed(name)))
-    }
-
     /// The bare name.
     #[inline]
     pub fn as_str(&self) -> &str {

@@ -11,7 +11,7 @@ use accp_registry::{EnumValue, Field, Registry, Schema, Type, abbreviate, expand
 use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
 use crate::{
-    AgentId, DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer,
+    DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer,
     kind,
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn read<'a>(
         }
         (Token::Scalar(raw), _) => {
             *r = ahead;
-            read_scalar(raw, ty, r.options().marks).map_or_else(wrong, Ok)
+            read_scalar(raw, ty, r).map_or_else(wrong, Ok)
         }
         (Token::Array, Type::List(item)) => {
             impls::decode_list(r, |r| read(r, item, registry)).map(Value::Array)
@@ -92,14 +92,11 @@ fn read_map<'a>(
     decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
 }
 
-fn read_scalar<'a>(raw: &'a str, ty: &Type, marks: bool) -> Option<Value<'a>> {
-    let string = |raw: &'a str| match marks {
-        true => lexical::decode_string(raw),
-        false => lexical::unescape(raw),
-    };
+/// The scalar that `r` has just read, as a type.
+fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>> {
     Some(match ty {
-        Type::String => Value::String(string(raw)),
-        Type::Text => Value::String(lexical::decode_text(raw)),
+        Type::String => Value::String(r.string_of(raw)),
+        Type::Text => Value::String(r.text_of(raw)),
         Type::Integer => Value::Integer(lexical::parse_integer(raw)?),
         Type::Decimal => Value::Decimal(lexical::parse_decimal(raw).ok()?),
         Type::Number => match Literal::classify(raw) {
@@ -113,12 +110,9 @@ fn read_scalar<'a>(raw: &'a str, ty: &Type, marks: bool) -> Option<Value<'a>> {
             "false" => false,
             _ => return None,
         }),
-        Type::Agent => {
-            AgentId::from_wire(raw)?;
-            Value::String(Cow::Borrowed(raw.strip_prefix("\\@").unwrap_or(raw)))
-        }
+        Type::Agent => Value::String(Cow::Borrowed(r.agent_of(raw)?)),
         Type::Enum(values) => {
-            let text = string(raw);
+            let text = r.string_of(raw);
             Value::String(Cow::Owned(enum_value(values, &text)?.name.clone()))
         }
         _ => return None,

@@ -95,11 +95,11 @@ impl<'a> Envelope<'a> {
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut envelope = Self::default();
         while let Some(key) = r.metadata()? {
-            match key {
-                "mid" | "msg_id" => {
+            match key.as_bytes() {
+                b"mid" | b"msg_id" => {
                     text(r, &mut envelope.msg_id, ErrorCode::PARSE_ERROR, "one msg_id")?;
                 }
-                "seq" | "sequence" => {
+                b"seq" | b"sequence" => {
                     let what = "one sequence number, an integer from 0";
                     let at = r.at();
                     let value = integer(r, ErrorCode::PARSE_ERROR, what)?;
@@ -108,19 +108,19 @@ impl<'a> Envelope<'a> {
                     };
                     once(&mut envelope.sequence, value, at, what)?;
                 }
-                "ts" | "timestamp" => {
+                b"ts" | b"timestamp" => {
                     seconds(r, &mut envelope.timestamp, "one timestamp, integer Unix seconds")?;
                 }
-                "cid" | "correlation_id" => {
+                b"cid" | b"correlation_id" => {
                     text(r, &mut envelope.correlation_id, ErrorCode::INVALID_TYPE, "one correlation_id")?;
                 }
-                "aid" | "causation_id" => {
+                b"aid" | b"causation_id" => {
                     text(r, &mut envelope.causation_id, ErrorCode::INVALID_TYPE, "one causation_id")?;
                 }
-                "sid" | "session_id" => {
+                b"sid" | b"session_id" => {
                     text(r, &mut envelope.session_id, ErrorCode::INVALID_TYPE, "one session_id")?;
                 }
-                "ttl" => seconds(r, &mut envelope.ttl, "one ttl, integer seconds")?,
+                b"ttl" => seconds(r, &mut envelope.ttl, "one ttl, integer seconds")?,
                 _ => envelope.read_extra(key, r)?,
             }
         }
@@ -241,7 +241,7 @@ fn text<'a>(
 ) -> Result<(), DecodeError> {
     let at = r.at();
     match r.token()? {
-        Token::Scalar(raw) => once(slot, r.string_text(raw), at, what),
+        Token::Scalar(raw) => once(slot, r.string_of(raw), at, what),
         _ => Err(DecodeError::new(code, at, what)),
     }
 }

@@ -53,6 +53,14 @@ fn parsed<'a, T>(
     parse(raw).ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
 }
 
+/// An agent id: `dev`, or `\@dev` as a peer may write it.
+#[inline]
+fn agent<'a>(r: &mut Reader<'a>) -> Decoded<&'a str> {
+    let at = r.at();
+    let raw = scalar(r, "an agent id")?;
+    r.agent_of(raw).ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, "an agent id"))
+}
+
 // Text -------------------------------------------------------------------------------
 
 impl EncodeValue<kind::String> for str {
@@ -86,14 +94,14 @@ impl EncodeValue<kind::Agent> for str {
 impl<'a> DecodeValue<'a, kind::String> for Cow<'a, str> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        scalar(r, "a string").map(|raw| r.string_text(raw))
+        scalar(r, "a string").map(|raw| r.string_of(raw))
     }
 }
 
 impl<'a> DecodeValue<'a, kind::Text> for Cow<'a, str> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        scalar(r, "a text").map(lexical::decode_text)
+        scalar(r, "a text").map(|raw| r.text_of(raw))
     }
 }
 
@@ -111,10 +119,7 @@ impl<'a> DecodeValue<'a, kind::Any> for Cow<'a, str> {
 impl<'a> DecodeValue<'a, kind::Agent> for Cow<'a, str> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        parsed(r, "an agent id", |raw| {
-            AgentId::from_wire(raw)?;
-            Some(Cow::Borrowed(raw.strip_prefix("\\@").unwrap_or(raw)))
-        })
+        agent(r).map(Cow::Borrowed)
     }
 }
 
@@ -156,7 +161,7 @@ impl EncodeValue<kind::Agent> for AgentId<'_> {
 impl<'a> DecodeValue<'a, kind::Agent> for AgentId<'a> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        parsed(r, "an agent id", AgentId::from_wire)
+        agent(r).map(AgentId::scanned)
     }
 }
 
@@ -170,7 +175,7 @@ impl EncodeValue<kind::String> for AgentId<'_> {
 impl<'a> DecodeValue<'a, kind::String> for AgentId<'a> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        parsed(r, "an agent id", AgentId::from_wire)
+        agent(r).map(AgentId::scanned)
     }
 }
 

@@ -18,6 +18,8 @@ pub mod kind;
 mod lenient;
 mod limits;
 mod message;
+#[cfg(feature = "derive")]
+pub mod profiles;
 mod reader;
 mod tokens;
 mod typed;

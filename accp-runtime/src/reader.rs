@@ -1,6 +1,10 @@
 //! The scanner: one pass over the text of a frame, borrowing all it can.
 
-use accp_registry::lexical::{self, is_agent_char, is_delimiter, is_key_char, is_ref_char, is_safe_char};
+use alloc::borrow::Cow;
+
+use accp_registry::lexical::{
+    self, AGENT, PLAIN, SAFE, is_agent_char, is_delimiter, is_key_char, is_ref_char,
+};
 
 use crate::value::is_pairs;
 use crate::{DecodeError, ErrorCode, Limits, Value};
@@ -51,6 +55,8 @@ pub struct Reader<'a> {
     elements: u32,
     params: u32,
     options: DecodeOptions,
+    /// The character classes that all of the last scalar shares; none when it has escapes.
+    shared: u8,
 }
 
 /// The two kinds of text behind a scalar position.
@@ -80,7 +86,7 @@ impl<'a> Reader<'a> {
             let expected = alloc::format!("a frame of at most {} bytes", options.limits.frame_bytes);
             return Err(DecodeError::new(ErrorCode::PARSE_ERROR, options.limits.frame_bytes, expected));
         }
-        Ok(Self { text, at: 0, depth: 0, elements: 0, params: 0, options })
+        Ok(Self { text, at: 0, depth: 0, elements: 0, params: 0, options, shared: 0 })
     }
 
     /// Reads on at `at`, in the same text under the same options.
@@ -291,19 +297,24 @@ impl<'a> Reader<'a> {
     fn string(&mut self) -> Result<&'a str> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(self.at) {
-                Some(&b) if is_safe_char(b) => self.at += 1,
-                Some(b'\\') => {
-                    self.at += 1;
-                    if !self.peek().is_some_and(is_delimiter) {
-                        return self.expected("one of the 12 delimiters after '\\'");
-                    }
-                    self.at += 1;
+        let (mut at, mut shared) = (start, u8::MAX);
+        while let Some(&byte) = bytes.get(at) {
+            let classes = lexical::classes(byte);
+            if classes & SAFE != 0 {
+                shared &= classes;
+                at += 1;
+            } else if byte == b'\\' {
+                shared = 0;
+                self.at = at + 1;
+                if !self.peek().is_some_and(is_delimiter) {
+                    return self.expected("one of the 12 delimiters after '\\'");
                 }
-                _ => break,
+                at += 2;
+            } else {
+                break;
             }
         }
+        (self.at, self.shared) = (at, shared);
         if start == self.at {
             return self.expected("a value");
         }
@@ -437,9 +448,32 @@ impl<'a> Reader<'a> {
             && ahead.peek() == Some(b'}')
     }
 
-    /// The wire text of a `string` field, mark and escapes resolved.
+    /// The scalar that has just been read, as a `string` field has it: mark and escapes
+    /// resolved.
     #[inline]
-    pub(crate) fn string_text(&self, raw: &'a str) -> alloc::borrow::Cow<'a, str> {
-        if self.options.marks { lexical::decode_string(raw) } else { lexical::unescape(raw) }
+    pub(crate) fn string_of(&self, raw: &'a str) -> Cow<'a, str> {
+        if self.shared & SAFE != 0 && raw.as_bytes().first() != Some(&lexical::MARK) {
+            Cow::Borrowed(raw)
+        } else if self.options.marks {
+            lexical::decode_string(raw)
+        } else {
+            lexical::unescape(raw)
+        }
+    }
+
+    /// The scalar that has just been read, as a `text` field has it.
+    #[inline]
+    pub(crate) fn text_of(&self, raw: &'a str) -> Cow<'a, str> {
+        if self.shared & PLAIN != 0 { Cow::Borrowed(raw) } else { lexical::decode_text(raw) }
+    }
+
+    /// The scalar that has just been read, as an agent id.
+    #[inline]
+    pub(crate) fn agent_of(&self, raw: &'a str) -> Option<&'a str> {
+        if self.shared & AGENT != 0 {
+            return Some(raw);
+        }
+        let name = raw.strip_prefix("\\@")?;
+        lexical::is_agent_id(name).then_some(name)
     }
 }

@@ -72,13 +72,12 @@ pub trait DecodeValue<'a, K>: Sized {
 /// A frame of type `T` with its sender and its envelope.
 ///
 /// ```
-/// use accp_runtime::{AgentId, Envelope, Typed};
-/// use accp_runtime::profiles::ScheduleTask;
-/// # mod unused {}
+/// use accp_runtime::Typed;
+/// use accp_runtime::profiles::ScheduleReq;
 ///
 /// let text = "@planner>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|schema:TA}\
 ///             [mid:100001000001,seq:8,ts:1714000000]";
-/// let typed = Typed::<ScheduleTask>::decode(text)?;
+/// let typed = Typed::<ScheduleReq>::decode(text)?;
 /// assert_eq!(typed.agent, "planner");
 /// assert_eq!(typed.frame.task, "impl_auth");
 /// assert_eq!(typed.encode()?, text);

@@ -67,7 +67,7 @@ pub fn is_agent_id(text: &str) -> bool {
 /// One character of an `agent-id`.
 #[inline]
 pub const fn is_agent_char(byte: u8) -> bool {
-    is_key_char(byte) || byte == b'-'
+    CLASS[byte as usize] & AGENT != 0
 }
 
 /// ```abnf
@@ -83,11 +83,22 @@ pub const fn is_ref_char(byte: u8) -> bool {
     is_key_char(byte) || byte == b'.'
 }
 
-const SAFE: u8 = 1;
+/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame. The classes
+/// that all characters of a text share are the conjunction of theirs.
+#[inline]
+pub const fn classes(byte: u8) -> u8 {
+    CLASS[byte as usize]
+}
+
+/// `safe-char`.
+pub const SAFE: u8 = 1;
 const DELIMITER: u8 = 2;
+/// A character of a `key`.
 const KEY: u8 = 4;
 /// A safe character that stands for itself in the text form.
-const PLAIN: u8 = 8;
+pub const PLAIN: u8 = 8;
+/// A character of an `agent-id`.
+pub const AGENT: u8 = 16;
 
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
@@ -97,9 +108,10 @@ static CLASS: [u8; 256] = {
             b'@' | b'>' | b':' | b'{' | b'}' | b'[' | b']' | b'|' | b'$' | b',' | b'~' | b'\\' => {
                 DELIMITER
             }
-            b'_' => SAFE | KEY,
+            b'_' => SAFE | KEY | AGENT,
             b'%' => SAFE,
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => SAFE | KEY | PLAIN,
+            b'-' => SAFE | PLAIN | AGENT,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => SAFE | KEY | PLAIN | AGENT,
             _ => SAFE | PLAIN,
         };
         byte += 1;
@@ -170,11 +182,8 @@ fn canonical_integer(raw: &str) -> Option<i64> {
 /// Reads an integer where the schema asks for one: leading zeros are allowed.
 /// `None` when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
 pub fn parse_integer(raw: &str) -> Option<i64> {
-    let digits = raw.strip_prefix('-').unwrap_or(raw);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    raw.parse().ok()
+    // The standard library's reader takes a plus sign as well.
+    if raw.starts_with('+') { None } else { raw.parse().ok() }
 }
 
 /// A JSON number outside the literals: above [`i64`], or a float that has more than six

@@ -80,7 +80,7 @@ pub enum SignalMode {
     Self_,
     /// `2x` on the wire.
     #[accp(rename = "2x")]
-    _2x,
+    N2x,
     /// `HTTPOnly` on the wire.
     #[accp(rename = "HTTPOnly")]
     HttpOnly,

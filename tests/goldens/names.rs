@@ -15,7 +15,7 @@ pub const REGISTRY_HASH: &str = "4d84fa956cd189253f80f51b931b26a142ab9807b51bc2f
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "3D", intent = "req", operation = "2d_view")]
 #[accp(registry = "goldens/names.json")]
-pub struct _2dViewReq<'a> {
+pub struct N2dViewReq<'a> {
     /// `map` on the wire: a map of any values, optional.
     pub map: Option<Map<'a>>,
     /// `vec` on the wire: a list of records of schema `VL`, optional.
@@ -35,9 +35,9 @@ pub struct SelfReq<'a> {
 
 /// Any frame of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-pub enum _3dModelFrame<'a> {
+pub enum N3dModelFrame<'a> {
     /// The frame `req:2d_view` of schema `3D`.
-    _2dViewReq(_2dViewReq<'a>),
+    N2dViewReq(N2dViewReq<'a>),
     /// The frame `req:self` of schema `3D`.
     SelfReq(SelfReq<'a>),
 }
@@ -64,7 +64,7 @@ pub struct Value_<'a> {
     pub self_: Option<i64>,
     /// `2fa` on the wire: a boolean, optional.
     #[accp(rename = "2fa")]
-    pub _2fa: Option<bool>,
+    pub n2fa: Option<bool>,
     /// `userId` on the wire: a string, optional.
     #[accp(rename = "userId")]
     pub user_id: Option<Cow<'a, str>>,

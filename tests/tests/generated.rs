@@ -1,8 +1,8 @@
 //! Generated code at work: every golden compiles, and its types speak the wire.
-#![allow(dead_code, reason = "not every item of a golden takes part")]
+#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 #[path = "generated/goldens.rs"]
-mod goldens;
+pub mod goldens;
 
 use std::fmt::Debug;
 
@@ -242,12 +242,12 @@ fn a_frame_has_the_fields_that_its_entry_lists() {
 
 #[test]
 fn names_that_rust_does_not_take_keep_their_spelling_on_the_wire() {
-    use names::{_2dViewReq, _3dModelFrame, SelfReq, Value_, ValueGen};
+    use names::{N2dViewReq, N3dModelFrame, SelfReq, Value_, ValueGen};
 
     let value = Value_ {
         type_: "mesh".into(),
         self_: Some(1),
-        _2fa: Some(true),
+        n2fa: Some(true),
         user_id: Some("u1".into()),
         gen_: Some(ValueGen::Type),
         x: Some(Value::Integer(7)),
@@ -255,18 +255,18 @@ fn names_that_rust_does_not_take_keep_their_spelling_on_the_wire() {
     let plain = Value_ {
         type_: "mesh".into(),
         self_: None,
-        _2fa: None,
+        n2fa: None,
         user_id: None,
         gen_: None,
         x: None,
     };
     let map: Map<'_> = [("k", Value::Boolean(false))].into_iter().collect();
-    let view = _2dViewReq {
+    let view = N2dViewReq {
         map: Some(map),
         vec: Some(vec![plain]),
     };
     travels(
-        _3dModelFrame::_2dViewReq(view),
+        N3dModelFrame::N2dViewReq(view),
         "@dev>req:2d_view{map:{k:false}|vec:[{type:mesh}]|schema:3D}[mid:100001000001,seq:1,cid:c1]",
     );
     travels(

@@ -1,0 +1,295 @@
+//! The door for build scripts.
+
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+use accp_registry::{Registry, registry_files};
+
+use crate::error::Error;
+use crate::file::write;
+use crate::generate::{Options, generate};
+
+/// Generates Rust from a registry on disk.
+///
+/// In `build.rs`:
+///
+/// ```no_run
+/// fn main() -> Result<(), accp_build::Error> {
+///     accp_build::Builder::new().registry("registry").compile()
+/// }
+/// ```
+///
+/// and in the crate, which depends on `accp-runtime`:
+///
+/// ```ignore
+/// /// The frames of our agents.
+/// pub mod frames {
+///     include!(concat!(env!("OUT_DIR"), "/accp.rs"));
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Builder {
+    registry: Option<PathBuf>,
+    options: Options,
+    out_dir: Option<PathBuf>,
+    out_file: PathBuf,
+}
+
+impl Builder {
+    /// A builder that writes `accp.rs`.
+    pub fn new() -> Self {
+        Self {
+            registry: None,
+            options: Options::default(),
+            out_dir: None,
+            out_file: PathBuf::from("accp.rs"),
+        }
+    }
+
+    /// The registry: a file, or a folder of which every `*.json` is read. Relative to the
+    /// folder of `Cargo.toml`, which is where Cargo runs a build script.
+    pub fn registry(mut self, path: impl Into<PathBuf>) -> Self {
+        self.registry = Some(path.into());
+        self
+    }
+
+    /// Whether to generate the standard profiles too; see [`Options::standard_profiles`].
+    pub fn standard_profiles(mut self, yes: bool) -> Self {
+        self.options.standard_profiles = yes;
+        self
+    }
+
+    /// The path by which the generated text finds the runtime: `accp_runtime`, unless the
+    /// crate has it under another name.
+    pub fn runtime(mut self, path: impl Into<String>) -> Self {
+        self.options.runtime = path.into();
+        self
+    }
+
+    /// Whether the generated text does without `std`; see [`Options::no_std`].
+    pub fn no_std(mut self, yes: bool) -> Self {
+        self.options.no_std = yes;
+        self
+    }
+
+    /// The folder to write to: `OUT_DIR`, unless said otherwise.
+    pub fn out_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(path.into());
+        self
+    }
+
+    /// The name of the file: `accp.rs`, unless said otherwise.
+    pub fn out_file(mut self, name: impl Into<PathBuf>) -> Self {
+        self.out_file = name.into();
+        self
+    }
+
+    /// The text, without writing it.
+    ///
+    /// # Errors
+    /// Every mistake in the registry, with file and line; and those of [`generate`].
+    pub fn generate(&self) -> Result<String, Error> {
+        let mut options = self.options.clone();
+        let registry = match &self.registry {
+            Some(path) => {
+                options.registry = Some(slashed(path)?);
+                Registry::load(path)?
+            }
+            None => Registry::empty(),
+        };
+        generate(&registry, &options)
+    }
+
+    /// Writes the file, and tells Cargo which files it depends on.
+    ///
+    /// # Errors
+    /// Those of [`Builder::generate`], and when the file cannot be written. What was there
+    /// before stays then.
+    pub fn compile(&self) -> Result<(), Error> {
+        for path in self.inputs() {
+            println!("cargo:rerun-if-changed={}", path.display());
+        }
+        let out_dir = match &self.out_dir {
+            Some(folder) => folder.clone(),
+            None => env::var_os("OUT_DIR")
+                .map(PathBuf::from)
+                .ok_or(Error::NoOutDir)?,
+        };
+        write(out_dir.join(&self.out_file), &self.generate()?).map(|_| ())
+    }
+
+    /// What the generated text depends on: the path itself, which for a folder tells of
+    /// files that come and go, and the files there. The build script, when there is none:
+    /// told nothing, Cargo would run it at every change in the crate.
+    fn inputs(&self) -> Vec<PathBuf> {
+        let Some(path) = &self.registry else {
+            return vec![PathBuf::from("build.rs")];
+        };
+        // What cannot be read is an error of `generate`.
+        let mut inputs = registry_files(path).unwrap_or_default();
+        if !inputs.contains(path) {
+            inputs.insert(0, path.clone());
+        }
+        inputs
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The path as it stands in source files: the same on every system.
+fn slashed(path: &Path) -> Result<String, Error> {
+    let Some(text) = path.to_str() else {
+        return Err(Error::Path(path.to_owned()));
+    };
+    if path.is_absolute() {
+        return Ok(text.to_owned());
+    }
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    let parts: Vec<_> = parts
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    Ok(if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const REGISTRY: &str = r#"{ "schemas": { "finding": { "code": "FD", "fields": ["topic"] } } }"#;
+
+    #[test]
+    fn writes_once_and_leaves_an_equal_file_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (registry, out) = (
+            folder.path().join("registry.json"),
+            folder.path().join("out"),
+        );
+        fs::create_dir(&out).unwrap();
+        fs::write(&registry, REGISTRY).unwrap();
+        let builder = Builder::new()
+            .registry(&registry)
+            .out_dir(&out)
+            .out_file("frames.rs");
+        builder.compile().unwrap();
+        let file = out.join("frames.rs");
+        assert_eq!(
+            fs::read_to_string(&file).unwrap(),
+            builder.generate().unwrap()
+        );
+
+        let long_ago = std::time::UNIX_EPOCH;
+        fs::File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+        builder.compile().unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), long_ago);
+        assert_eq!(
+            fs::read_dir(&out).unwrap().count(),
+            1,
+            "nothing is left beside the file"
+        );
+
+        fs::write(&registry, REGISTRY.replace("topic", "subject")).unwrap();
+        builder.compile().unwrap();
+        assert!(
+            fs::read_to_string(&file)
+                .unwrap()
+                .contains("pub subject: Option<Value<'a>>")
+        );
+    }
+
+    #[test]
+    fn a_mistake_in_the_registry_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = folder.path().join("registry.json");
+        fs::write(
+            &registry,
+            "{ \"schemas\": {\n  \"a\": { \"fields\": [] } } }",
+        )
+        .unwrap();
+        fs::write(folder.path().join("accp.rs"), "before").unwrap();
+        let builder = Builder::new().registry(&registry).out_dir(folder.path());
+        let error = builder.compile().unwrap_err();
+        let text = format!("{error:?}").replace(&folder.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(text, @r#"
+        the registry has mistakes:
+        DIR/registry.json:2:3 at /schemas/a: the schema has no `code`
+            add "code": "XY"
+        "#);
+        assert_eq!(
+            fs::read_to_string(folder.path().join("accp.rs")).unwrap(),
+            "before"
+        );
+    }
+
+    #[test]
+    fn depends_on_the_folder_and_on_each_file_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.json", "a.json", "notes.txt"] {
+            fs::write(folder.path().join(name), REGISTRY).unwrap();
+        }
+        let names = |builder: Builder| -> Vec<String> {
+            let inputs = builder.inputs().into_iter();
+            let inner = inputs.map(|path| match path.strip_prefix(folder.path()) {
+                Ok(inner) => slashed(inner).unwrap(),
+                Err(_) => slashed(&path).unwrap(),
+            });
+            inner.collect()
+        };
+        assert_eq!(
+            names(Builder::new().registry(folder.path())),
+            [".", "a.json", "b.json"]
+        );
+        assert_eq!(
+            names(Builder::new().registry(folder.path().join("a.json"))),
+            ["a.json"]
+        );
+        assert_eq!(names(Builder::new().registry("not/there")), ["not/there"]);
+        assert_eq!(names(Builder::new().standard_profiles(true)), ["build.rs"]);
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        insta::assert_snapshot!(Builder::new().generate().unwrap_err(), @"there is nothing to generate; name a registry, or ask for the standard profiles");
+        let odd = Builder::new().standard_profiles(true).runtime("my runtime");
+        insta::assert_snapshot!(odd.generate().unwrap_err(), @"`my runtime` is not the path of a crate or a module; expected one like `accp_runtime`");
+        let path = Some("a\nb".to_owned());
+        let odd = Options {
+            registry: path,
+            ..Options::default()
+        };
+        insta::assert_snapshot!(generate(&Registry::empty(), &odd).unwrap_err(), @r#"the path "a\nb" cannot stand in a source file; call the registry something else"#);
+        let missing = Builder::new()
+            .registry("no/such")
+            .generate()
+            .unwrap_err()
+            .to_string();
+        assert!(missing.starts_with("the registry has mistakes:\nno/such: cannot be read: "));
+    }
+
+    #[test]
+    fn spells_paths_alike_everywhere() {
+        for (path, text) in [
+            ("registry", "registry"),
+            ("./registry/", "registry"),
+            ("a/./b.json", "a/b.json"),
+            ("../a", "../a"),
+            (".", "."),
+        ] {
+            assert_eq!(slashed(Path::new(path)).unwrap(), text);
+        }
+    }
+}

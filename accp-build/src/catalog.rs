@@ -1,0 +1,375 @@
+//! Which types the generated file defines, and what they are called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_registry::{EnumValue, Field, FrameSpec, Registry, Schema, Type};
+use proc_macro2::Ident;
+
+use crate::error::NameFault;
+use crate::names::{pascal, sanitize, snake};
+
+/// The types that a generated file uses by these names.
+const USED: &[&str] = &[
+    "AccpFrame",
+    "AgentId",
+    "BTreeMap",
+    "Box",
+    "Cow",
+    "Decimal",
+    "Map",
+    "Option",
+    "Value",
+    "Vec",
+];
+
+/// The types of the file, in its order.
+pub(crate) struct Catalog<'r> {
+    pub(crate) items: Vec<Item<'r>>,
+    registry: &'r Registry,
+    /// The codes of the schemas whose nested struct borrows from the frame.
+    borrowing: BTreeSet<&'r str>,
+}
+
+/// A type of the file.
+pub(crate) struct Item<'r> {
+    pub(crate) ident: Ident,
+    pub(crate) schema: &'r Schema,
+    pub(crate) kind: Kind<'r>,
+}
+
+pub(crate) enum Kind<'r> {
+    /// The struct of a frame.
+    Frame(&'r FrameSpec, Vec<Member<'r>>),
+    /// The enum over the structs of all frames of a schema.
+    Frames,
+    /// The struct of a schema as a value.
+    Nested(Vec<Member<'r>>),
+    /// The enum of a field of type `enum(..)`.
+    Enum(&'r Field, Vec<Variant<'r>>),
+}
+
+/// A field of a struct.
+pub(crate) struct Member<'r> {
+    pub(crate) ident: Ident,
+    pub(crate) field: &'r Field,
+    pub(crate) presence: Presence,
+}
+
+/// What holds when a frame is without the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It is refused.
+    Required,
+    /// The field has its default.
+    Default,
+    /// The field is `None`.
+    Optional,
+}
+
+/// A value of an enum.
+pub(crate) struct Variant<'r> {
+    pub(crate) ident: Ident,
+    pub(crate) value: &'r EnumValue,
+}
+
+impl<'r> Catalog<'r> {
+    /// Finds the types of the registry and names them.
+    ///
+    /// # Errors
+    /// Every name that makes no Rust name, or the same as another.
+    pub(crate) fn new(registry: &'r Registry) -> Result<Self, Vec<NameFault>> {
+        let mut faults = Faults::default();
+        let items = name(wanted(registry, &mut faults), &mut faults);
+        if !faults.list.is_empty() {
+            return Err(faults.list);
+        }
+        let mut catalog = Self {
+            items,
+            registry,
+            borrowing: BTreeSet::new(),
+        };
+        while catalog.find_borrowing() {}
+        Ok(catalog)
+    }
+
+    /// Whether a value of this type borrows from the frame.
+    pub(crate) fn borrows(&self, ty: &Type) -> bool {
+        match ty {
+            Type::List(item) => self.borrows(item),
+            Type::Schema(code) => self.borrowing.contains(code.as_str()),
+            Type::Integer | Type::Decimal | Type::Number | Type::Boolean | Type::Enum(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether a struct with these fields borrows from the frame.
+    pub(crate) fn any_borrows(&self, members: &[Member<'_>]) -> bool {
+        members.iter().any(|member| self.borrows(&member.field.ty))
+    }
+
+    /// Whether a field of this type needs a box: without one the struct of `schema` would
+    /// contain itself.
+    pub(crate) fn needs_box(&self, schema: &Schema, ty: &Type) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut ahead = vec![ty];
+        while let Some(ty) = ahead.pop() {
+            let Type::Schema(code) = ty else { continue };
+            if *code == schema.code {
+                return true;
+            }
+            if let Some(inner) = self.registry.schema(code).filter(|_| seen.insert(code)) {
+                ahead.extend(inner.fields.iter().map(|field| &field.ty));
+            }
+        }
+        false
+    }
+
+    /// The struct of the schema with this code, as a value.
+    pub(crate) fn nested(&self, code: &str) -> Option<&Ident> {
+        let is_it =
+            |item: &&Item<'_>| item.schema.code == code && matches!(item.kind, Kind::Nested(_));
+        self.items.iter().find(is_it).map(|item| &item.ident)
+    }
+
+    /// The enum of a field.
+    pub(crate) fn enumeration(&self, schema: &Schema, field: &Field) -> Option<&Ident> {
+        let is_it = |item: &&Item<'_>| {
+            item.schema.code == schema.code
+                && matches!(item.kind, Kind::Enum(other, _) if other.name == field.name)
+        };
+        self.items.iter().find(is_it).map(|item| &item.ident)
+    }
+
+    /// One round of the search for [`Self::borrowing`]; whether it found more.
+    fn find_borrowing(&mut self) -> bool {
+        let before = self.borrowing.len();
+        for schema in self.registry.schemas() {
+            if schema.fields.iter().any(|field| self.borrows(&field.ty)) {
+                self.borrowing.insert(&schema.code);
+            }
+        }
+        self.borrowing.len() > before
+    }
+}
+
+/// A type that has no name yet.
+struct Wanted<'r> {
+    schema: &'r Schema,
+    kind: Kind<'r>,
+    /// Its JSON pointer.
+    at: String,
+    /// It in words.
+    what: String,
+}
+
+impl Wanted<'_> {
+    /// The name that it should have, if it is the only one.
+    fn name(&self) -> String {
+        let schema = pascal(&self.schema.name);
+        match &self.kind {
+            Kind::Frame(frame, _) => pascal(&frame.operation) + &pascal(&frame.intent),
+            Kind::Frames => schema + "Frame",
+            Kind::Nested(_) => schema,
+            Kind::Enum(field, _) => schema + &pascal(&field.name),
+        }
+    }
+}
+
+/// The types that a registry asks for.
+fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
+    let fields = || registry.schemas().flat_map(|schema| &schema.fields);
+    let nested: BTreeSet<&str> = fields()
+        .filter_map(|field| field.ty.schema_code())
+        .collect();
+    let mut list = Vec::new();
+    for schema in registry.schemas() {
+        let mut add = |kind, at: String, what| {
+            let at = format!("/schemas/{}{at}", schema.name);
+            list.push(Wanted {
+                schema,
+                kind,
+                at,
+                what,
+            });
+        };
+        for (index, frame) in schema.frames.iter().enumerate() {
+            let kind = Kind::Frame(frame, members(schema, Some(frame), faults));
+            let what = format!("the frame {}:{}", frame.intent, frame.operation);
+            add(kind, format!("/frames/{index}"), what);
+        }
+        if schema.frames.len() > 1 {
+            add(
+                Kind::Frames,
+                String::new(),
+                "the enum over the frames".to_owned(),
+            );
+        }
+        if schema.frames.is_empty() || nested.contains(schema.code.as_str()) {
+            let kind = Kind::Nested(members(schema, None, faults));
+            add(kind, String::new(), "the struct of the schema".to_owned());
+        }
+        for field in &schema.fields {
+            if let Some(variants) = variants(schema, field, faults) {
+                let what = format!("the enum of the field `{}`", field.name);
+                add(
+                    Kind::Enum(field, variants),
+                    format!("/types/{}", field.name),
+                    what,
+                );
+            }
+        }
+    }
+    list
+}
+
+/// Gives every type its name: a frame whose name another type would have too bears that of
+/// its schema before its own.
+fn name<'r>(wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
+    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &wanted {
+        *uses.entry(one.name()).or_default() += 1;
+    }
+    let mut items = Vec::new();
+    let mut taken: BTreeMap<Ident, String> = BTreeMap::new();
+    for one in wanted {
+        let mut name = one.name();
+        if matches!(one.kind, Kind::Frame(..)) && uses.get(&name).is_some_and(|&uses| uses > 1) {
+            name.insert_str(0, &pascal(&one.schema.name));
+        }
+        let Wanted {
+            schema,
+            kind,
+            at,
+            what,
+        } = one;
+        let Some(ident) = type_ident(&name) else {
+            let message = format!("{what} has no letter and no digit for a Rust name");
+            faults.add(at, message, "give the schema another name");
+            continue;
+        };
+        if let Some(other) = taken.insert(ident.clone(), format!("{what} at {at}")) {
+            let message = format!("{what} would be called `{ident}`, as {other} is");
+            faults.add(at, message, "give one of the two another name");
+        }
+        items.push(Item {
+            ident,
+            schema,
+            kind,
+        });
+    }
+    items
+}
+
+/// The identifier of a type; one that the file uses for another type gets a `_`.
+fn type_ident(name: &str) -> Option<Ident> {
+    let used = if USED.contains(&name) { "_" } else { "" };
+    sanitize(&format!("{name}{used}"), 'N')
+}
+
+/// The fields of a frame, or of a schema as a value.
+fn members<'r>(
+    schema: &'r Schema,
+    frame: Option<&FrameSpec>,
+    faults: &mut Faults,
+) -> Vec<Member<'r>> {
+    let (intent, operation) = frame.map_or(("", ""), |f| (&f.intent, &f.operation));
+    let required: BTreeSet<&str> = schema.required(intent, operation).collect();
+    let about = frame.and_then(|frame| frame.fields.as_ref());
+    let mut members: Vec<Member<'r>> = Vec::new();
+    for (index, field) in schema.fields.iter().enumerate() {
+        // `None` is the null that is left out.
+        let has_null = field
+            .default
+            .as_ref()
+            .is_some_and(serde_json::Value::is_null);
+        let presence = if required.contains(field.name.as_str()) {
+            Presence::Required
+        } else if about.is_some_and(|names| !names.contains(&field.name)) {
+            continue;
+        } else if schema.has_default(index, intent, operation) && !has_null {
+            Presence::Default
+        } else {
+            Presence::Optional
+        };
+        let name = &field.name;
+        let at = || {
+            let list = if field.optional { "optional" } else { "fields" };
+            let before = schema.fields[..index].iter();
+            let index = before
+                .filter(|other| other.optional == field.optional)
+                .count();
+            format!("/schemas/{}/{list}/{index}", schema.name)
+        };
+        let Some(ident) = sanitize(&snake(name), 'n') else {
+            let message = format!("the field `{name}` has no letter and no digit for a Rust name");
+            faults.add(at(), message, "give the field another name");
+            continue;
+        };
+        if let Some(Member { field: other, .. }) = members.iter().find(|m| m.ident == ident) {
+            let message = format!(
+                "the fields `{}` and `{name}` would both be called `{ident}`",
+                other.name
+            );
+            faults.add(at(), message, "give one of the two another name");
+        }
+        members.push(Member {
+            ident,
+            field,
+            presence,
+        });
+    }
+    members
+}
+
+/// The values of a field of type `enum(..)`, or of lists or maps of one.
+fn variants<'r>(
+    schema: &Schema,
+    field: &'r Field,
+    faults: &mut Faults,
+) -> Option<Vec<Variant<'r>>> {
+    let mut ty = &field.ty;
+    while let Type::List(item) | Type::Map(item) = ty {
+        ty = item;
+    }
+    let Type::Enum(values) = ty else { return None };
+    let at = || format!("/schemas/{}/types/{}", schema.name, field.name);
+    let mut variants: Vec<Variant<'r>> = Vec::new();
+    for value in values {
+        let name = &value.name;
+        let Some(ident) = sanitize(&pascal(name), 'N') else {
+            let message =
+                format!("the enum value `{name}` has no letter and no digit for a Rust name");
+            let cure = format!("make it the symbol of a name: enum(a_name={name})");
+            faults.add(at(), message, &cure);
+            continue;
+        };
+        if let Some(Variant { value: other, .. }) = variants.iter().find(|v| v.ident == ident) {
+            let other = &other.name;
+            let message =
+                format!("the enum values `{other}` and `{name}` would both be called `{ident}`");
+            let cure = format!("make one the symbol of another name: enum(a_name={name})");
+            faults.add(at(), message, &cure);
+        }
+        variants.push(Variant { ident, value });
+    }
+    Some(variants)
+}
+
+#[derive(Default)]
+struct Faults {
+    list: Vec<NameFault>,
+}
+
+impl Faults {
+    /// Adds a fault, once, in however many structs it shows.
+    fn add(&mut self, pointer: String, message: String, cure: &str) {
+        let fault = NameFault {
+            pointer,
+            message,
+            cure: cure.to_owned(),
+        };
+        if !self.list.contains(&fault) {
+            self.list.push(fault);
+        }
+    }
+}

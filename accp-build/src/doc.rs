@@ -1,0 +1,226 @@
+//! The documentation of the generated types, from that of the registry.
+
+use accp_registry::{Field, FrameSpec, Schema, Type};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::catalog::{Presence, Variant};
+
+/// The paragraphs as doc attributes, those that are empty left out.
+pub(crate) fn attributes(paragraphs: &[String]) -> TokenStream {
+    let mut out = TokenStream::new();
+    for paragraph in paragraphs.iter().filter(|text| !text.is_empty()) {
+        if !out.is_empty() {
+            out.extend(quote!(#[doc = ""]));
+        }
+        for line in paragraph.lines() {
+            let line = line.replace(is_hidden, " ");
+            let line = if line.is_empty() {
+                line
+            } else {
+                format!(" {line}")
+            };
+            out.extend(quote!(#[doc = #line]));
+        }
+    }
+    out
+}
+
+/// Whether a character must not stand in a source file as it is: rustc refuses a carriage
+/// return in a doc, and anywhere what changes the direction of the text.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+pub(crate) fn frame(schema: &Schema, frame: &FrameSpec) -> TokenStream {
+    let Schema { code, .. } = schema;
+    let FrameSpec {
+        intent,
+        operation,
+        envelope,
+        ..
+    } = frame;
+    let envelope: Vec<String> = envelope.iter().map(|field| format!("`{field}`")).collect();
+    let envelope = match envelope.join(", ") {
+        none if none.is_empty() => none,
+        some => format!(" Its envelope must carry {some}."),
+    };
+    let what = format!("The frame `{intent}:{operation}` of schema `{code}`.{envelope}");
+    let doc = frame.doc.as_ref().or(schema.doc.as_ref());
+    attributes(&[prose(doc), what])
+}
+
+pub(crate) fn frames(schema: &Schema) -> TokenStream {
+    let what = format!("Any frame of schema `{}`.", schema.code);
+    attributes(&[prose(schema.doc.as_ref()), what])
+}
+
+pub(crate) fn nested(schema: &Schema) -> TokenStream {
+    let what = format!("Schema `{}` as a value inside a frame.", schema.code);
+    attributes(&[prose(schema.doc.as_ref()), what])
+}
+
+pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
+    let (short, ty) = (&field.short, words(&field.ty, false));
+    let absent = match (presence, &field.default) {
+        (Presence::Required, _) => String::new(),
+        (Presence::Default, Some(default)) => {
+            let mut default = default.clone();
+            default.sort_all_objects();
+            format!("; {} by default", code(&default.to_string()))
+        }
+        _ => ", optional".to_owned(),
+    };
+    let what = format!("`{short}` on the wire: {ty}{absent}.");
+    attributes(&[prose(field.doc.as_ref()), what])
+}
+
+pub(crate) fn enumeration(schema: &Schema, field: &Field) -> TokenStream {
+    let what = format!(
+        "A value of the field `{}` of schema `{}`.",
+        field.name, schema.code
+    );
+    attributes(&[prose(field.doc.as_ref()), what])
+}
+
+pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
+    let name = code(&variant.value.name);
+    attributes(&[match &variant.value.symbol {
+        Some(symbol) => format!("{name}, {} on the wire.", code(symbol)),
+        None => format!("{name} on the wire."),
+    }])
+}
+
+/// A type in words.
+fn words(ty: &Type, plural: bool) -> String {
+    let choose = |one: &str, many: &str| if plural { many } else { one }.to_owned();
+    match ty {
+        Type::String => choose("a string", "strings"),
+        Type::Text => choose("a text", "texts"),
+        Type::Integer => choose("an integer", "integers"),
+        Type::Decimal => choose("a decimal", "decimals"),
+        Type::Number => choose("a number", "numbers"),
+        Type::Boolean => choose("a boolean", "booleans"),
+        Type::Agent => choose("an agent id", "agent ids"),
+        Type::Any => choose("any value", "any values"),
+        Type::List(item) => choose("a list", "lists") + " of " + &words(item, true),
+        Type::Map(item) => choose("a map", "maps") + " of " + &words(item, true),
+        Type::Schema(name) => choose("a record", "records") + " of schema " + &code(name),
+        Type::Enum(values) => {
+            let names: Vec<String> = values.iter().map(|value| code(&value.name)).collect();
+            match names.split_last() {
+                Some((last, before @ [_, ..])) => format!("{} or {last}", before.join(", ")),
+                _ => names.concat(),
+            }
+        }
+        _ => format!("`{ty}`"),
+    }
+}
+
+/// A code span, in more backticks than stand in the text.
+fn code(text: &str) -> String {
+    let runs = text.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// A doc of the registry, which is text and not Markdown: outside of code spans nothing in
+/// it makes a link, a tag or a block of code.
+fn prose(doc: Option<&String>) -> String {
+    let lines = doc.map_or("", String::as_str).trim().lines().map(|line| {
+        let line = line.trim();
+        if line.matches('`').count() % 2 == 1 || line.contains("``") {
+            return escape(line, true);
+        }
+        if line.starts_with("~~~") {
+            return format!("\\{line}");
+        }
+        let parts = line.split('`').enumerate();
+        let parts = parts.map(|(index, part)| match index % 2 {
+            0 => escape(part, false),
+            _ => format!("`{part}`"),
+        });
+        parts.collect()
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+fn escape(text: &str, backticks: bool) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        // rustdoc wants addresses in angle brackets.
+        if rest.starts_with("https://") || rest.starts_with("http://") {
+            let end = rest.find(|c: char| c.is_whitespace() || "<>()[]`\"',;".contains(c));
+            let address = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '!', '?', ':']);
+            out.extend(["<", address, ">"]);
+            rest = &rest[address.len()..];
+            continue;
+        }
+        if "[]<>\\".contains(c) || (backticks && c == '`') {
+            out.push('\\');
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_makes_no_links_tags_or_blocks() {
+        let text = |doc: &str| prose(Some(&doc.to_owned()));
+        for (doc, markdown) in [
+            ("See [here] and <b>.", r"See \[here\] and \<b\>."),
+            ("`a[0]` and [x]", r"`a[0]` and \[x\]"),
+            ("an odd ` and [x]", r"an odd \` and \[x\]"),
+            ("```\n  code\n```", "\\`\\`\\`\ncode\n\\`\\`\\`"),
+            ("~~~\nx", "\\~~~\nx"),
+            (
+                "At https://example.org/a, or (http://b.c).",
+                "At <https://example.org/a>, or (<http://b.c>).",
+            ),
+            ("Größe ≤ 5", "Größe ≤ 5"),
+            ("  \n one \n\n two ", "one\n\ntwo"),
+            ("", ""),
+        ] {
+            assert_eq!(text(doc), markdown);
+        }
+    }
+
+    #[test]
+    fn code_stands_in_enough_backticks() {
+        for (text, span) in [
+            ("a", "`a`"),
+            ("a`b", "``a`b``"),
+            ("`", "`` ` ``"),
+            ("a``", "``` a`` ```"),
+        ] {
+            assert_eq!(code(text), span);
+        }
+    }
+
+    #[test]
+    fn types_in_words() {
+        let text = |ty: &str| words(&ty.parse().unwrap(), false);
+        for (ty, plain) in [
+            ("string", "a string"),
+            ("[[integer]]", "a list of lists of integers"),
+            ("{any}", "a map of any values"),
+            ("[FD]", "a list of records of schema `FD`"),
+            ("enum(a)", "`a`"),
+            ("enum(a,b=+)", "`a` or `b`"),
+            ("[enum(a,b,c)]", "a list of `a`, `b` or `c`"),
+        ] {
+            assert_eq!(text(ty), plain);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What can go wrong, each with its place and its cure.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use accp_registry::Problems;
+
+/// Why nothing was generated, or nothing written.
+///
+/// `Debug` shows the same text as `Display`, for that is what Cargo prints when a build
+/// script's `main` returns the error.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Mistakes in the registry, each with file and line.
+    #[error("the registry has mistakes:\n{0}")]
+    Registry(#[from] Problems),
+    /// Names of the registry of which no distinct Rust names can be made.
+    #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
+    Names(Vec<NameFault>),
+    /// Neither a registry nor the standard profiles were asked for.
+    #[error("there is nothing to generate; name a registry, or ask for the standard profiles")]
+    NoRegistry,
+    /// The path of the registry is not UTF-8, or holds a control character or a backtick.
+    #[error("the path {0:?} cannot stand in a source file; call the registry something else")]
+    Path(PathBuf),
+    /// The path of the runtime is not a path of Rust.
+    #[error("`{0}` is not the path of a crate or a module; expected one like `accp_runtime`")]
+    Runtime(String),
+    /// There is no folder to write to.
+    #[error(
+        "OUT_DIR is not set; call `compile` from a build script, or name a folder by `out_dir`"
+    )]
+    NoOutDir,
+    /// The file cannot be written; what was there before is untouched.
+    #[error("{} cannot be written: {source}; nothing was changed", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The generated text is not Rust, which is a fault of this crate.
+    #[error("the generated text is not Rust ({0}); please report this with the registry")]
+    Syntax(#[from] syn::Error),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A name of the registry that makes no Rust name, or the same one as another.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("registry at {pointer}: {message}\n    {cure}")]
+#[non_exhaustive]
+pub struct NameFault {
+    /// The JSON pointer (RFC 6901) of the name.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// What to do about it.
+    pub cure: String,
+}
+
+/// One fault a line.
+struct Lines<'f>(&'f [NameFault]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            let line = if index == 0 { "" } else { "\n" };
+            write!(f, "{line}{fault}")?;
+        }
+        Ok(())
+    }
+}

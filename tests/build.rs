@@ -1,0 +1,7 @@
+//! The build step as a user writes it. `tests/generated_by_build.rs` includes what it gives.
+
+fn main() -> Result<(), accp_build::Error> {
+    accp_build::Builder::new()
+        .registry("goldens/team")
+        .compile()
+}

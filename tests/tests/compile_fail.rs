@@ -1,0 +1,22 @@
+//! What `#[derive(AccpFrame)]` refuses: one folder for each fault, its messages pinned.
+//!
+//! `TRYBUILD=overwrite cargo test -p accp-tests --test compile_fail` writes them anew.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_fault_has_its_message() {
+    // trybuild compiles the cases as a crate of its own, which finds registries beside its
+    // manifest.
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("../tests/trybuild")
+        .join(env!("CARGO_PKG_NAME"))
+        .join("registry");
+    fs::create_dir_all(&project).unwrap();
+    for name in ["warehouse.json", "faulty.json"] {
+        fs::copy(here.join(name), project.join(name)).unwrap();
+    }
+    trybuild::TestCases::new().compile_fail("tests/ui/*/case.rs");
+}

@@ -1,0 +1,12 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule", skip)]
+struct Task {
+    assignee: String,
+    task: String,
+    #[accp(intent = "req")]
+    deadline: Option<String>,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "done", operation = "schedule")]
+struct Task {
+    task: String,
+    #[accp(default)]
+    priority: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+enum Work {
+    Task(String),
+}
+
+fn main() {}

@@ -1,0 +1,18 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+enum Work {
+    Task(Task),
+    Nothing,
+    Pair(u8, u8),
+    Fields { a: String },
+}
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: String,
+    task: String,
+}
+
+fn main() {}

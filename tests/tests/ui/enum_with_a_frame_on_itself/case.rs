@@ -1,0 +1,16 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+enum Work {
+    Task(Task),
+}
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: String,
+    task: String,
+}
+
+fn main() {}

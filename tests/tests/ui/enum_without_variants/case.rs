@@ -1,0 +1,6 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+enum Never {}
+
+fn main() {}

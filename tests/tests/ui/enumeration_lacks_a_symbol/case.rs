@@ -1,0 +1,18 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+enum Trend {
+    Up,
+    #[accp(symbol = "-")]
+    Down,
+    Level,
+}
+
+#[derive(AccpFrame)]
+#[accp(registry = "registry/warehouse.json", schema = "SV")]
+struct Move {
+    item: String,
+    trend: Option<Trend>,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req")]
+struct Task {
+    assignee: String,
+    task: String,
+}
+
+fn main() {}

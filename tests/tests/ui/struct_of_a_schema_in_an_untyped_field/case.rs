@@ -1,0 +1,15 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TX")]
+struct Payment {
+    transaction_id: String,
+}
+
+#[derive(AccpFrame)]
+#[accp(intent = "qry", operation = "lookup")]
+struct Lookup {
+    data: Payment,
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use std::borrow::Cow;
+
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task<'a, 'b> {
+    assignee: Cow<'a, str>,
+    task: Cow<'b, str>,
+}
+
+fn main() {}

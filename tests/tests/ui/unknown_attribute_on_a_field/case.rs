@@ -1,0 +1,12 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: String,
+    task: String,
+    #[accp(optional)]
+    deadline: Option<String>,
+}
+
+fn main() {}
