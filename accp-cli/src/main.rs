@@ -1,1 +1,31 @@
-fn main() {}
+//! The command `accp`: the tools of the Agent Context Compression Protocol.
+//!
+//! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code
+//! is 0 where all is fine, 1 where the input is at fault, 2 for misuse and for failures.
+
+mod cli;
+mod commands;
+mod convert;
+mod externals;
+mod fault;
+mod input;
+mod outcome;
+mod output;
+mod registries;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().command.run() {
+        Ok(verdict) => verdict.into(),
+        // Whoever reads us has read enough.
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::error(&failure);
+            failure.exit_code()
+        }
+    }
+}

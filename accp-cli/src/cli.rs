@@ -1,0 +1,111 @@
+//! The command line.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    check, completions, decode, encode, explain, fix, generate, grammar, man, registry, tokens,
+};
+use crate::convert;
+use crate::outcome::Outcome;
+
+/// Compact, typed messages between agents: check, read, write and measure ACCP frames.
+///
+/// A frame is one line of text, such as
+///
+///     @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}
+///
+/// Commands read files or stdin and write to stdout; reports go to stderr.
+#[derive(Debug, Parser)]
+#[command(name = "accp", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(verbatim_doc_comment, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
+  accp check frames.accp
+  accp decode frames.accp | accp encode
+  accp convert --verify conversation.jsonl
+
+Exit codes:
+  0  all is fine
+  1  the input is at fault; the place and the cure are reported
+  2  misuse, or a file cannot be read or written";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(check::Args),
+    Fix(fix::Args),
+    Encode(encode::Args),
+    Decode(decode::Args),
+    Explain(explain::Args),
+    Tokens(tokens::Args),
+    Convert(convert::Args),
+    Generate(generate::Args),
+    Grammar(grammar::Args),
+    #[command(subcommand)]
+    Registry(registry::Command),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> Outcome {
+        match self {
+            Self::Check(args) => check::run(args),
+            Self::Fix(args) => fix::run(args),
+            Self::Encode(args) => encode::run(args),
+            Self::Decode(args) => decode::run(args),
+            Self::Explain(args) => explain::run(args),
+            Self::Tokens(args) => tokens::run(args),
+            Self::Convert(args) => convert::run(args),
+            Self::Generate(args) => generate::run(args),
+            Self::Grammar(args) => grammar::run(args),
+            Self::Registry(command) => registry::run(command),
+            Self::Completions(args) => completions::run(args),
+            Self::Man(args) => man::run(args),
+        }
+    }
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs: one JSON object a line
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_option_is_described() {
+        fn look(command: &clap::Command) {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for arg in command.get_arguments() {
+                assert!(
+                    arg.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    arg.get_id()
+                );
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Cli::command());
+    }
+}

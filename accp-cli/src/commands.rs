@@ -1,0 +1,13 @@
+//! The commands, a file each: `Args` is what the command line takes, `run` does the work.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod explain;
+pub(crate) mod fix;
+pub(crate) mod generate;
+pub(crate) mod grammar;
+pub(crate) mod man;
+pub(crate) mod registry;
+pub(crate) mod tokens;

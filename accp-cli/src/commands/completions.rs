@@ -1,0 +1,31 @@
+//! `accp completions`: what a shell needs to complete the command line.
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::outcome::{Outcome, Verdict};
+use crate::output::Output;
+
+/// Write the completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp completions bash > ~/.local/share/bash-completion/completions/accp
+  accp completions zsh > ~/.zfunc/_accp")]
+pub(crate) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        args.shell,
+        &mut crate::cli::Cli::command(),
+        "accp",
+        &mut script,
+    );
+    Output::print(&script)?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,89 @@
+//! `accp decode`: frames to JSON.
+
+use std::path::PathBuf;
+
+use accp_registry::Registry;
+use accp_runtime::{ErrorCode, Message};
+use serde_json::Value as Json;
+
+use crate::externals::{Externals, Loaded, Unresolved};
+use crate::fault::Fault;
+use crate::input::{InputArg, Line};
+use crate::outcome::Outcome;
+use crate::output::{self, Output};
+use crate::registries::RegistryArgs;
+
+/// Turn frames into JSON, one object a line, with full names and defaults
+///
+/// A reference stands as {"$ref": "tier.key"}. A line that is no valid frame is reported and
+/// left out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp decode frames.accp
+  accp decode --externals values.jsonl frames.accp
+  accp decode frames.accp | jq .payload")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArg,
+    /// Put the values of this side file in the place of the references to them
+    #[arg(long, value_name = "FILE")]
+    externals: Option<PathBuf>,
+    /// Break and indent the JSON
+    #[arg(long)]
+    pretty: bool,
+    /// The file to write, when nothing is at fault; stdout when it is left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let registry = args.registry.load()?;
+    let externals = args.externals.as_deref().map(Externals::load).transpose()?;
+    let mut lines = args.input.open()?.into_lines();
+    let name = lines.name.clone();
+    let mut out = Output::to(args.output.as_deref())?;
+    let styled = output::is_styled(&std::io::stderr());
+    let mut faults = 0;
+    while let Some(line) = lines.next()? {
+        match decode(line, &registry, externals.as_ref()) {
+            Ok(json) if args.pretty => out.line(format_args!("{json:#}"))?,
+            Ok(json) => out.line(json)?,
+            Err(fault) => {
+                faults += 1;
+                output::note(fault.render(&name, line, styled));
+            }
+        }
+    }
+    out.conclude(faults)
+}
+
+fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Loaded>) -> Result<Json, Fault> {
+    let message = Message::decode_bytes(line.bytes, registry)
+        .map_err(|error| Fault::of_decode(&error, line.bytes))?;
+    let mut json = message.to_json();
+    if let Some(externals) = externals {
+        for (key, value) in message.payload.iter() {
+            let value = externals
+                .resolve(value)
+                .map_err(|error| unresolved(error, line))?;
+            json["payload"][key] = value.to_json();
+        }
+    }
+    Ok(json)
+}
+
+fn unresolved(error: Unresolved, line: Line<'_>) -> Fault {
+    let reference = format!("${}", error.key);
+    let mut places = line.bytes.windows(reference.len());
+    Fault {
+        code: ErrorCode::REF_NOT_FOUND,
+        at: places
+            .position(|place| place == reference.as_bytes())
+            .unwrap_or_default(),
+        message: error.message,
+        cure: Some("give the side file that was written together with these frames".to_owned()),
+    }
+}

@@ -1,0 +1,93 @@
+//! `accp explain`: a frame in plain words.
+
+mod explanation;
+
+use std::path::Path;
+
+use accp_registry::Registry;
+use accp_runtime::{Frame, FrameTokens, Message};
+use accp_tokens::ModelCounter;
+
+use self::explanation::Explanation;
+use super::tokens::CounterArgs;
+use crate::cli::Format;
+use crate::fault::Fault;
+use crate::input::{Input, Line};
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::registries::RegistryArgs;
+
+/// Say in plain words what frames mean
+///
+/// Who sends it, what it asks for, each field under its full name with its type, defaults
+/// that the frame leaves out, and the envelope.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
+  accp explain --tokens frames.accp
+  tail -1 hub.log | accp explain --registry our.json")]
+pub(crate) struct Args {
+    /// A frame, which starts with '@', or a file of frames; stdin when it is left out
+    #[arg(value_name = "FILE|FRAME")]
+    input: Option<String>,
+    /// Count the tokens too
+    #[arg(long)]
+    tokens: bool,
+    #[command(flatten)]
+    counter: CounterArgs,
+    #[command(flatten)]
+    registry: RegistryArgs,
+    /// json: an object a line
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let registry = args.registry.load()?;
+    let counter = args.tokens.then(|| args.counter.counter());
+    let input = match args.input.as_deref() {
+        Some(frame) if frame.starts_with('@') => Input::of_text("frame", frame),
+        file => Input::open(file.map(Path::new))?,
+    };
+    let mut lines = input.into_lines();
+    let name = lines.name.clone();
+    let mut out = Output::stdout();
+    let styled = output::is_styled(&std::io::stderr());
+    let (mut explained, mut faults) = (0_u64, 0);
+    while let Some(line) = lines.next()? {
+        let found = explain(line, &registry, counter.as_ref());
+        faults += u64::from(found.is_err());
+        match (args.format, found) {
+            (Format::Text, Ok(found)) => {
+                let gap = if explained > 0 { "\n" } else { "" };
+                out.line(format_args!("{gap}{found}"))?;
+                explained += 1;
+            }
+            (Format::Text, Err(fault)) => output::note(fault.render(&name, line, styled)),
+            (Format::Json, Ok(found)) => out.line(found.to_json(line.number))?,
+            (Format::Json, Err(fault)) => out.line(fault.to_json(line.number))?,
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+fn explain(
+    line: Line<'_>,
+    registry: &Registry,
+    counter: Option<&ModelCounter>,
+) -> Result<Explanation, Fault> {
+    let fault = |error| Fault::of_decode(&error, line.bytes);
+    let text = line.text()?;
+    let frame = Frame::parse(text).map_err(fault)?;
+    let message = Message::decode(text, registry).map_err(fault)?;
+    let mut explanation = Explanation::new(&frame, &message, registry);
+    explanation.tokens = counter.map(|counter| {
+        (
+            FrameTokens::count(&frame, &counter.counter),
+            counter.to_string(),
+        )
+    });
+    Ok(explanation)
+}

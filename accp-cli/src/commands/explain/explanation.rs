@@ -1,0 +1,286 @@
+//! What a frame says, as text and as JSON.
+
+use std::fmt;
+
+use accp_registry::{EnvelopeField, Registry, abbreviate, is_core_operation};
+use accp_runtime::{Frame, FrameTokens, Intent, Message, Value};
+use serde_json::{Value as Json, json};
+
+use crate::commands::tokens;
+use crate::table::Table;
+
+/// A frame in plain words.
+pub(super) struct Explanation {
+    agent: String,
+    intent: Intent,
+    operation: String,
+    schema: Option<SchemaRow>,
+    fields: Vec<FieldRow>,
+    envelope: Vec<EnvelopeRow>,
+    /// The counts, and the encoding that they are in.
+    pub(super) tokens: Option<(FrameTokens, String)>,
+}
+
+struct SchemaRow {
+    code: String,
+    name: String,
+    version: u64,
+    doc: Option<String>,
+    /// What the registry says of this intent and operation.
+    frame: Option<String>,
+}
+
+struct FieldRow {
+    name: String,
+    key: String,
+    ty: String,
+    value: Value<'static>,
+    /// The frame leaves it out.
+    is_default: bool,
+    doc: Option<String>,
+}
+
+struct EnvelopeRow {
+    name: String,
+    key: String,
+    value: Json,
+    words: String,
+}
+
+impl Explanation {
+    pub(super) fn new(frame: &Frame<'_>, message: &Message<'_>, registry: &Registry) -> Self {
+        let intent = message.intent;
+        let schema = message
+            .schema
+            .as_deref()
+            .and_then(|code| registry.schema(code));
+        let own = schema.map_or(&[][..], |schema| &schema.fields);
+        let declared = own.iter().filter_map(|field| {
+            let is_default = frame.get(&field.name).is_none() && frame.get(&field.short).is_none();
+            Some(FieldRow {
+                name: field.name.clone(),
+                key: field.short.clone(),
+                ty: field.ty.to_string(),
+                value: message.payload.get(&field.name)?.clone().into_owned(),
+                is_default,
+                doc: field.doc.clone(),
+            })
+        });
+        let others = message
+            .payload
+            .iter()
+            .filter(|(name, _)| own.iter().all(|field| field.name != *name));
+        let others = others.map(|(name, value)| FieldRow {
+            name: name.to_owned(),
+            key: abbreviate(name).unwrap_or(name).to_owned(),
+            ty: "any".to_owned(),
+            value: value.clone().into_owned(),
+            is_default: false,
+            doc: None,
+        });
+        Self {
+            agent: message.agent.as_str().to_owned(),
+            intent,
+            operation: message.operation.clone().into_owned(),
+            fields: declared.chain(others).collect(),
+            schema: schema.map(|schema| SchemaRow {
+                code: schema.code.clone(),
+                name: schema.name.clone(),
+                version: schema.version,
+                doc: schema.doc.clone(),
+                frame: schema
+                    .frame(intent.as_str(), &message.operation)
+                    .and_then(|frame| frame.doc.clone()),
+            }),
+            envelope: envelope(message),
+            tokens: None,
+        }
+    }
+
+    pub(super) fn to_json(&self, line: u64) -> Json {
+        let fields = self.fields.iter().map(|field| {
+            json!({
+                "name": field.name, "key": field.key, "type": field.ty,
+                "value": field.value.to_json(), "default": field.is_default, "doc": field.doc,
+            })
+        });
+        let envelope = self.envelope.iter().map(|row| {
+            json!({ "name": row.name, "key": row.key, "value": row.value, "words": row.words })
+        });
+        let mut json = json!({
+            "line": line,
+            "agent": self.agent,
+            "intent": {
+                "code": self.intent.as_str(),
+                "meaning": self.intent.meaning(),
+                "description": self.intent.description(),
+            },
+            "operation": { "name": self.operation, "core": is_core_operation(&self.operation) },
+            "schema": self.schema.as_ref().map(|schema| json!({
+                "code": schema.code, "name": schema.name, "version": schema.version,
+                "doc": schema.doc, "frame": schema.frame,
+            })),
+            "fields": fields.collect::<Json>(),
+            "envelope": envelope.collect::<Json>(),
+        });
+        if let Some((counts, encoding)) = &self.tokens {
+            json["tokens"] = tokens::to_json(counts);
+            json["tokens"]["encoding"] = json!(encoding);
+        }
+        json
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            agent,
+            intent,
+            operation,
+            schema,
+            ..
+        } = self;
+        writeln!(f, "From       {agent}")?;
+        writeln!(
+            f,
+            "Intent     {intent}, {}: {}",
+            intent.meaning(),
+            intent.description()
+        )?;
+        let core = if is_core_operation(operation) {
+            ", a core operation"
+        } else {
+            ""
+        };
+        write!(f, "Operation  {operation}{core}")?;
+        match schema {
+            Some(SchemaRow {
+                code,
+                name,
+                version,
+                doc,
+                frame,
+            }) => {
+                write!(f, "\nSchema     {code}, {name} version {version}")?;
+                if let Some(doc) = doc {
+                    write!(f, ": {doc}")?;
+                }
+                if let Some(frame) = frame {
+                    write!(f, "\nMeaning    {frame}")?;
+                }
+            }
+            None => f.write_str("\nSchema     none: the fields are free")?,
+        }
+        if !self.fields.is_empty() {
+            let mut table = Table::headed(["field", "key", "type", "value", "", ""]).indented(2);
+            for field in &self.fields {
+                let default = if field.is_default { "(default)" } else { "" };
+                table.row([
+                    field.name.clone(),
+                    field.key.clone(),
+                    field.ty.clone(),
+                    shown(&field.value),
+                    default.to_owned(),
+                    field.doc.clone().unwrap_or_default(),
+                ]);
+            }
+            write!(f, "\n\n{table}")?;
+        }
+        if !self.envelope.is_empty() {
+            let mut table = Table::headed(["envelope", "key", "value", ""]).indented(2);
+            for row in &self.envelope {
+                let EnvelopeRow {
+                    name,
+                    key,
+                    value,
+                    words,
+                } = row;
+                table.row([name.clone(), key.clone(), value.to_string(), words.clone()]);
+            }
+            write!(f, "\n\n{table}")?;
+        }
+        if let Some((counts, encoding)) = &self.tokens {
+            let [header, body, metadata, total] = tokens::marked(counts);
+            write!(
+                f,
+                "\n\nTokens     {total}: header {header}, body {body}, metadata {metadata}, in \
+                 {encoding} (+ is over the soft limit, ! over the hard one)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// References as in a frame, all else as JSON.
+fn shown(value: &Value<'_>) -> String {
+    match value {
+        Value::Ref(key) => format!("${key}"),
+        value => value.to_json().to_string(),
+    }
+}
+
+fn envelope(message: &Message<'_>) -> Vec<EnvelopeRow> {
+    let Json::Object(metadata) = message.to_json()["metadata"].take() else {
+        return Vec::new();
+    };
+    let rows = metadata.into_iter().map(|(name, value)| {
+        let field = EnvelopeField::lookup(&name);
+        let words = match (name.as_str(), value.as_i64()) {
+            ("timestamp", Some(seconds)) => utc(seconds),
+            ("ttl", Some(0)) => Some("Never expires".to_owned()),
+            ("ttl", Some(seconds)) => Some(format!("Expires {seconds} s after the timestamp")),
+            _ => None,
+        };
+        EnvelopeRow {
+            key: field.map_or(name.clone(), |field| field.short.to_owned()),
+            words: words
+                .or(field.map(|field| field.doc.to_owned()))
+                .unwrap_or_default(),
+            name,
+            value,
+        }
+    });
+    rows.collect()
+}
+
+/// Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
+fn utc(seconds: i64) -> Option<String> {
+    const DAY: i64 = 86_400;
+    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+    // Years begin in March, so that the leap day is the last; 719,468 days lie between
+    // 0000-03-01 and 1970-01-01, and 146,097 in 400 years.
+    let days = days.checked_add(719_468)?;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    (1..=9999)
+        .contains(&year)
+        .then(|| format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_dates() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (-1, "1969-12-31 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (1_714_000_000, "2024-04-24 23:06:40 UTC"),
+            (4_107_542_399, "2100-02-28 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(utc(seconds).as_deref(), Some(expected));
+        }
+        for seconds in [i64::MIN, i64::MAX, 253_402_300_800] {
+            assert_eq!(utc(seconds), None);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `accp generate`: a registry to Rust.
+
+use std::path::PathBuf;
+
+use accp_build::{Builder, Error};
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+
+/// Generate Rust types from a registry, as a build script would
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp generate registry -o src/frames.rs
+  accp generate registry -o src/frames.rs --check
+  accp generate --standard")]
+pub(crate) struct Args {
+    /// The registry: a file, or a folder of which every *.json is read
+    #[arg(required_unless_present = "standard")]
+    registry: Option<PathBuf>,
+    /// Generate the standard profiles too
+    #[arg(long)]
+    standard: bool,
+    /// The path of the runtime, where the crate has it under another name
+    #[arg(long, value_name = "PATH", default_value = "accp_runtime")]
+    runtime: String,
+    /// Generate text that names `alloc` where it would name `std`
+    #[arg(long)]
+    no_std: bool,
+    /// The file to write; stdout when it is left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write nothing; fail when the file is not what the registry gives
+    #[arg(long, requires = "output")]
+    check: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut builder = Builder::new()
+        .standard_profiles(args.standard)
+        .runtime(&args.runtime)
+        .no_std(args.no_std);
+    if let Some(path) = &args.registry {
+        std::fs::metadata(path).map_err(Failure::at(path))?;
+        builder = builder.registry(path);
+    }
+    let text = builder.generate().map_err(|error| match error {
+        Error::Registry(_) | Error::Names(_) => Failure::Input(error.to_string()),
+        _ => Failure::Misuse(error.to_string()),
+    })?;
+    match &args.output {
+        Some(path) if args.check => {
+            accp_build::check(path, &text).map_err(|stale| Failure::Input(stale.to_string()))?;
+        }
+        path => {
+            let mut out = Output::to(path.as_deref())?;
+            out.write(text.as_bytes())?;
+            out.finish()?;
+        }
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,65 @@
+//! `accp grammar`: the grammar of frames, and the pest grammar made from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use accp_grammar::{ABNF, OVERRIDES, Source};
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+
+/// The place of the generated grammar in the repository.
+const FILE: &str = "grammar/accp.pest";
+
+/// Write the grammar of frames: for pest, or the ABNF that it is made from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp grammar --abnf
+  accp grammar --check
+  accp grammar --write")]
+pub(crate) struct Args {
+    /// The ABNF of the draft, section 3.1
+    #[arg(long, group = "what")]
+    abnf: bool,
+    /// The pest grammar that is generated from it (the default)
+    #[arg(long, group = "what")]
+    pest: bool,
+    /// Write nothing; fail when the file is not what the ABNF gives
+    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FILE)]
+    check: Option<PathBuf>,
+    /// Write the pest grammar to the file
+    #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FILE)]
+    write: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.abnf {
+        Output::print(ABNF.as_bytes())?;
+    } else if let Some(path) = &args.check {
+        check(path)?;
+    } else {
+        // Both texts are part of this binary: an error is a mistake in the working copy.
+        let pest = accp_grammar::generate(ABNF, OVERRIDES)
+            .map_err(|error| Failure::Input(error.to_string()))?;
+        let mut out = Output::to(args.write.as_deref())?;
+        out.write(pest.as_bytes())?;
+        out.finish()?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn check(path: &Path) -> Result<(), Failure> {
+    let pest = fs::read_to_string(path).map_err(Failure::at(path))?;
+    accp_grammar::check(&pest).map_err(|error| {
+        Failure::Input(match error.file() {
+            Source::Pest => format!(
+                "{0}:{1}: this is not what the ABNF and the overrides give; run `accp grammar \
+                 --write {0}`",
+                path.display(),
+                error.line()
+            ),
+            _ => error.to_string(),
+        })
+    })
+}

@@ -1,0 +1,45 @@
+//! `accp man`: the manual pages.
+
+use clap::CommandFactory as _;
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+
+/// Write the manual page of accp, or of one of its commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp man | man -l -
+  accp man registry diff > accp-registry-diff.1")]
+pub(crate) struct Args {
+    /// The command, such as `check` or `registry diff`
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut root = crate::cli::Cli::command();
+    root.build();
+    let mut command = &root;
+    for name in &args.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            let names: Vec<_> = command
+                .get_subcommands()
+                .map(clap::Command::get_name)
+                .collect();
+            let known = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            };
+            let of = command.get_bin_name().unwrap_or("accp");
+            Failure::Misuse(format!("`{of}` has no command `{name}`; it has {known}"))
+        })?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| Failure::Io("manual page".to_owned(), error))?;
+    Output::print(&page)?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,27 @@
+//! `accp registry`: what a registry says, and what is wrong with it.
+
+mod diff;
+mod hash;
+mod lint;
+mod show;
+
+use crate::outcome::Outcome;
+
+/// Check, compare and show schema registries
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Lint(lint::Args),
+    Hash(hash::Args),
+    Diff(diff::Args),
+    Show(show::Args),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Lint(args) => lint::run(args),
+        Command::Hash(args) => hash::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Show(args) => show::run(args),
+    }
+}

@@ -1,0 +1,73 @@
+//! `accp registry diff`: what changed, and what of it breaks a peer.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::cli::Format;
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::registries::sound;
+
+/// Say what changed from one registry to another, and what of it breaks peers
+///
+/// A change breaks when a frame that one side may write is refused by the other or means
+/// something else there. Each breaking change is shown with the rule that it falls under.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp registry diff old.json new.json
+  accp registry diff --breaking old.json new.json || echo 'not yet'")]
+pub(crate) struct Args {
+    /// The older registry: a file or a folder
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The newer one
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Show only what breaks a peer on the older version, and exit with 1 if anything does
+    #[arg(long)]
+    breaking: bool,
+    /// json: an object a line with `pointer`, `description` and `breaking`, the rule or null
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let old = sound(&args.old)?;
+    let new = sound(&args.new)?;
+    let mut changes = accp_registry::diff(&old, &new);
+    changes.retain(|change| change.breaking.is_some() || !args.breaking);
+    let mut out = Output::stdout();
+    for change in &changes {
+        match args.format {
+            Format::Text => out.line(change)?,
+            Format::Json => out.line(json!({
+                "pointer": change.pointer,
+                "description": change.description,
+                "breaking": change.breaking,
+            }))?,
+        }
+    }
+    out.finish()?;
+    if args.format == Format::Text {
+        let breaking = changes
+            .iter()
+            .filter(|change| change.breaking.is_some())
+            .count();
+        let what = if changes.len() == 1 {
+            "change"
+        } else {
+            "changes"
+        };
+        output::note(format_args!(
+            "{} {what}, {breaking} breaking",
+            changes.len()
+        ));
+    }
+    Ok(Verdict::of(if args.breaking {
+        changes.len() as u64
+    } else {
+        0
+    }))
+}

@@ -1,0 +1,43 @@
+//! `accp registry hash`: the hash by which peers compare registries.
+
+use std::path::PathBuf;
+
+use crate::outcome::{Outcome, Verdict};
+use crate::output::Output;
+use crate::registries::merged;
+
+/// Print the hash of a registry, as sync:registry carries it
+///
+/// It covers the schemas without their docs: neither spacing nor the order of keys counts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp registry hash registry
+  accp registry hash registry --full")]
+pub(crate) struct Args {
+    /// Registry files or folders, taken as one registry
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// How many hex digits, 6 to 64
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(value_parser = clap::value_parser!(u8).range(6..=64))]
+    digits: u8,
+    /// All 64 digits
+    #[arg(long, conflicts_with = "digits")]
+    full: bool,
+    /// Count the standard profiles in
+    #[arg(long)]
+    standard: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut registry = merged(&args.paths)?;
+    if args.standard {
+        registry = registry.with_profiles();
+    }
+    let digits = if args.full { 64 } else { args.digits };
+    let mut out = Output::stdout();
+    out.line(registry.hash().short(usize::from(digits)))?;
+    out.finish()?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,72 @@
+//! `accp registry lint`: every mistake in registries.
+
+use std::path::PathBuf;
+
+use accp_registry::{Problem, Registry};
+use serde_json::{Value as Json, json};
+
+use crate::cli::Format;
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::registries::load;
+
+/// Report every mistake in registries, with its place and its cure
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp registry lint registry
+  accp registry lint ours.json theirs.json")]
+pub(crate) struct Args {
+    /// Registry files or folders; they must fit together
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// json: an object a line with `file`, `line`, `column`, `pointer`, `message` and `cure`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut problems = Vec::new();
+    let mut registry = Registry::empty();
+    for path in &args.paths {
+        match load(path)? {
+            Ok(next) => {
+                if let Err(clashes) = registry.merge(next) {
+                    problems.extend(clashes.into_iter().map(|problem| (path, problem)));
+                }
+            }
+            Err(found) => problems.extend(found.into_iter().map(|problem| (path, problem))),
+        }
+    }
+    let mut out = Output::stdout();
+    for (path, problem) in &mut problems {
+        // Where two registries clash, the later one is named.
+        problem
+            .file
+            .get_or_insert_with(|| path.display().to_string());
+        match args.format {
+            Format::Text => out.line(&problem)?,
+            Format::Json => out.line(to_json(problem))?,
+        }
+    }
+    out.finish()?;
+    if args.format == Format::Text {
+        output::note(match problems.len() {
+            0 => "no mistakes".to_owned(),
+            1 => "1 mistake".to_owned(),
+            count => format!("{count} mistakes"),
+        });
+    }
+    Ok(Verdict::of(problems.len() as u64))
+}
+
+fn to_json(problem: &Problem) -> Json {
+    json!({
+        "file": problem.file,
+        "line": problem.position.map(|position| position.line),
+        "column": problem.position.map(|position| position.column),
+        "pointer": problem.pointer,
+        "message": problem.message,
+        "cure": problem.cure,
+    })
+}

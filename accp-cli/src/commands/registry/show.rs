@@ -1,0 +1,164 @@
+//! `accp registry show`: schemas as tables.
+
+use std::fmt;
+use std::path::Path;
+
+use accp_registry::{Registry, Schema, nearest};
+use serde_json::json;
+
+use crate::cli::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+use crate::registries::sound;
+use crate::table::Table;
+
+/// Show the schemas of a registry: fields, keys, types, defaults and frames
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp registry show                 the standard profiles
+  accp registry show TA              one of them
+  accp registry show ours.json SR    a schema of a registry")]
+pub(crate) struct Args {
+    /// A registry file or folder, the code of a schema, or one and then the other; without a
+    /// registry it is the standard profiles
+    #[arg(value_name = "PATH|CODE", num_args = 0..=2)]
+    what: Vec<String>,
+    /// json: a schema a line, as it stands in a registry, with its `name`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let (path, code) = match args.what.as_slice() {
+        [] => (None, None),
+        [code] if Registry::shared().schema(code).is_some() && !Path::new(code).exists() => {
+            (None, Some(code))
+        }
+        [path, rest @ ..] => (Some(Path::new(path)), rest.first()),
+    };
+    let registry = match path {
+        Some(path) if path.exists() || code.is_some() => sound(path)?,
+        Some(path) => return Err(neither(&path.display().to_string())),
+        None => Registry::standard(),
+    };
+    if let Some(code) = code
+        && registry.schema(code).is_none()
+    {
+        return Err(unknown(code, &registry));
+    }
+    let document = registry.to_json();
+    let mut out = Output::stdout();
+    let schemas = registry
+        .schemas()
+        .filter(|schema| code.is_none_or(|code| schema.code == *code));
+    for (index, schema) in schemas.enumerate() {
+        match args.format {
+            Format::Text => {
+                let gap = if index > 0 { "\n" } else { "" };
+                out.line(format_args!("{gap}{}", Shown(schema)))?;
+            }
+            Format::Json => {
+                let mut json = json!({ "name": schema.name });
+                let all = document["schemas"][&schema.name]
+                    .as_object()
+                    .into_iter()
+                    .flatten();
+                for (key, value) in all {
+                    json[key] = value.clone();
+                }
+                out.line(json)?;
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+fn neither(what: &str) -> Failure {
+    let codes: Vec<_> = codes(Registry::shared());
+    Failure::Misuse(format!(
+        "`{what}` is neither a registry file or folder nor a standard profile: {}",
+        codes.join(", ")
+    ))
+}
+
+fn unknown(code: &str, registry: &Registry) -> Failure {
+    let codes = codes(registry);
+    let hint = match nearest(code, codes.iter().copied()) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => String::new(),
+    };
+    Failure::Misuse(format!(
+        "there is no schema {code} among {}{hint}",
+        codes.join(", ")
+    ))
+}
+
+fn codes(registry: &Registry) -> Vec<&str> {
+    registry
+        .schemas()
+        .map(|schema| schema.code.as_str())
+        .collect()
+}
+
+/// A schema as text.
+struct Shown<'s>(&'s Schema);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Schema {
+            code,
+            name,
+            version,
+            doc,
+            fields,
+            frames,
+            ..
+        } = self.0;
+        write!(f, "{code}  {name}, version {version}")?;
+        if let Some(doc) = doc {
+            write!(f, "\n    {doc}")?;
+        }
+        let heading = ["field", "key", "type", "default", "", ""];
+        let mut table = Table::headed(heading).indented(4);
+        for field in fields {
+            let marks = [
+                (field.required, "required"),
+                (field.optional, "optional"),
+                (field.inline, "inline"),
+            ];
+            let marks: Vec<_> = marks
+                .iter()
+                .filter(|(on, _)| *on)
+                .map(|(_, word)| *word)
+                .collect();
+            table.row([
+                field.name.clone(),
+                field.short.clone(),
+                field.ty.to_string(),
+                field
+                    .default
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                marks.join(", "),
+                field.doc.clone().unwrap_or_default(),
+            ]);
+        }
+        write!(f, "\n\n{table}")?;
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::headed(["frame", "requires", "envelope", ""]).indented(4);
+        for frame in frames {
+            table.row([
+                format!("{}:{}", frame.intent, frame.operation),
+                frame.required.join(", "),
+                frame.envelope.join(", "),
+                frame.doc.clone().unwrap_or_default(),
+            ]);
+        }
+        write!(f, "\n\n{table}")
+    }
+}

@@ -1,0 +1,184 @@
+//! `accp tokens`: what frames cost, part by part.
+
+use std::fmt::Write as _;
+
+use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, TokenCounter as _, Within};
+use accp_tokens::{Bpe, ModelCounter};
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value as Json, json};
+
+use crate::cli::Format;
+use crate::fault::Fault;
+use crate::input::{InputArg, Line};
+use crate::outcome::{Outcome, Verdict};
+use crate::output::{self, Output};
+
+/// Count the tokens of frames, part by part, against the limits of the draft
+///
+/// The count is exact, by the encoding named. For a model whose vendor publishes no
+/// tokenizer it is that of a substitute, and is marked as such.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp tokens frames.accp
+  accp tokens --model gpt-4 --format json frames.accp")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArg,
+    #[command(flatten)]
+    counter: CounterArgs,
+    /// json: an object a line with `line`, `header`, `body`, `metadata`, `total`, the parts
+    /// that are `over_soft` and `over_hard`, `encoding` and `substitute`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Which tokenizer counts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CounterArgs {
+    /// The encoding that counts
+    #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
+    #[arg(default_value = Bpe::ENCODINGS[0])]
+    encoding: String,
+    /// Count as this model does
+    #[arg(long, value_name = "NAME", conflicts_with = "encoding")]
+    model: Option<String>,
+}
+
+impl CounterArgs {
+    pub(crate) fn counter(&self) -> ModelCounter {
+        match &self.model {
+            Some(model) => Bpe::for_model(model),
+            // The command line takes no other names.
+            None => ModelCounter {
+                counter: Bpe::for_encoding(&self.encoding).unwrap_or_default(),
+                exact: true,
+            },
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let counter = args.counter.counter();
+    let mut lines = args.input.open()?.into_lines();
+    let name = lines.name.clone();
+    let mut out = Output::stdout();
+    let styled = output::is_styled(&std::io::stderr());
+    let mut totals = Totals::default();
+    let mut faults = 0;
+    if args.format == Format::Text {
+        out.line(row(
+            "line",
+            ["header", "body", "metadata", "total"].map(str::to_owned),
+        ))?;
+    }
+    while let Some(line) = lines.next()? {
+        let tokens = count(line, &counter);
+        faults += u64::from(tokens.is_err());
+        match (args.format, tokens) {
+            (Format::Text, Ok(tokens)) => {
+                out.line(row(&line.number.to_string(), marked(&tokens)))?;
+                totals.add(&tokens);
+            }
+            (Format::Text, Err(fault)) => output::note(fault.render(&name, line, styled)),
+            (Format::Json, Ok(tokens)) => {
+                let mut json = json!({ "line": line.number });
+                if let (Json::Object(json), Json::Object(counts)) = (&mut json, to_json(&tokens)) {
+                    json.extend(counts);
+                }
+                json["encoding"] = json!(counter.counter.name());
+                json["substitute"] = json!(!counter.exact);
+                out.line(json)?;
+            }
+            (Format::Json, Err(fault)) => out.line(fault.to_json(line.number))?,
+        }
+    }
+    if args.format == Format::Text {
+        let Totals {
+            frames,
+            over_soft,
+            over_hard,
+            tokens,
+        } = totals;
+        out.line(row("all", tokens.map(|tokens| tokens.to_string())))?;
+        let frames = format!("{frames} {}", if frames == 1 { "frame" } else { "frames" });
+        out.line(format_args!(
+            "\n{frames}, counted in {counter}; over a soft limit (+): {over_soft}, over a hard one \
+             (!): {over_hard}"
+        ))?;
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+fn count(line: Line<'_>, counter: &ModelCounter) -> Result<FrameTokens, Fault> {
+    let frame = Frame::parse(line.text()?).map_err(|error| Fault::of_decode(&error, line.bytes))?;
+    Ok(FrameTokens::count(&frame, &counter.counter))
+}
+
+/// The counts as JSON, with the names of the parts that are over a limit.
+pub(crate) fn to_json(tokens: &FrameTokens) -> Json {
+    let parts = tokens.against(&FrameTokenLimits::DRAFT);
+    let over = |limit: Within| -> Vec<&str> {
+        let over = parts.iter().filter(|(.., within)| *within >= limit);
+        over.map(|(part, ..)| *part).collect()
+    };
+    let mut json = Json::Object(
+        parts
+            .iter()
+            .map(|(part, n, ..)| ((*part).to_owned(), json!(n)))
+            .collect(),
+    );
+    json["over_soft"] = json!(over(Within::Hard));
+    json["over_hard"] = json!(over(Within::Over));
+    json
+}
+
+/// The counts as text, each over a limit with its mark.
+pub(crate) fn marked(tokens: &FrameTokens) -> [String; 4] {
+    tokens
+        .against(&FrameTokenLimits::DRAFT)
+        .map(|(_, tokens, _, within)| match within {
+            Within::Soft => tokens.to_string(),
+            Within::Hard => format!("{tokens}+"),
+            Within::Over => format!("{tokens}!"),
+        })
+}
+
+/// A row of the table. It is written as the frames come, so its widths are fixed; the marks
+/// stand in a column of their own.
+fn row(line: &str, cells: [String; 4]) -> String {
+    let mut row = format!("{line:>8}");
+    for cell in cells {
+        let mark = if cell.ends_with(['+', '!']) { "" } else { " " };
+        let cell = cell + mark;
+        let _ = write!(row, "{cell:>10}");
+    }
+    row.trim_end().to_owned()
+}
+
+/// What the frames come to.
+#[derive(Debug, Default)]
+struct Totals {
+    frames: u64,
+    /// Frames of which a part is over its soft limit, and none over a hard one.
+    over_soft: u64,
+    over_hard: u64,
+    /// By part.
+    tokens: [usize; 4],
+}
+
+impl Totals {
+    fn add(&mut self, frame: &FrameTokens) {
+        let parts = frame.against(&FrameTokenLimits::DRAFT);
+        self.frames += 1;
+        match parts.iter().map(|(.., within)| *within).max() {
+            Some(Within::Over) => self.over_hard += 1,
+            Some(Within::Hard) => self.over_soft += 1,
+            _ => {}
+        }
+        for (total, (_, tokens, ..)) in self.tokens.iter_mut().zip(parts) {
+            *total += tokens;
+        }
+    }
+}

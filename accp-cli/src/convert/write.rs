@@ -1,0 +1,264 @@
+//! Conversations to frames: encoding, counting, and where it all goes.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+
+use accp_registry::Registry;
+use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message};
+use accp_tokens::Bpe;
+use serde_json::Value as Json;
+
+use super::read::{Documents, Fault};
+use super::record::{Conversation, Recorder, VERBATIM};
+use super::restore::Restorer;
+use super::summary::Summary;
+use super::{Args, at, beside, restore_line};
+use crate::externals::{Externals, Loaded};
+use crate::input::Input;
+use crate::outcome::Failure;
+use crate::output::{Output, error};
+
+/// Where frames and values go.
+pub(super) struct Sinks {
+    frames: Output,
+    side: Option<Externals>,
+}
+
+impl Sinks {
+    pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        let side = match (&args.externals, &args.output) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Some(output)) if *output != *"-" => Some(beside(output)),
+            (None, _) => None,
+        };
+        let side = side.map(|path| Externals::create(&path)).transpose()?;
+        let frames = Output::to(args.output.as_deref())?;
+        Ok(Self { frames, side })
+    }
+
+    /// The side file first: frames whose references lead nowhere are never in place.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.side.map_or(Ok(()), Externals::finish)?;
+        self.frames.finish()
+    }
+}
+
+/// Converts the conversations of one file.
+pub(super) struct Converter<'c> {
+    args: &'c Args,
+    counter: Bpe,
+    pub(super) summary: Summary,
+    /// The file, for reports.
+    name: String,
+}
+
+impl<'c> Converter<'c> {
+    pub(super) fn new(args: &'c Args, counter: Bpe) -> Self {
+        let mut summary = Summary::default();
+        summary.restored_equal = args.verify.then_some(0);
+        Self {
+            args,
+            counter,
+            summary,
+            name: String::new(),
+        }
+    }
+
+    /// Takes one conversation at a time; without sinks it is restored and compared.
+    pub(super) fn file(&mut self, path: &Path, sinks: &mut Option<Sinks>) -> Result<(), Failure> {
+        let Input { name, reader } = Input::open(Some(path))?;
+        self.name = name;
+        let mut documents = Documents::new(reader);
+        let progress = progress(path);
+        loop {
+            let (line, json) = match documents.next() {
+                Ok(Some(document)) => document,
+                Ok(None) => break,
+                Err(Fault::Io(error)) => return Err(Failure::at(path)(error)),
+                Err(Fault::Text {
+                    line,
+                    column,
+                    message,
+                }) => {
+                    return Err(at(&self.name, line, format_args!("{column}: {message}")));
+                }
+            };
+            progress.set_position(documents.bytes);
+            let text = json.to_string();
+            let conversation =
+                Conversation::new(json).map_err(|expected| at(&self.name, line, expected))?;
+            self.conversation(line, &text, conversation, sinks)?;
+        }
+        progress.finish_and_clear();
+        Ok(())
+    }
+
+    fn conversation(
+        &mut self,
+        line: u64,
+        text: &str,
+        conversation: Conversation,
+        sinks: &mut Option<Sinks>,
+    ) -> Result<(), Failure> {
+        let mut recorder = Recorder::new(Registry::shared(), self.args.start);
+        let mut converted = Converted {
+            frames: String::new(),
+            bare: String::new(),
+            kept: Loaded::in_memory(),
+        };
+        let place = |name: &str, message: &EncodeError| at(name, line, message);
+        let opening = recorder
+            .opening(&conversation)
+            .map_err(|error| place(&self.name, &error))?;
+        self.frame(line, &opening, &mut converted, sinks)?;
+        for recorded in &conversation.messages {
+            let frames = recorder
+                .message(recorded)
+                .map_err(|error| place(&self.name, &error))?;
+            self.summary.verbatim += u64::from(frames[0].operation == VERBATIM);
+            for frame in &frames {
+                self.frame(line, frame, &mut converted, sinks)?;
+            }
+        }
+        self.summary.conversations += 1;
+        self.summary.messages += conversation.messages.len() as u64;
+        self.summary
+            .texts(text, &converted.frames, &converted.bare, self.counter);
+        match sinks {
+            Some(sinks) => {
+                converted
+                    .frames
+                    .lines()
+                    .try_for_each(|frame| sinks.frames.line(frame))?;
+            }
+            None => self.verify(line, &converted, conversation),
+        }
+        Ok(())
+    }
+
+    /// Encodes one frame, and counts.
+    fn frame(
+        &mut self,
+        line: u64,
+        message: &Message<'_>,
+        converted: &mut Converted,
+        sinks: &mut Option<Sinks>,
+    ) -> Result<(), Failure> {
+        for (_, value) in message.payload.iter() {
+            self.summary.sent(value);
+        }
+        let place = match sinks {
+            None => Place::Memory(&mut converted.kept),
+            Some(Sinks {
+                side: Some(side), ..
+            }) => Place::File(side),
+            Some(_) => Place::Nowhere,
+        };
+        let mut tally = Tally {
+            summary: &mut self.summary,
+            counter: self.counter,
+            place,
+        };
+        let options = EncodeOptions {
+            inline: self.args.inline,
+            externals: Some(&mut tally),
+            ..EncodeOptions::default()
+        };
+        let encoded = message.encode_with(Registry::shared(), options);
+        if let Place::File(side) = &mut tally.place {
+            side.failed()?;
+        }
+        let text = encoded.map_err(|error| at(&self.name, line, error))?;
+        let metadata = message.envelope.to_string();
+        let bare = text.strip_suffix(&metadata).unwrap_or(&text);
+        for (out, frame) in [
+            (&mut converted.frames, text.as_str()),
+            (&mut converted.bare, bare),
+        ] {
+            out.push_str(frame);
+            out.push('\n');
+        }
+        self.summary.frames += 1;
+        Ok(())
+    }
+
+    /// Restores a conversation from its frames and compares.
+    fn verify(&mut self, line: u64, converted: &Converted, conversation: Conversation) {
+        let expected = conversation.into_json();
+        match restore(converted) {
+            Ok(restored) if restored.as_ref() == Some(&expected) => {
+                *self.summary.restored_equal.get_or_insert(0) += 1;
+            }
+            Ok(_) => error(at(
+                &self.name,
+                line,
+                "the conversation did not come back equal",
+            )),
+            Err(message) => error(at(&self.name, line, message)),
+        }
+    }
+}
+
+fn restore(converted: &Converted) -> Result<Option<Json>, String> {
+    let mut restorer = Restorer::default();
+    for (index, frame) in converted.frames.lines().enumerate() {
+        restore_line(frame, index as u64 + 1, &converted.kept, &mut restorer)?;
+    }
+    Ok(restorer.end()?.map(Conversation::into_json))
+}
+
+/// A conversation as frames.
+struct Converted {
+    /// A frame a line.
+    frames: String,
+    /// The same without metadata.
+    bare: String,
+    /// The values behind the references, when no file keeps them.
+    kept: Loaded,
+}
+
+/// Counts what goes by reference on its way.
+#[derive(Debug)]
+struct Tally<'t> {
+    summary: &'t mut Summary,
+    counter: Bpe,
+    place: Place<'t>,
+}
+
+/// Where a value goes that does not travel in its frame.
+#[derive(Debug)]
+enum Place<'t> {
+    Memory(&'t mut Loaded),
+    File(&'t mut Externals),
+    /// No side file is named.
+    Nowhere,
+}
+
+impl accp_runtime::Externals for Tally<'_> {
+    fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
+        self.summary
+            .externalised(external.value, external.reason, self.counter);
+        match &mut self.place {
+            Place::Memory(kept) => Ok(kept.keep(external.value)),
+            Place::File(side) => side.put(external),
+            Place::Nowhere => {
+                let message = format!(
+                    "{}, and no side file is named: give --externals FILE or --output FILE, or \
+                     --inline to keep long values in their frames",
+                    external.reason
+                );
+                Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
+            }
+        }
+    }
+}
+
+/// A bar over the bytes of a long file, where a terminal is there to show it.
+fn progress(path: &Path) -> indicatif::ProgressBar {
+    const LONG: u64 = 1 << 20;
+    let length = path.metadata().map_or(0, |file| file.len());
+    if length < LONG || !io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    indicatif::ProgressBar::new(length)
+}

@@ -1,0 +1,196 @@
+//! What is wrong with a line, for people and for programs.
+
+use std::fmt;
+
+use accp_grammar::{Fault as SyntaxFault, SyntaxError};
+use accp_runtime::{DecodeError, ErrorCode, Frame};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use serde_json::{Value as Json, json};
+
+use crate::input::Line;
+
+/// A fault in a line: place, what was expected, and the cure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The code of draft section 3.6.
+    pub(crate) code: ErrorCode,
+    /// The byte of the line, from 0.
+    pub(crate) at: usize,
+    /// What was expected and what was found.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) cure: Option<String>,
+}
+
+impl Fault {
+    /// The verdict of the reference parser on `text`.
+    pub(crate) fn of_syntax(error: &SyntaxError, text: &[u8]) -> Self {
+        let shown = error.to_string();
+        let message = shown
+            .strip_prefix(&format!("byte {}: ", error.at()))
+            .unwrap_or(&shown);
+        let tail = error.cure().map(|cure| format!("; {cure}"));
+        let message = tail
+            .and_then(|tail| message.strip_suffix(&tail))
+            .unwrap_or(message);
+        let fault = Self {
+            code: ErrorCode::PARSE_ERROR,
+            at: error.at(),
+            message: message.to_owned(),
+            cure: error.cure().map(str::to_owned),
+        };
+        let is_limit = !matches!(error.fault(), SyntaxFault::Expected(_));
+        fault.or_fix(if is_limit { b"" } else { text })
+    }
+
+    /// A refusal by the runtime's reader of `text`. Where the reference parser stops at the
+    /// same byte it explains more.
+    pub(crate) fn of_decode(error: &DecodeError, text: &[u8]) -> Self {
+        if error.code() == ErrorCode::PARSE_ERROR
+            && let Err(syntax) = accp_grammar::parse_bytes(text)
+            && syntax.at() == error.at()
+        {
+            return Self::of_syntax(&syntax, text);
+        }
+        let shown = error.to_string();
+        let place = format!("{} at byte {}", error.code(), error.at());
+        let message = shown.strip_prefix(&place).unwrap_or(&shown);
+        Self {
+            code: error.code(),
+            at: error.at(),
+            message: message
+                .strip_prefix(": ")
+                .unwrap_or(message)
+                .trim_start()
+                .to_owned(),
+            cure: cure(error.code()).map(str::to_owned),
+        }
+        .or_fix(text)
+    }
+
+    /// Mentions `accp fix` where that repairs the line, and nowhere else.
+    fn or_fix(mut self, text: &[u8]) -> Self {
+        const FIX: &str = "`accp fix` repairs this line";
+        /// What the parser says of the place alone.
+        const FIX_HERE: &str = "; `accp fix` repairs it";
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let is_repairable = Frame::parse(text).is_err() && Frame::parse_lenient(text).is_ok();
+        let cure = self.cure.take();
+        let cure = cure
+            .as_deref()
+            .map(|cure| cure.strip_suffix(FIX_HERE).unwrap_or(cure));
+        self.cure = match (cure, is_repairable) {
+            (Some(cure), true) => Some(format!("{cure}; {FIX}")),
+            (None, true) => Some(FIX.to_owned()),
+            (cure, false) => cure.map(str::to_owned),
+        };
+        self
+    }
+
+    /// The fault as a program reads it: `line`, `code`, `at`, `message`.
+    pub(crate) fn to_json(&self, line: u64) -> Json {
+        json!({ "line": line, "code": self.code.to_string(), "at": self.at, "message": self.to_string() })
+    }
+
+    /// The fault as people read it: the place, the line with a caret, the cure.
+    pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> String {
+        let at = self.at.min(line.bytes.len());
+        // Bytes that are no text are shown as the replacement character, which is longer.
+        let before = String::from_utf8_lossy(&line.bytes[..at]);
+        let rest = String::from_utf8_lossy(&line.bytes[at..]);
+        let length = rest.chars().next().map_or(0, char::len_utf8);
+        let span = before.len()..before.len() + length;
+        let source = Snippet::source(format!("{before}{rest}"))
+            .path(name)
+            .line_start(usize::try_from(line.number).unwrap_or(usize::MAX))
+            .annotation(AnnotationKind::Primary.span(span));
+        let title = Level::ERROR
+            .primary_title(&self.message)
+            .id(self.code.to_string());
+        let mut group = title.element(source);
+        if let Some(cure) = &self.cure {
+            group = group.element(Level::HELP.message(cure));
+        }
+        let renderer = if styled {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        renderer.render(&[group])
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.cure {
+            Some(cure) => write!(f, "; {cure}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What to do about a refusal of this code.
+fn cure(code: ErrorCode) -> Option<&'static str> {
+    Some(match code {
+        ErrorCode::INVALID_INTENT => "intents are a closed set, in small letters",
+        ErrorCode::UNKNOWN_SCHEMA => {
+            "name the registry that holds it with --registry; `accp registry show` lists the \
+             standard ones"
+        }
+        ErrorCode::INVALID_TYPE => {
+            "`accp registry show` lists the fields of a schema and their types"
+        }
+        ErrorCode::PARSE_ERROR => "`accp grammar --abnf` shows how a frame is written",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use accp_runtime::Message;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Lines of a frame's characters, of text, and of bytes that are no text.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            "@[a-z]{1,3}>req:plan\\{[a-z:|@$~,{}\\[\\] ]{0,12}\\}?".prop_map(String::into_bytes),
+            "[@>:{}\\[\\]|$,~\\\\a-z0-9 \t\r]{0,9}".prop_map(String::into_bytes),
+            "[^\n]{0,9}".prop_map(String::into_bytes),
+            proptest::collection::vec(any::<u8>().prop_filter("line end", |b| *b != b'\n'), 0..5),
+            Just(b"[".repeat(7)),
+            Just(b"x".repeat(300)),
+        ];
+        proptest::collection::vec(part, 1..4).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_can_be_shown(bytes in line(), at in 0..400_usize, number in 1..u64::MAX) {
+            let line = Line { number, bytes: &bytes };
+            let mut faults = vec![Fault { code: ErrorCode::TIMEOUT, at, message: String::new(), cure: None }];
+            if let Err(error) = accp_grammar::parse_bytes(&bytes) {
+                faults.push(Fault::of_syntax(&error, &bytes));
+            }
+            if let Err(error) = Message::decode_bytes(&bytes, accp_registry::Registry::shared()) {
+                faults.push(Fault::of_decode(&error, &bytes));
+            }
+            for fault in faults {
+                let shown = fault.render("name", line, false);
+                prop_assert!(shown.contains(&fault.code.to_string()));
+                prop_assert!(!shown.contains('\x1b') && !shown.contains('\r'), "{shown:?}");
+            }
+        }
+
+        #[test]
+        fn fix_is_named_exactly_where_it_repairs(bytes in line()) {
+            let Err(error) = accp_grammar::parse_bytes(&bytes) else { return Ok(()) };
+            let fault = Fault::of_syntax(&error, &bytes);
+            let repairs = std::str::from_utf8(&bytes).is_ok_and(|text| Frame::parse_lenient(text).is_ok());
+            let named = fault.cure.is_some_and(|cure| cure.contains("`accp fix` repairs"));
+            prop_assert_eq!(named, repairs);
+        }
+    }
+}

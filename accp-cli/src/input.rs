@@ -1,0 +1,216 @@
+//! What comes in: a file or stdin, line by line in bounded memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use accp_runtime::{DecodeError, ErrorCode, Limits};
+
+use crate::fault::Fault;
+use crate::outcome::Failure;
+use crate::output;
+
+/// Bytes of a line that are kept: enough to see that a frame is over its limit.
+const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
+
+/// The argument that names the input of most commands.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArg {
+    /// The file to read; stdin when it is left out or `-`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl InputArg {
+    pub(crate) fn open(&self) -> Result<Input, Failure> {
+        Input::open(self.file.as_deref())
+    }
+}
+
+/// An open input and the name it goes by in reports.
+pub(crate) struct Input {
+    /// The path as it was given, or `stdin`.
+    pub(crate) name: String,
+    pub(crate) reader: Box<dyn BufRead>,
+}
+
+impl Input {
+    /// Opens the file, or stdin when there is none or it is `-`.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        match path {
+            Some(path) if path != "-" => {
+                let file = File::open(path).map_err(Failure::at(path))?;
+                // A folder opens, and fails only when it is read.
+                if file.metadata().is_ok_and(|found| found.is_dir()) {
+                    return Err(Failure::at(path)(io::ErrorKind::IsADirectory.into()));
+                }
+                let reader = Box::new(BufReader::new(file));
+                Ok(Self {
+                    name: path.display().to_string(),
+                    reader,
+                })
+            }
+            _ => {
+                if io::stdin().is_terminal() {
+                    output::note("reading from the terminal; end the input with Ctrl-D");
+                }
+                let reader = Box::new(BufReader::new(io::stdin()));
+                Ok(Self {
+                    name: "stdin".to_owned(),
+                    reader,
+                })
+            }
+        }
+    }
+
+    /// A text at hand, such as an argument.
+    pub(crate) fn of_text(name: &str, text: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            reader: Box::new(io::Cursor::new(text.to_owned())),
+        }
+    }
+
+    /// Takes it line by line.
+    pub(crate) fn into_lines(self) -> Lines {
+        Lines {
+            name: self.name,
+            reader: self.reader,
+            number: 0,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+/// The lines of an input that are not blank.
+pub(crate) struct Lines {
+    pub(crate) name: String,
+    reader: Box<dyn BufRead>,
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+/// One line, without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line<'l> {
+    /// From 1.
+    pub(crate) number: u64,
+    /// All of it; of one that is longer than a frame can be, the beginning.
+    pub(crate) bytes: &'l [u8],
+}
+
+impl<'l> Line<'l> {
+    /// The line as text.
+    pub(crate) fn text(self) -> Result<&'l str, Fault> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let expected = "printable ASCII (a text value writes other characters as %XX)";
+            let at = error.valid_up_to();
+            let error = DecodeError::new(ErrorCode::PARSE_ERROR, at, expected);
+            Fault::of_decode(&error, self.bytes)
+        })
+    }
+}
+
+impl Lines {
+    /// The next line that is not blank.
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
+        while self.read()? {
+            self.number += 1;
+            if !self.bytes.trim_ascii().is_empty() {
+                return Ok(Some(Line {
+                    number: self.number,
+                    bytes: &self.bytes,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a line into `bytes`; `false` at the end of the input.
+    fn read(&mut self) -> Result<bool, Failure> {
+        self.bytes.clear();
+        let fail = |error| Failure::Io(self.name.clone(), error);
+        // Two more, for the line's end.
+        let mut bounded = (&mut self.reader).take(LINE_BYTES as u64 + 2);
+        if bounded.read_until(b'\n', &mut self.bytes).map_err(fail)? == 0 {
+            return Ok(false);
+        }
+        if self.bytes.ends_with(b"\n") {
+            self.bytes.pop();
+            if self.bytes.ends_with(b"\r") {
+                self.bytes.pop();
+            }
+        } else {
+            self.reader.skip_until(b'\n').map_err(fail)?;
+        }
+        self.bytes.truncate(LINE_BYTES);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
+        let reader = Box::new(io::Cursor::new(text.to_vec()));
+        let mut lines = Input {
+            name: "test".to_owned(),
+            reader,
+        }
+        .into_lines();
+        let mut all = Vec::new();
+        while let Some(Line { number, bytes }) = lines.next().unwrap() {
+            all.push((number, bytes.to_vec()));
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn the_lines_are_those_of_the_text(bytes in proptest::collection::vec(
+            prop_oneof![Just(b'\n'), Just(b'\r'), Just(b' '), any::<u8>()], 0..60,
+        )) {
+            let expected: Vec<_> = (1..)
+                .zip(bytes.split(|byte| *byte == b'\n'))
+                .map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line).to_vec()))
+                .filter(|(_, line)| !line.trim_ascii().is_empty())
+                .collect();
+            prop_assert_eq!(lines(&[&bytes[..], b"\n"].concat()), expected);
+        }
+    }
+
+    #[test]
+    fn line_ends_and_blank_lines_do_not_count() {
+        let expected = vec![(1, b"a".to_vec()), (3, b"b ".to_vec()), (5, b"c".to_vec())];
+        assert_eq!(lines(b"a\r\n\r\nb \n \t\nc"), expected);
+        assert_eq!(lines(b""), []);
+        assert_eq!(lines(b"\n\n"), []);
+    }
+
+    #[test]
+    fn of_a_huge_line_the_beginning_is_kept() {
+        for length in [
+            LINE_BYTES - 1,
+            LINE_BYTES,
+            LINE_BYTES + 1,
+            LINE_BYTES + 2,
+            5 * LINE_BYTES,
+        ] {
+            for end in ["\n", "\r\n"] {
+                let text = format!("{}{end}next", "x".repeat(length));
+                let found = lines(text.as_bytes());
+                assert_eq!(found.len(), 2, "{length}");
+                assert_eq!(found[0].1.len(), length.min(LINE_BYTES));
+                assert_eq!(found[1], (2, b"next".to_vec()));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_kept_as_they_are() {
+        assert_eq!(lines(b"\xff\xfe\n"), [(1, b"\xff\xfe".to_vec())]);
+    }
+}

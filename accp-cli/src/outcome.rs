@@ -1,0 +1,78 @@
+//! How a command ends, and the exit code that says so.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What every command gives back.
+pub(crate) type Outcome = Result<Verdict, Failure>;
+
+/// What a command that went through its input found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Exit code 0.
+    Fine,
+    /// Exit code 1: the input is at fault, and each place and cure has been reported.
+    AtFault,
+}
+
+/// Why a command stopped: `main` reports it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input is at fault: its place and the cure. Exit code 1.
+    Input(String),
+    /// The arguments do not fit together, or not to what is there. Exit code 2.
+    Misuse(String),
+    /// Reading or writing failed, at the file or stream of this name. Exit code 2.
+    Io(String, io::Error),
+}
+
+impl Verdict {
+    /// [`Verdict::AtFault`] where there are faults.
+    pub(crate) fn of(faults: u64) -> Self {
+        if faults == 0 {
+            Self::Fine
+        } else {
+            Self::AtFault
+        }
+    }
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Fine => ExitCode::SUCCESS,
+            Verdict::AtFault => ExitCode::from(1),
+        }
+    }
+}
+
+impl Failure {
+    /// For `map_err` on what is read from or written to `path`.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let name = path.display().to_string();
+        move |error| Self::Io(name, error)
+    }
+
+    /// Whether the reader of our output has gone, which is no failure of ours.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io(_, error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Input(_) => ExitCode::from(1),
+            Self::Misuse(_) | Self::Io(..) => ExitCode::from(2),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(message) | Self::Misuse(message) => f.write_str(message),
+            Self::Io(name, error) => write!(f, "{name}: {error}"),
+        }
+    }
+}

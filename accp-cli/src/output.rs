@@ -1,0 +1,264 @@
+//! What goes out: stdout, or a file that is written beside its place and renamed.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anstream::ColorChoice;
+use tempfile::NamedTempFile;
+
+use crate::outcome::{Failure, Outcome, Verdict};
+
+/// Prints `error: ...` on stderr.
+pub(crate) fn error(message: impl fmt::Display) {
+    let (on, off) = if is_styled(&io::stderr()) {
+        ("\x1b[1;31m", "\x1b[0m")
+    } else {
+        ("", "")
+    };
+    note(format_args!("{on}error{off}: {message}"));
+}
+
+/// Prints a line on stderr. That nobody reads it is no reason to stop.
+pub(crate) fn note(message: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Whether to write colours there: not when it is no terminal, nor when `NO_COLOR` is set.
+pub(crate) fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
+    anstream::AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// Where the result of a command goes.
+#[derive(Debug)]
+pub(crate) struct Output {
+    name: String,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Stdout(BufWriter<io::Stdout>),
+    File(NewFile),
+}
+
+impl Output {
+    pub(crate) fn stdout() -> Self {
+        let sink = Sink::Stdout(BufWriter::new(io::stdout()));
+        Self {
+            name: "stdout".to_owned(),
+            sink,
+        }
+    }
+
+    /// The file, or stdout when there is none or it is `-`.
+    pub(crate) fn to(path: Option<&Path>) -> Result<Self, Failure> {
+        match path {
+            Some(path) if path != "-" => {
+                let file = NewFile::create(path).map_err(Failure::at(path))?;
+                Ok(Self {
+                    name: path.display().to_string(),
+                    sink: Sink::File(file),
+                })
+            }
+            _ => Ok(Self::stdout()),
+        }
+    }
+
+    /// Writes a text that is at hand to stdout.
+    pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
+        let mut out = Self::stdout();
+        out.write(text)?;
+        out.finish()
+    }
+
+    /// Writes `text` and a line break.
+    pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        let written = match &mut self.sink {
+            Sink::Stdout(stdout) => writeln!(stdout, "{text}"),
+            Sink::File(file) => writeln!(file, "{text}"),
+        };
+        written.map_err(|error| self.failure(error))
+    }
+
+    /// Writes `text` as it is.
+    pub(crate) fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let written = match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.write_all(text),
+            Sink::File(file) => file.write_all(text),
+        };
+        written.map_err(|error| self.failure(error))
+    }
+
+    /// Sends what has been written so far on its way; a file is not in its place yet.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let flushed = match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::File(_) => Ok(()),
+        };
+        flushed.map_err(|error| self.failure(error))
+    }
+
+    /// Ends a command that met so many faults: its file takes its place only when there are
+    /// none.
+    pub(crate) fn conclude(mut self, faults: u64) -> Outcome {
+        match self.sink {
+            Sink::File(_) if faults > 0 => {
+                note(format_args!(
+                    "{} was not written: {faults} at fault",
+                    self.name
+                ));
+            }
+            Sink::File(_) => self.finish()?,
+            Sink::Stdout(_) => self.flush()?,
+        }
+        Ok(Verdict::of(faults))
+    }
+
+    /// Completes the output. A file that is not completed leaves its place as it was.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        match self.sink {
+            Sink::Stdout(_) => Ok(()),
+            Sink::File(file) => file.finish().map_err(|error| Failure::Io(self.name, error)),
+        }
+    }
+
+    fn failure(&self, error: io::Error) -> Failure {
+        Failure::Io(self.name.clone(), error)
+    }
+}
+
+/// A file that takes its place only when it is complete.
+#[derive(Debug)]
+pub(crate) struct NewFile(Place);
+
+#[derive(Debug)]
+enum Place {
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A pipe or a device: there is nothing to replace.
+    Through(BufWriter<File>),
+}
+
+impl NewFile {
+    /// Starts a file that will replace `path`; behind a link, the file that it leads to.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let target = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => {
+                let file = File::options().write(true).open(path)?;
+                return Ok(Self(Place::Through(BufWriter::new(file))));
+            }
+            Ok(_) => fs::canonicalize(path)?,
+            Err(_) => path.to_path_buf(),
+        };
+        let directory = match target.parent() {
+            Some(parent) if parent != "" => parent,
+            _ => Path::new("."),
+        };
+        let file = builder().tempfile_in(directory)?;
+        Ok(Self(Place::Beside(BufWriter::new(file), target)))
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self.0 {
+            Place::Beside(file, target) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.as_file().sync_all()?;
+                file.persist(target)?;
+                Ok(())
+            }
+            Place::Through(mut file) => file.flush(),
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Place::Beside(file, _) => file.write(bytes),
+            Place::Through(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Place::Beside(file, _) => file.flush(),
+            Place::Through(file) => file.flush(),
+        }
+    }
+}
+
+/// Temporary files are for their owner only; this one becomes an ordinary file.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".accp-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_takes_its_place_when_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "old").unwrap();
+
+        let mut output = Output::to(Some(&path)).unwrap();
+        output.line("new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        output.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
+    }
+
+    #[test]
+    fn a_file_that_is_given_up_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = Output::to(Some(&folder.path().join("out"))).unwrap();
+        output.line("half").unwrap();
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = Output::to(Some(folder.path())).unwrap_err();
+        assert!(
+            failure.to_string().ends_with(": is a directory"),
+            "{failure}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        let mut output = Output::to(Some(Path::new("/dev/null"))).unwrap();
+        output.line("gone").unwrap();
+        output.finish().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut output = Output::to(Some(&link)).unwrap();
+        output.line("new").unwrap();
+        output.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new\n");
+    }
+}

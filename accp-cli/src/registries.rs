@@ -1,0 +1,62 @@
+//! The registries that a command works with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use accp_registry::{Problems, Registry};
+
+use crate::outcome::Failure;
+
+/// The option `--registry`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RegistryArgs {
+    /// A registry file or folder, beside the standard profiles; may be repeated
+    #[arg(long, value_name = "PATH")]
+    registry: Vec<PathBuf>,
+}
+
+impl RegistryArgs {
+    /// The schemas of all of them, and the standard profiles that they do not replace.
+    pub(crate) fn load(&self) -> Result<Registry, Failure> {
+        Ok(merged(&self.registry)?.with_profiles())
+    }
+}
+
+/// The schemas of all these registries.
+pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
+    let mut registry: Option<Registry> = None;
+    for path in paths {
+        let next = sound(path)?;
+        match &mut registry {
+            Some(registry) => registry.merge(next).map_err(|clash| {
+                let path = path.display();
+                Failure::Input(format!(
+                    "{path} does not fit the registries before it\n{clash}"
+                ))
+            })?,
+            none => *none = Some(next),
+        }
+    }
+    Ok(registry.unwrap_or_default())
+}
+
+/// The registry at `path`, which must be without fault.
+pub(crate) fn sound(path: &Path) -> Result<Registry, Failure> {
+    load(path)?.map_err(|problems| faulty(&problems))
+}
+
+/// The registry at `path`. That there is nothing to read is a failure; what is wrong in it
+/// are its problems.
+pub(crate) fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
+    fs::metadata(path).map_err(Failure::at(path))?;
+    Ok(Registry::load(path))
+}
+
+/// The problems of a registry as a reason to stop.
+fn faulty(problems: &Problems) -> Failure {
+    let more = match problems.len() {
+        1 => String::new(),
+        count => format!("{count} mistakes in the registry\n"),
+    };
+    Failure::Input(format!("{more}{problems}"))
+}

@@ -1,0 +1,75 @@
+//! Plain aligned text.
+
+use std::fmt::{self, Write as _};
+
+/// Rows of cells; every column as wide as its widest cell, two spaces between.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+    indent: usize,
+}
+
+impl Table {
+    /// A table whose first row is its heading.
+    pub(crate) fn headed<const N: usize>(heading: [&str; N]) -> Self {
+        let mut table = Self::default();
+        table.row(heading.map(str::to_owned));
+        table
+    }
+
+    /// Moves the whole table to the right.
+    pub(crate) fn indented(mut self, spaces: usize) -> Self {
+        self.indent = spaces;
+        self
+    }
+
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(Vec::from(cells));
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut widths: Vec<usize> = Vec::new();
+        for row in &self.rows {
+            for (column, cell) in row.iter().enumerate() {
+                let width = cell.chars().count();
+                match widths.get_mut(column) {
+                    Some(widest) => *widest = width.max(*widest),
+                    None => widths.push(width),
+                }
+            }
+        }
+        for (index, row) in self.rows.iter().enumerate() {
+            let mut line = " ".repeat(self.indent);
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let gap = if column == 0 { "" } else { "  " };
+                let _ = write!(line, "{gap}{cell:<width$}");
+            }
+            let end = if index == 0 { "" } else { "\n" };
+            write!(f, "{end}{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_lines_end_without_spaces() {
+        let mut table = Table::headed(["name", "n", "doc"]).indented(2);
+        table.row(["é".to_owned(), "1000".to_owned(), String::new()]);
+        table.row([
+            "priority".to_owned(),
+            "7".to_owned(),
+            "How urgent.".to_owned(),
+        ]);
+        insta::assert_snapshot!(format!("{table}."), @r"
+        name      n     doc
+        é         1000
+        priority  7     How urgent..
+        ");
+    }
+}

@@ -1,0 +1,206 @@
+//! `accp check`.
+
+use serde_json::json;
+
+use crate::{Folder, GOOD, accp};
+
+#[test]
+fn good_frames_pass_and_blank_lines_do_not_count() {
+    let run = accp(&["check"], format!("{GOOD}\n\n@a>ping:link{{}}\r\n"));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    assert_eq!(run.stderr, "2 lines: all fine\n");
+}
+
+#[test]
+fn a_fault_is_shown_with_place_caret_and_cure() {
+    let text = format!("{GOOD}\n@planner>req:schedule{{who:@dev_team|when:sprint_14}}\n");
+    let folder = Folder::with(&[("frames.accp", &text)]);
+    let run = folder.run(&["check", "frames.accp"], "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stdout, @r"
+    error[E1001]: expected a value after `who:`, found '@'
+     --> frames.accp:2:27
+      |
+    2 | @planner>req:schedule{who:@dev_team|when:sprint_14}
+      |                           ^
+      |
+      = help: '@' starts an agent id and must be escaped as '\@' inside a value; `accp fix` repairs this line
+    ");
+    assert_eq!(run.stderr, "2 lines: 1 fine, 1 at fault\n");
+}
+
+#[test]
+fn a_fault_of_meaning_is_shown_likewise() {
+    let run = accp(
+        &["check"],
+        "@planner>req:schedule{asgn:dev|task:x|prog:soon|schema:TA}\n",
+    );
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stdout, @r"
+    error[E1004]: in progress: expected a value of type integer
+     --> stdin:1:44
+      |
+    1 | @planner>req:schedule{asgn:dev|task:x|prog:soon|schema:TA}
+      |                                            ^
+      |
+      = help: `accp registry show` lists the fields of a schema and their types
+    ");
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let lines = [
+        GOOD,
+        "@planner:plan{}",
+        "",
+        "@planner>reqs:plan{}",
+        "@planner>req:plan{schema:XX}",
+        "@planner>req:schedule{asgn:dev|schema:TA}",
+    ];
+    let run = accp(&["check", "--format", "json"], lines.join("\n"));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
+    let found = run.json();
+    assert_eq!(found[0], json!({ "line": 1, "ok": true }));
+    assert_eq!(
+        found[1],
+        json!({
+            "line": 2, "ok": false, "code": "E1001", "at": 8,
+            "message": "expected '>' after the agent id, found ':'; the header and the body are \
+                        written @agent>intent:operation{}",
+        })
+    );
+    let verdicts: Vec<_> = found[2..]
+        .iter()
+        .map(|found| {
+            (
+                found["line"].as_u64(),
+                found["code"].as_str(),
+                found["at"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            (Some(4), Some("E1002"), Some(9)),
+            (Some(5), Some("E1003"), Some(25)),
+            (Some(6), Some("E1004"), Some(40)),
+        ]
+    );
+    for fault in &found[1..] {
+        let keys: Vec<_> = fault
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(keys, ["line", "ok", "code", "at", "message"]);
+    }
+}
+
+#[test]
+fn garbage_is_reported_and_does_not_stop_the_rest() {
+    let mut input = b"\xff\xfe\n\x1b[31mred\n@a>req:plan{d:[[[[[[1]]]]]]}\n".to_vec();
+    input.extend(
+        b"@a>req:plan{d:"
+            .iter()
+            .chain(&vec![b'x'; 200_000])
+            .chain(b"}\n"),
+    );
+    input.extend(b"@a>req:plan{task:x\n@a>req:plan{t:\xc3\xa9}\n@a>req:plan{}");
+    let run = accp(&["check", "--format", "json"], &input);
+    assert_eq!(run.code, Some(1));
+    let places: Vec<_> = run
+        .json()
+        .iter()
+        .map(|found| found["at"].as_u64())
+        .collect();
+    let expected = [
+        Some(0),
+        Some(0),
+        Some(19),
+        Some(65_536),
+        Some(18),
+        Some(14),
+        None,
+    ];
+    assert_eq!(places, expected);
+
+    let run = accp(&["check"], &input);
+    assert_eq!(run.stderr, "7 lines: 1 fine, 6 at fault\n");
+    assert!(
+        !run.stdout.contains('\x1b'),
+        "a frame does not reach the terminal raw"
+    );
+    assert!(
+        run.stdout.lines().all(|line| line.len() < 200),
+        "a long line is cut"
+    );
+}
+
+#[test]
+fn every_fault_has_a_cure() {
+    for line in [
+        "",
+        "garbage",
+        "@a>req:plan{d:[[[[[[1]]]]]]}",
+        "@a>zap:plan{}",
+        "@a>req:plan{a:1",
+    ] {
+        let run = accp(&["check"], format!("{line}\n"));
+        assert_eq!(
+            run.stdout.contains("= help: "),
+            !line.is_empty(),
+            "{line}: {}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn fix_is_named_where_it_helps_and_only_there() {
+    for (line, helps) in [
+        ("@a>req:plan{f:[k:v, l:w]}", true),
+        ("@a>req:plan{who:@dev|pri: high}", true),
+        ("@a>req:plan{f:[k:v, l:w}", false),
+        ("@a>req: plan{}", false),
+    ] {
+        let run = accp(&["check"], line);
+        assert_eq!(
+            run.stdout.contains("`accp fix` repairs this line"),
+            helps,
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn syntax_only_asks_no_registry() {
+    let frames = "@planner>reqs:plan{schema:XX}\n";
+    assert_eq!(accp(&["check"], frames).code, Some(1));
+    assert_eq!(accp(&["check", "--syntax-only"], frames).code, Some(0));
+}
+
+#[test]
+fn a_registry_adds_to_the_standard_profiles() {
+    let registry = r#"{ "schemas": { "sales_report": {
+        "code": "SR", "version": 1, "fields": ["period", "revenue"],
+        "types": { "revenue": "decimal" } } } }"#;
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let frames = format!("{GOOD}\n@a>done:analyze{{period:q3|revenue:1.5|schema:SR}}\n");
+    assert_eq!(folder.run(&["check"], &frames).code, Some(1));
+    assert_eq!(
+        folder
+            .run(&["check", "--registry", "ours.json"], &frames)
+            .code,
+        Some(0)
+    );
+    let wrong = frames.replace("1.5", "much");
+    assert_eq!(
+        folder
+            .run(&["check", "--registry", "ours.json"], &wrong)
+            .code,
+        Some(1)
+    );
+}

@@ -1,0 +1,174 @@
+//! What holds for every command: exit codes, colours, pipes, help.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use crate::{Folder, GOOD, accp, command, finish};
+
+#[test]
+fn help_reads_well() {
+    insta::assert_snapshot!(accp(&["--help"], "").stdout, @r"
+    Compact, typed messages between agents: check, read, write and measure ACCP frames.
+
+    A frame is one line of text, such as
+
+        @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}
+
+    Commands read files or stdin and write to stdout; reports go to stderr.
+
+    Usage: accp <COMMAND>
+
+    Commands:
+      check        Check frames, one a line: grammar, schema and types
+      fix          Repair frames that a model wrote in the shorthands of the draft's examples
+      encode       Turn JSON messages into frames, one a line
+      decode       Turn frames into JSON, one object a line, with full names and defaults
+      explain      Say in plain words what frames mean
+      tokens       Count the tokens of frames, part by part, against the limits of the draft
+      convert      Recorded conversations to frames and back, nothing lost
+      generate     Generate Rust types from a registry, as a build script would
+      grammar      Write the grammar of frames: for pest, or the ABNF that it is made from
+      registry     Check, compare and show schema registries
+      completions  Write the completion script for a shell
+      man          Write the manual page of accp, or of one of its commands
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Examples:
+      accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
+      accp check frames.accp
+      accp decode frames.accp | accp encode
+      accp convert --verify conversation.jsonl
+
+    Exit codes:
+      0  all is fine
+      1  the input is at fault; the place and the cure are reported
+      2  misuse, or a file cannot be read or written
+    ");
+}
+
+#[test]
+fn misuse_and_failure_exit_with_2() {
+    let folder = Folder::with(&[]);
+    for args in [
+        &[][..],
+        &["bogus"],
+        &["check", "--bogus"],
+        &["check", "no-such-file"],
+        &["check", "."],
+        &["check", "--format", "xml"],
+        &["check", "--syntax-only", "--registry", "x"],
+        &["encode", "--inline", "--strict"],
+        &["encode", "-o", "no/such/folder"],
+        &["encode", "--externals", "no/such/folder"],
+        &["decode", "--externals", "no-such-file"],
+        &["decode", "--registry", "no-such-file"],
+        &["tokens", "--model", "x", "--encoding", "cl100k_base"],
+        &["registry", "lint"],
+        &["registry", "lint", "no-such-file"],
+        &["registry", "diff", "no-such-file", "no-such-file"],
+    ] {
+        let run = folder.run(args, "");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(!run.stderr.is_empty(), "{args:?}");
+    }
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn a_failure_names_the_file() {
+    let run = accp(&["check", "no-such-file"], "");
+    assert!(
+        run.stderr.starts_with("error: no-such-file: "),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn colours_are_for_terminals_and_never_against_no_color() {
+    let coloured = |variables: &[(&str, &str)]| {
+        let mut command = command();
+        command
+            .args(["check", "no-such-file"])
+            .envs(variables.iter().copied());
+        let stderr = finish(&mut command, b"").stderr.contains('\x1b');
+        let mut command = crate::command();
+        command.arg("check").envs(variables.iter().copied());
+        let stdout = finish(&mut command, b"garbage").stdout.contains('\x1b');
+        (stdout, stderr)
+    };
+    assert_eq!(coloured(&[]), (false, false));
+    assert_eq!(coloured(&[("CLICOLOR_FORCE", "1")]), (true, true));
+    assert_eq!(
+        coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]),
+        (false, false)
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut child = command()
+        .args(["check", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let frames = "@a>req:plan{}\n".repeat(1_000);
+        // The command is to end, not we: go on until nobody reads any more.
+        while stdin.write_all(frames.as_bytes()).is_ok() {}
+    });
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
+    assert_eq!(first, "{\"line\":1,\"ok\":true}\n");
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = command();
+    command
+        .args(["decode"])
+        .stdin(Stdio::piped())
+        .stdout(full)
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(GOOD.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: stdout: "), "{stderr}");
+}
+
+#[test]
+fn a_dash_is_stdin_and_stdout() {
+    let run = accp(&["fix", "-", "-o", "-"], GOOD);
+    assert_eq!((run.code, run.stdout), (Some(0), format!("{GOOD}\n")));
+}

@@ -1,0 +1,272 @@
+//! `accp encode` and `accp decode`.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Folder, GOOD, accp};
+
+fn long_message() -> Json {
+    json!({
+        "agent": "a", "intent": "req", "operation": "plan",
+        "payload": { "note": "x".repeat(51), "list": ["y".repeat(51), "short"] },
+    })
+}
+
+#[test]
+fn a_frame_is_json_under_full_names() {
+    let run = accp(
+        &["decode"],
+        format!("{GOOD}[mid:49679033e07c,seq:3,ts:1714000000]\n"),
+    );
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let expected = json!({
+        "agent": "planner", "intent": "req", "operation": "schedule", "schema": "TA",
+        "payload": {
+            "assignee": "dev", "task": "impl_auth", "priority": "medium",
+            "deadline": "sprint_14", "deps": [],
+        },
+        "metadata": { "msg_id": "49679033e07c", "sequence": 3, "timestamp": 1_714_000_000 },
+    });
+    assert_eq!(run.json(), [expected]);
+}
+
+#[test]
+fn what_is_decoded_is_encoded_again() {
+    let frames = format!(
+        "{GOOD}[mid:49679033e07c,seq:3,cid:x]\n\
+         @analyst>qry:lookup{{fmt:summary|q:revenue|src:$ctx.sales_db}}\n\
+         @user>req:chat{{role:user|content:What_are_Q3_findings?|schema:CH}}\n"
+    );
+    for decode in [&["decode"][..], &["decode", "--pretty"]] {
+        let json = accp(decode, &frames);
+        let run = accp(&["encode"], &json.stdout);
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (Some(0), frames.as_str()),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn long_values_need_somewhere_to_go() {
+    let message = long_message().to_string();
+    let run = accp(&["encode"], &message);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(run.stderr, @r#"error: stdin:1: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it beside, or --inline to send it in the frame"#);
+    let run = accp(&["encode", "--inline"], &message);
+    assert_eq!(run.code, Some(0));
+    assert_eq!(accp(&["decode"], &run.stdout).json()[0], long_message());
+}
+
+#[test]
+fn strict_takes_no_exception() {
+    let message = json!({
+        "agent": "a", "intent": "req", "operation": "chat", "schema": "CH",
+        "payload": { "content": "x".repeat(51) },
+    });
+    assert_eq!(accp(&["encode"], message.to_string()).code, Some(0));
+    assert_eq!(
+        accp(&["encode", "--strict"], message.to_string()).code,
+        Some(1)
+    );
+}
+
+#[test]
+fn the_side_file_holds_what_left_the_frames() {
+    let folder = Folder::with(&[("in.jsonl", &format!("{0}\n{0}\n", long_message()))]);
+    let encode = [
+        "encode",
+        "in.jsonl",
+        "--externals",
+        "side.jsonl",
+        "-o",
+        "frames",
+    ];
+    let run = folder.run(&encode, "");
+    assert_eq!(
+        (run.code, run.stdout.as_str(), run.stderr.as_str()),
+        (Some(0), "", "")
+    );
+    insta::assert_snapshot!(folder.read("frames"), @r"
+    @a>req:plan{list:[$cold.1507144ceaac,short]|note:$cold.9e8b2648669b}
+    @a>req:plan{list:[$cold.1507144ceaac,short]|note:$cold.9e8b2648669b}
+    ");
+    insta::assert_snapshot!(folder.read("side.jsonl"), @r#"
+    {"key":"cold.1507144ceaac","sha256":"1507144ceaac5af28f9b8ceab35c137b34f6e9f6a2e5e27436e407959f6c525c","reason":"characters","value":"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"}
+    {"key":"cold.9e8b2648669b","sha256":"9e8b2648669bdbe597b49d2bec2a88dc148046eaa048f2e2712d5dbdea01c237","reason":"characters","value":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
+    "#);
+
+    let run = folder.run(&["decode", "frames", "--externals", "side.jsonl"], "");
+    assert_eq!(run.json(), [long_message(), long_message()]);
+    let run = folder.run(&["decode", "frames"], "");
+    let list = &run.json()[0]["payload"]["list"];
+    assert_eq!(list[0]["$ref"], "cold.1507144ceaac", "{list}");
+    assert_eq!(folder.names(), ["frames", "in.jsonl", "side.jsonl"]);
+}
+
+#[test]
+fn what_is_deep_or_large_leaves_the_frame_too() {
+    let mut deep = json!("bottom");
+    for level in 0..40 {
+        deep = if level % 2 == 0 {
+            json!([deep])
+        } else {
+            json!({ "in-side": deep })
+        };
+    }
+    let wide: Vec<_> = (0..9_000).collect();
+    let message = json!({
+        "agent": "a", "intent": "req", "operation": "plan",
+        "payload": { "deep": deep, "wide": wide, "huge": "z".repeat(100_000) },
+    });
+    let folder = Folder::with(&[]);
+    for options in [&[][..], &["--inline"]] {
+        let mut encode = vec!["encode", "--externals", "side", "-o", "frames"];
+        encode.extend(options);
+        let run = folder.run(&encode, message.to_string());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(folder.run(&["check", "frames"], "").code, Some(0));
+        let run = folder.run(&["decode", "frames", "--externals", "side"], "");
+        assert_eq!(run.json().as_slice(), std::slice::from_ref(&message));
+    }
+}
+
+#[test]
+fn a_message_that_fits_no_frame_is_reported_with_its_line() {
+    let input = r#"{"agent":"a","intent":"req","operation":"plan"}
+
+{"agent":"dev team","intent":"req","operation":"plan"}
+{"agent":"a","intent":"ask","operation":"plan"}
+{
+  "agent": "a",
+  "intent": "req",
+  "operation": "plan",
+  "schema": "XX"
+}
+{"agent":"a","intent":"req","operation":"plan","paylod":{}}
+[]
+{"agent":"a","intent":"req","operation":"schedule","schema":"TA","payload":{"task":7}}
+"#;
+    let run = accp(&["encode"], input);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(1), "@a>req:plan{}\n")
+    );
+    insta::assert_snapshot!(run.stderr, @r"
+    error: stdin:3: `dev team` is no agent id: letters, digits, '-' and '_' only
+    error: stdin:4: `ask` is no intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
+    error: stdin:5: no schema XX in the registry; it has CH, ER, ST, TA, TC, TX; name the registry that holds it with --registry
+    error: stdin:11: unknown key `paylod`; did you mean `payload`?
+    error: stdin:12: a message is an object with the keys agent, intent, operation, schema, payload, metadata; write one message a line, as `jq -c '.[]'` does
+    error: stdin:13: assignee: missing; schema TA requires it
+    ");
+}
+
+#[test]
+fn json_that_is_cut_in_half_is_reported_and_nothing_is_written() {
+    let good = long_message().to_string();
+    let folder = Folder::with(&[("in.jsonl", &format!("{good}\n{}", &good[..60]))]);
+    let encode = [
+        "encode",
+        "in.jsonl",
+        "--externals",
+        "side.jsonl",
+        "-o",
+        "frames",
+    ];
+    let run = folder.run(&encode, "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: in.jsonl:2:60: EOF while parsing a string; the input ends within a message; is the file complete?");
+    assert_eq!(folder.names(), ["in.jsonl"]);
+}
+
+#[test]
+fn other_input_is_no_json() {
+    let run = accp(&["encode"], "\n  this is a sentence\n");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: stdin:2:4: expected ident; this is not JSON; write messages as `accp decode` gives them");
+    let nested = "[".repeat(100_000);
+    let run = accp(&["encode"], &nested);
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: stdin:1:128: recursion limit exceeded; JSON is read to a depth of 127");
+}
+
+#[test]
+fn a_fault_leaves_files_as_they_were() {
+    let folder = Folder::with(&[("frames", "old"), ("side", "old")]);
+    let input = format!("{}\n{{}}\n", long_message());
+    let run = folder.run(&["encode", "--externals", "side", "-o", "frames"], input);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.ends_with("frames was not written: 1 at fault\n"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        (folder.read("frames"), folder.read("side")),
+        ("old".into(), "old".into())
+    );
+}
+
+#[test]
+fn lines_that_are_no_frames_are_reported_and_left_out() {
+    let run = accp(&["decode"], format!("{GOOD}\n@a>req:plan{{x:1\n{GOOD}\n"));
+    assert_eq!((run.code, run.stdout.lines().count()), (Some(1), 2));
+    insta::assert_snapshot!(run.stderr, @r"
+    error[E1001]: expected '|' or '}' after the value of `x`, found the end
+     --> stdin:2:16
+      |
+    2 | @a>req:plan{x:1
+      |                ^
+      |
+      = help: the frame is cut short
+    ");
+}
+
+#[test]
+fn a_reference_that_leads_nowhere_is_reported() {
+    let folder = Folder::with(&[("side", "")]);
+    let run = folder.run(
+        &["decode", "--externals", "side"],
+        "@a>req:plan{x:[$cold.abc]}\n",
+    );
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(run.stderr, @r"
+    error[E2001]: expected a key of side, found `cold.abc`
+     --> stdin:1:16
+      |
+    1 | @a>req:plan{x:[$cold.abc]}
+      |                ^
+      |
+      = help: give the side file that was written together with these frames
+    ");
+}
+
+#[test]
+fn a_damaged_side_file_is_refused() {
+    let folder = Folder::with(&[]);
+    let encode = ["encode", "--externals", "side", "-o", "frames"];
+    assert_eq!(
+        folder.run(&encode, long_message().to_string()).code,
+        Some(0)
+    );
+    let side = folder.read("side");
+    std::fs::write(folder.path("side"), side.replacen("yy", "yz", 1)).unwrap();
+    let run = folder.run(&["decode", "frames", "--externals", "side"], "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(
+        run.stderr.starts_with("error: side:1: the value of `cold."),
+        "{}",
+        run.stderr
+    );
+
+    std::fs::write(folder.path("side"), &side[..side.len() - 20]).unwrap();
+    let run = folder.run(&["decode", "frames", "--externals", "side"], "");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("write the side file anew"),
+        "{}",
+        run.stderr
+    );
+}

@@ -1,0 +1,113 @@
+//! `accp explain`.
+
+use serde_json::json;
+
+use crate::{Folder, GOOD, accp};
+
+#[test]
+fn a_frame_in_plain_words() {
+    let frame = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:$warm.plan|x_1:[1,2]|schema:TA}\
+                 [mid:49679033e07c,seq:3,ts:1714000000,ttl:60,of:m1]";
+    let run = accp(&["explain", frame], "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(run.stdout, @r#"
+    From       planner
+    Intent     req, Request: Request another agent to perform an action
+    Operation  schedule, a core operation
+    Schema     TA, task_assignment version 2: A task, given to an agent and reported on (draft sections 6.2 and 10.5).
+    Meaning    Gives the task to an agent.
+
+      field     key   type      value
+      assignee  asgn  agent     "dev"                   Who is to do it.
+      task      task  string    "impl_auth"             What is to be done.
+      priority  pri   string    "medium"     (default)  How urgent it is.
+      deadline  dead  string    $warm.plan              When it is to be done.
+      deps      deps  [string]  []           (default)  The tasks that come before it.
+      x_1       x_1   any       [1,2]
+
+      envelope   key  value
+      msg_id     mid  "49679033e07c"  Unique message identifier (hex, 12 chars)
+      sequence   seq  3               Monotonically increasing per session
+      timestamp  ts   1714000000      2024-04-24 23:06:40 UTC
+      ttl        ttl  60              Expires 60 s after the timestamp
+      of         of   "m1"
+    "#);
+}
+
+#[test]
+fn a_frame_without_a_schema() {
+    let run = accp(&["explain"], "@a>qry:find_out{q:revenue}\n");
+    insta::assert_snapshot!(run.stdout, @r#"
+    From       a
+    Intent     qry, Query: Request information lookup
+    Operation  find_out
+    Schema     none: the fields are free
+
+      field  key  type  value
+      query  q    any   "revenue"
+    "#);
+}
+
+#[test]
+fn the_tokens_of_a_frame() {
+    let run = accp(
+        &["explain", GOOD, "--tokens", "--model", "nobody-s-model"],
+        "",
+    );
+    let last = run.stdout.lines().last().unwrap();
+    insta::assert_snapshot!(last, @"Tokens     27: header 4, body 23, metadata 0, in o200k_base (substitute) (+ is over the soft limit, ! over the hard one)");
+}
+
+#[test]
+fn json_has_the_same_in_parts() {
+    let frame = "@planner>done:schedule{task:impl_auth|schema:TA}[mid:49679033e07c,seq:9]";
+    let run = accp(&["explain", "--format", "json", "--tokens", frame], "");
+    assert_eq!(run.code, Some(0));
+    let expected = json!({
+        "line": 1,
+        "agent": "planner",
+        "intent": {
+            "code": "done", "meaning": "Complete",
+            "description": "Report task completion with results",
+        },
+        "operation": { "name": "schedule", "core": true },
+        "schema": {
+            "code": "TA", "name": "task_assignment", "version": 2,
+            "doc": "A task, given to an agent and reported on (draft sections 6.2 and 10.5).",
+            "frame": "Reports on the task.",
+        },
+        "fields": [{
+            "name": "task", "key": "task", "type": "string", "value": "impl_auth",
+            "default": false, "doc": "What is to be done.",
+        }],
+        "envelope": [
+            { "name": "msg_id", "key": "mid", "value": "49679033e07c",
+              "words": "Unique message identifier (hex, 12 chars)" },
+            { "name": "sequence", "key": "seq", "value": 9,
+              "words": "Monotonically increasing per session" },
+        ],
+        "tokens": {
+            "header": 4, "body": 12, "metadata": 13, "total": 29,
+            "over_soft": ["metadata"], "over_hard": [], "encoding": "o200k_base",
+        },
+    });
+    assert_eq!(run.json(), [expected]);
+}
+
+#[test]
+fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
+    let folder = Folder::with(&[("frames", &format!("{GOOD}\ngarbage\n{GOOD}\n"))]);
+    let run = folder.run(&["explain", "frames"], "");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stdout.matches("From       planner\n").count(), 2);
+    assert!(run.stdout.contains("\n\nFrom"), "a blank line between");
+    assert!(run.stderr.contains("--> frames:2:1"), "{}", run.stderr);
+
+    let run = folder.run(&["explain", "frames", "--format", "json"], "");
+    let lines: Vec<_> = run
+        .json()
+        .iter()
+        .map(|found| found["code"].clone())
+        .collect();
+    assert_eq!(lines, [json!(null), json!("E1001"), json!(null)]);
+}

@@ -1,0 +1,190 @@
+//! `accp registry`.
+
+use serde_json::json;
+
+use crate::{Folder, accp};
+
+const OLD: &str = r#"{
+  "version": 1,
+  "schemas": {
+    "sales_report": {
+      "code": "SR",
+      "version": 1,
+      "fields": ["period", "revenue"],
+      "types": { "revenue": "decimal" },
+      "defaults": { "period": "quarterly" }
+    }
+  }
+}
+"#;
+
+fn faulty() -> String {
+    OLD.replace("\"decimal\"", "\"decimals\"")
+        .replace("\"revenue\"]", "\"period\"]")
+}
+
+#[test]
+fn lint_shows_every_mistake_with_place_and_cure() {
+    let folder = Folder::with(&[("good.json", OLD), ("bad.json", &faulty())]);
+    let run = folder.run(&["registry", "lint", "good.json"], "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    assert_eq!(run.stderr, "no mistakes\n");
+
+    let run = folder.run(&["registry", "lint", "bad.json"], "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stdout, @r"
+    bad.json:7:28 at /schemas/sales_report/fields/1: the field `period` stands twice
+        remove one of the two
+    bad.json:8:18 at /schemas/sales_report/types/revenue: there is no field `revenue`
+        the fields are period
+    ");
+}
+
+#[test]
+fn lint_as_json() {
+    let folder = Folder::with(&[("bad.json", &OLD.replace("\"decimal\"", "\"decimals\""))]);
+    let run = folder.run(&["registry", "lint", "--format", "json", "bad.json"], "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
+    let found = &run.json()[0];
+    let keys: Vec<_> = found
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        keys,
+        ["file", "line", "column", "pointer", "message", "cure"]
+    );
+    assert_eq!(
+        (&found["file"], &found["line"]),
+        (&json!("bad.json"), &json!(8))
+    );
+}
+
+#[test]
+fn registries_that_clash_are_mistakes() {
+    let other = OLD.replace("quarterly", "monthly");
+    let folder = Folder::with(&[("one.json", OLD), ("two.json", &other)]);
+    let run = folder.run(&["registry", "lint", "one.json", "two.json"], "");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.starts_with("two.json"), "{}", run.stdout);
+}
+
+#[test]
+fn a_registry_with_mistakes_stops_every_command() {
+    let folder = Folder::with(&[("bad.json", &faulty()), ("cut.json", &OLD[..80])]);
+    for command in ["check", "encode", "decode", "explain"] {
+        for registry in ["bad.json", "cut.json"] {
+            let run = folder.run(&[command, "--registry", registry], "@a>req:plan{}\n");
+            assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{command}");
+            assert!(
+                run.stderr.contains(&format!("{registry}:")),
+                "{}",
+                run.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn hash_has_as_many_digits_as_asked_for() {
+    let spaced = OLD.replace(": ", " :  ");
+    let folder = Folder::with(&[("a.json", OLD), ("b.json", &spaced)]);
+    let hash = |args: &[&str]| {
+        let run = folder.run(&[&["registry", "hash"], args].concat(), "");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.stdout.trim_end().to_owned()
+    };
+    let full = hash(&["a.json", "--full"]);
+    assert_eq!(full.len(), 64);
+    assert_eq!(hash(&["b.json", "--full"]), full);
+    assert_eq!(hash(&["a.json"]), full[..6]);
+    assert_eq!(hash(&["a.json", "--digits", "20"]), full[..20]);
+    assert_ne!(hash(&["a.json", "--full", "--standard"]), full);
+    let run = folder.run(&["registry", "hash", "a.json", "--digits", "5"], "");
+    assert_eq!(run.code, Some(2));
+}
+
+#[test]
+fn diff_tells_what_breaks_a_peer() {
+    let added = OLD.replace("\"revenue\"]", "\"revenue\", \"notes\"]");
+    let broken = added.replace("quarterly", "monthly");
+    let folder = Folder::with(&[
+        ("old.json", OLD),
+        ("added.json", &added),
+        ("new.json", &broken),
+    ]);
+    let run = folder.run(&["registry", "diff", "old.json", "new.json"], "");
+    assert_eq!(run.code, Some(0));
+    insta::assert_snapshot!(run.stdout, @r"
+    /schemas/sales_report/defaults/period: the default of `period` changed from `quarterly` to `monthly`
+        breaks: a field left out means another value
+    /schemas/sales_report/fields: the field `notes` was added
+    ");
+    assert_eq!(run.stderr, "2 changes, 1 breaking\n");
+
+    let breaking = [
+        "registry",
+        "diff",
+        "--breaking",
+        "--format",
+        "json",
+        "old.json",
+    ];
+    let run = folder.run(&[&breaking[..], &["new.json"]].concat(), "");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.json(),
+        [json!({
+            "pointer": "/schemas/sales_report/defaults/period",
+            "description": "the default of `period` changed from `quarterly` to `monthly`",
+            "breaking": "a field left out means another value",
+        })]
+    );
+    let run = folder.run(&[&breaking[..], &["added.json"]].concat(), "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn show_is_a_table_of_fields_and_frames() {
+    let run = accp(&["registry", "show", "TC"], "");
+    assert_eq!(run.code, Some(0));
+    insta::assert_snapshot!(run.stdout, @r#"
+    TC  tool_call, version 1
+        A tool call and its result (draft section 10.2).
+
+        field       key         type    default
+        tool_name   tool        string                   The name of the tool.
+        arguments   args        {any}            inline  What the tool is called with, by name.
+        result      res         any                      What the tool returned.
+        status      stat        string  "ok"             How the call went.
+        error_code  error_code  string                   The tool's own code for what went wrong.
+
+        frame      requires   envelope
+        req:tool   tool_name            Calls a tool.
+        done:tool  tool_name  cid       Returns the result; cid names the call.
+    "#);
+}
+
+#[test]
+fn show_takes_a_registry_a_code_or_both() {
+    let folder = Folder::with(&[("ours.json", OLD)]);
+    let codes = |args: &[&str]| {
+        let run = folder.run(
+            &[&["registry", "show", "--format", "json"], args].concat(),
+            "",
+        );
+        let codes = run
+            .json()
+            .into_iter()
+            .map(|schema| schema["code"].as_str().unwrap().to_owned());
+        (run.code, codes.collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(codes(&[]), (Some(0), "CH ER ST TA TC TX".to_owned()));
+    assert_eq!(codes(&["ER"]), (Some(0), "ER".to_owned()));
+    assert_eq!(codes(&["ours.json"]), (Some(0), "SR".to_owned()));
+    assert_eq!(codes(&["ours.json", "SR"]), (Some(0), "SR".to_owned()));
+    assert_eq!(codes(&["ours.json", "TA"]), (Some(2), String::new()));
+    assert_eq!(codes(&["nothing"]), (Some(2), String::new()));
+}

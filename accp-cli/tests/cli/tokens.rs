@@ -1,0 +1,79 @@
+//! `accp tokens`.
+
+use serde_json::json;
+
+use crate::{GOOD, accp};
+
+fn frames() -> String {
+    let long = vec!["word"; 250].join(",");
+    format!("{GOOD}\n\n{GOOD}[mid:49679033e07c,seq:3,ts:1714000000]\n@a>req:plan{{d:[{long}]}}\n")
+}
+
+#[test]
+fn the_table_shows_parts_limits_and_totals() {
+    let run = accp(&["tokens"], frames());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(run.stdout, @r"
+        line   header      body  metadata     total
+           1        4        23         0        27
+           3        4        23        20+       47
+           4        4       505!        0       509!
+         all       12       551        20       583
+
+    3 frames, counted in o200k_base; over a soft limit (+): 1, over a hard one (!): 1
+    ");
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let run = accp(&["tokens", "--format", "json"], frames());
+    assert_eq!(run.code, Some(0));
+    assert_eq!(
+        run.json()[1],
+        json!({
+            "line": 3, "header": 4, "body": 23, "metadata": 20, "total": 47,
+            "over_soft": ["metadata"], "over_hard": [],
+            "encoding": "o200k_base", "substitute": false,
+        })
+    );
+    assert_eq!(run.json()[2]["over_hard"], json!(["body", "total"]));
+}
+
+#[test]
+fn the_encoding_is_the_one_of_the_model() {
+    for (args, encoding, substitute) in [
+        (&["--encoding", "cl100k_base"][..], "cl100k_base", false),
+        (&["--model", "gpt-4"], "cl100k_base", false),
+        (&["--model", "some-model"], "o200k_base", true),
+    ] {
+        let run = accp(&[&["tokens", "--format", "json"], args].concat(), GOOD);
+        let found = &run.json()[0];
+        assert_eq!(found["encoding"], encoding);
+        assert_eq!(found["substitute"], substitute);
+        let run = accp(&[&["tokens"], args].concat(), GOOD);
+        assert_eq!(
+            run.stdout.contains("(substitute)"),
+            substitute,
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn an_encoding_that_there_is_not_is_misuse() {
+    assert_eq!(
+        accp(&["tokens", "--encoding", "p50k_base"], "").code,
+        Some(2)
+    );
+}
+
+#[test]
+fn what_is_no_frame_is_reported() {
+    let run = accp(&["tokens"], format!("{GOOD}\n@a>b\n"));
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("--> stdin:2:5"), "{}", run.stderr);
+    let run = accp(&["tokens", "--format", "json"], "@a>b\n");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.json()[0]["at"], 4);
+}
