@@ -5,6 +5,8 @@ mod read;
 mod record;
 mod restore;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::path::{Path, PathBuf};

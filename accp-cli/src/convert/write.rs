@@ -93,7 +93,8 @@ impl<'c> Converter<'c> {
         Ok(())
     }
 
-    fn conversation(
+    /// Takes the conversation of a line.
+    pub(super) fn conversation(
         &mut self,
         line: u64,
         text: &str,
