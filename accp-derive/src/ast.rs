@@ -34,6 +34,8 @@ pub(crate) enum Content<'a> {
     /// A type that is a frame.
     Newtype(&'a Type),
     Struct(Vec<Field<'a>>),
+    /// Several types without names, which nothing can be made of.
+    Tuple,
 }
 
 pub(crate) struct Field<'a> {
@@ -49,15 +51,26 @@ impl<'a> Input<'a> {
         let lifetime = lifetime(cx, original);
         let body = match &original.data {
             syn::Data::Struct(data) => Body::Struct(fields(cx, &data.fields)?),
-            syn::Data::Enum(data) => {
-                Body::Enum(data.variants.iter().map(|variant| Variant::read(cx, variant)).collect::<Option<_>>()?)
-            }
+            syn::Data::Enum(data) => Body::Enum(
+                data.variants
+                    .iter()
+                    .map(|variant| Variant::read(cx, variant))
+                    .collect(),
+            ),
             syn::Data::Union(data) => {
-                cx.error(data.union_token, "a union is no frame; expected a struct or an enum");
+                cx.error(
+                    data.union_token,
+                    "a union is no frame; expected a struct or an enum",
+                );
                 return None;
             }
         };
-        Some(Self { original, attrs, lifetime, body })
+        Some(Self {
+            original,
+            attrs,
+            lifetime,
+            body,
+        })
     }
 
     pub(crate) fn ident(&self) -> &'a Ident {
@@ -83,26 +96,28 @@ pub(crate) fn mentions(tokens: proc_macro2::TokenStream, ident: &Ident) -> bool 
 }
 
 impl<'a> Variant<'a> {
-    fn read(cx: &Ctxt, original: &'a syn::Variant) -> Option<Self> {
+    fn read(cx: &Ctxt, original: &'a syn::Variant) -> Self {
         let attrs = Attrs::read(cx, &original.attrs, Place::Variant);
         let content = match &original.fields {
             Fields::Unit => Content::Unit,
-            Fields::Unnamed(unnamed) if unnamed.unnamed.len() == 1 => {
-                for field in &unnamed.unnamed {
+            Fields::Unnamed(unnamed) => match unnamed.unnamed.first() {
+                Some(field) if unnamed.unnamed.len() == 1 => {
                     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("accp")) {
-                        cx.error(attribute, "the frame that a variant holds has no attributes of its own");
+                        let message =
+                            "the frame that a variant holds has its attributes on its type";
+                        cx.error(attribute, message);
                     }
+                    Content::Newtype(&field.ty)
                 }
-                Content::Newtype(&unnamed.unnamed.first()?.ty)
-            }
-            Fields::Unnamed(unnamed) => {
-                let message = "expected one type, which is a frame, or named fields";
-                cx.error(unnamed, message);
-                return None;
-            }
-            named @ Fields::Named(_) => Content::Struct(fields(cx, named)?),
+                _ => Content::Tuple,
+            },
+            Fields::Named(named) => Content::Struct(named_fields(cx, named)),
         };
-        Some(Self { original, attrs, content })
+        Self {
+            original,
+            attrs,
+            content,
+        }
     }
 }
 
@@ -125,23 +140,39 @@ impl Field<'_> {
 }
 
 fn fields<'a>(cx: &Ctxt, fields: &'a Fields) -> Option<Vec<Field<'a>>> {
-    if let Fields::Unnamed(unnamed) = fields {
-        cx.error(unnamed, "expected named fields: a field's name is its key in the registry");
-        return None;
+    match fields {
+        Fields::Named(named) => Some(named_fields(cx, named)),
+        Fields::Unit => Some(Vec::new()),
+        Fields::Unnamed(unnamed) => {
+            let message = "expected named fields: a field's name is its key in the registry";
+            cx.error(unnamed, message);
+            None
+        }
     }
+}
+
+fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed) -> Vec<Field<'a>> {
     let read = |field: &'a syn::Field| {
         let attrs = Attrs::read(cx, &field.attrs, Place::Field);
-        Some(Field { ident: field.ident.as_ref()?, ty: &field.ty, attrs })
+        Some(Field {
+            ident: field.ident.as_ref()?,
+            ty: &field.ty,
+            attrs,
+        })
     };
-    Some(fields.iter().filter_map(read).collect())
+    fields.named.iter().filter_map(read).collect()
 }
 
 /// The only lifetime, if any.
 fn lifetime<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<&'a Lifetime> {
-    let mut lifetimes = input.generics.params.iter().filter_map(|param| match param {
-        GenericParam::Lifetime(lifetime) => Some(&lifetime.lifetime),
-        _ => None,
-    });
+    let mut lifetimes = input
+        .generics
+        .params
+        .iter()
+        .filter_map(|param| match param {
+            GenericParam::Lifetime(lifetime) => Some(&lifetime.lifetime),
+            _ => None,
+        });
     let first = lifetimes.next();
     for other in lifetimes {
         let message = "a frame borrows from one text: expected at most one lifetime";

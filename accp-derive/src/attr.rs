@@ -52,7 +52,10 @@ const NAMES: &[(&str, &[Place])] = &[
 
 impl Place {
     fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES.iter().filter(move |(_, places)| places.contains(&self)).map(|&(name, _)| name)
+        NAMES
+            .iter()
+            .filter(move |(_, places)| places.contains(&self))
+            .map(|&(name, _)| name)
     }
 
     fn describe(self) -> &'static str {
@@ -68,20 +71,23 @@ impl Attrs {
     /// Reads the attributes of one item; what is wrong is noted and left out.
     pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], place: Place) -> Self {
         let mut attrs = Self::default();
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("accp")) {
+        for attribute in attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("accp"))
+        {
             let Meta::List(list) = &attribute.meta else {
                 cx.error(&attribute.meta, "expected a list: `#[accp(..)]`");
                 continue;
             };
             match list.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated) {
-                Ok(items) => items.into_iter().for_each(|item| attrs.take(cx, item, place)),
+                Ok(items) => items.iter().for_each(|item| attrs.take(cx, item, place)),
                 Err(error) => cx.push(error),
             }
         }
         attrs
     }
 
-    fn take(&mut self, cx: &Ctxt, item: Item, place: Place) {
+    fn take(&mut self, cx: &Ctxt, item: &Item, place: Place) {
         let name = item.name.to_string();
         if !place.names().any(|known| known == name) {
             return cx.error(&item.name, unknown(&name, place));
@@ -114,7 +120,9 @@ fn unknown(name: &str, place: Place) -> String {
     }
     let known = known.join(", ");
     match nearest(name, place.names()) {
-        Some(near) => format!("unknown attribute `{name}`; did you mean `{near}`? On {here}: {known}"),
+        Some(near) => {
+            format!("unknown attribute `{name}`; did you mean `{near}`? On {here}: {known}")
+        }
         None => format!("unknown attribute `{name}`; on {here} there are {known}"),
     }
 }
@@ -134,7 +142,11 @@ impl Parse for Item {
         while !input.is_empty() && !input.peek(Token![,]) {
             value.extend([input.parse::<TokenTree>()?]);
         }
-        Ok(Self { name, has_equals, value })
+        Ok(Self {
+            name,
+            has_equals,
+            value,
+        })
     }
 }
 
@@ -142,7 +154,13 @@ impl Item {
     /// Puts a text in its slot; false when the slot is taken.
     fn text(&self, cx: &Ctxt, slot: &mut Option<LitStr>) -> bool {
         let text = syn::parse2::<LitStr>(self.value.clone());
-        self.put(cx, slot, text.ok().filter(|_| self.has_equals), "a string", "\"..\"")
+        self.put(
+            cx,
+            slot,
+            text.ok().filter(|_| self.has_equals),
+            "a string",
+            "\"..\"",
+        )
     }
 
     fn path(&self, cx: &Ctxt, slot: &mut Option<Path>) -> bool {
@@ -150,7 +168,13 @@ impl Item {
             Ok(text) => text.parse_with(Path::parse_mod_style),
             Err(_) => syn::parse::Parser::parse2(Path::parse_mod_style, self.value.clone()),
         };
-        self.put(cx, slot, path.ok().filter(|_| self.has_equals), "a path", "my::path")
+        self.put(
+            cx,
+            slot,
+            path.ok().filter(|_| self.has_equals),
+            "a path",
+            "my::path",
+        )
     }
 
     fn flag(&self, cx: &Ctxt, slot: &mut Option<Ident>) -> bool {
@@ -158,7 +182,7 @@ impl Item {
             let message = format!("`{}` stands alone, without a value", self.name);
             cx.error(self.fault(), message);
         }
-        slot.replace(self.name.clone()).is_none()
+        fill(slot, self.name.clone())
     }
 
     fn put<T>(
@@ -171,8 +195,11 @@ impl Item {
     ) -> bool {
         let name = &self.name;
         match value {
-            Some(value) => return slot.replace(value).is_none(),
-            None => cx.error(self.fault(), format!("expected {what}: `{name} = {example}`")),
+            Some(value) => return fill(slot, value),
+            None => cx.error(
+                self.fault(),
+                format!("expected {what}: `{name} = {example}`"),
+            ),
         }
         true
     }
@@ -180,6 +207,17 @@ impl Item {
     /// The value, where there is one, else the name.
     fn fault(&self) -> TokenStream {
         let name = &self.name;
-        if self.value.is_empty() { quote::quote!(#name) } else { self.value.clone() }
+        if self.value.is_empty() {
+            quote::quote!(#name)
+        } else {
+            self.value.clone()
+        }
     }
+}
+
+/// The first value stays; false when there is one.
+fn fill<T>(slot: &mut Option<T>, value: T) -> bool {
+    let is_free = slot.is_none();
+    slot.get_or_insert(value);
+    is_free
 }

@@ -6,6 +6,10 @@ use std::fmt::Display;
 use proc_macro2::Span;
 use quote::ToTokens;
 
+/// A mistake that is noted already: there is nothing to write.
+#[derive(Debug)]
+pub(crate) struct Noted;
+
 /// Collects errors; the stages share it.
 #[derive(Default)]
 pub(crate) struct Ctxt {
@@ -29,9 +33,12 @@ impl Ctxt {
 
     /// All mistakes as one error; `None` when there are none.
     pub(crate) fn finish(self) -> Option<syn::Error> {
-        self.errors.into_inner().into_iter().reduce(|mut all, error| {
-            all.combine(error);
-            all
-        })
+        self.errors
+            .into_inner()
+            .into_iter()
+            .reduce(|mut all, error| {
+                all.combine(error);
+                all
+            })
     }
 }

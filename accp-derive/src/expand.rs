@@ -43,17 +43,18 @@ pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>
 
 /// Where the runtime is.
 pub(crate) fn runtime(krate: Option<&Path>) -> TokenStream {
-    krate.map_or_else(|| quote!(::accp_runtime), |path| path.to_token_stream())
+    krate.map_or_else(|| quote!(::accp_runtime), Path::to_token_stream)
 }
 
-/// Lints that a user may have denied and that tell nothing about code of ours.
+/// Lints that a user may have denied and that tell nothing about code of ours. No group is
+/// among them: a user may have forbidden one of its lints.
 pub(crate) fn allow() -> TokenStream {
     quote! {
         #[doc(hidden)]
         #[allow(
             deprecated, non_upper_case_globals, unused_attributes, unused_imports,
             unused_mut, unused_qualifications, unused_variables, unreachable_code,
-            clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction
+            clippy::absolute_paths, clippy::needless_question_mark, clippy::too_many_lines
         )]
     }
 }
@@ -62,11 +63,15 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        quote!(const _: &[u8] = ::core::include_bytes!(#path);)
+        quote!(
+            const _: &[u8] = ::core::include_bytes!(#path);
+        )
     });
-    let variable = loaded
-        .asked_variable
-        .then(|| quote!(const _: _p::Option<&str> = ::core::option_env!(#VARIABLE);));
+    let variable = loaded.asked_variable.then(|| {
+        quote!(
+            const _: _p::Option<&str> = ::core::option_env!(#VARIABLE);
+        )
+    });
     quote!(#(#files)* #variable)
 }
 

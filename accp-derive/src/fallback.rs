@@ -8,7 +8,11 @@ use syn::{DeriveInput, Path};
 use crate::expand::{allow, runtime, with_lifetime};
 
 /// The mistakes, and every trait that a derive may implement.
-pub(crate) fn expand(input: &DeriveInput, krate: Option<&Path>, error: Option<syn::Error>) -> TokenStream {
+pub(crate) fn expand(
+    input: &DeriveInput,
+    krate: Option<&Path>,
+    error: Option<syn::Error>,
+) -> TokenStream {
     let errors = error.map(|error| error.to_compile_error());
     let ident = &input.ident;
     let runtime = runtime(krate);

@@ -10,7 +10,7 @@ use accp_registry::{Registry, registry_files};
 use proc_macro2::Span;
 use syn::LitStr;
 
-use crate::ctxt::Ctxt;
+use crate::ctxt::{Ctxt, Noted};
 
 /// The variable that names a registry for every item that names none itself.
 pub(crate) const VARIABLE: &str = "ACCP_REGISTRY";
@@ -32,31 +32,49 @@ pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Optio
         Some(path) => (Some(path.value()), path.span()),
         // The runtime's own types follow the standard profiles, whatever a user's build sets.
         None if is_runtime => (None, Span::call_site()),
-        None => (variable(cx)?, Span::call_site()),
+        None => (variable(cx).ok()?, Span::call_site()),
     };
     let asked_variable = named.is_none() && !is_runtime;
     let Some(path) = path else {
-        return Some(Loaded { registry: standard(), files: Vec::new(), asked_variable });
+        return Some(Loaded {
+            registry: standard(),
+            files: Vec::new(),
+            asked_variable,
+        });
     };
     let path = absolute(&path);
     match read(&path) {
-        Ok((registry, files)) => Some(Loaded { registry, files, asked_variable }),
+        Ok((registry, files)) => Some(Loaded {
+            registry,
+            files,
+            asked_variable,
+        }),
         Err(problems) => {
-            let origin = if named.is_some() { "" } else { " (from the variable ACCP_REGISTRY)" };
-            cx.error_at(span, format!("the registry{origin} cannot be used:\n{problems}"));
+            let origin = if named.is_some() {
+                ""
+            } else {
+                " (from the variable ACCP_REGISTRY)"
+            };
+            cx.error_at(
+                span,
+                format!("the registry{origin} cannot be used:\n{problems}"),
+            );
             None
         }
     }
 }
 
-/// The value of [`VARIABLE`]; the outer `None` when it is not Unicode, which is noted.
-fn variable(cx: &Ctxt) -> Option<Option<String>> {
+/// The value of [`VARIABLE`], where it is set.
+fn variable(cx: &Ctxt) -> Result<Option<String>, Noted> {
     match std::env::var(VARIABLE) {
-        Ok(path) => Some(Some(path).filter(|path| !path.is_empty())),
-        Err(std::env::VarError::NotPresent) => Some(None),
+        Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => {
-            cx.error_at(Span::call_site(), format!("the variable {VARIABLE} is not Unicode"));
-            None
+            cx.error_at(
+                Span::call_site(),
+                format!("the variable {VARIABLE} is not Unicode"),
+            );
+            Err(Noted)
         }
     }
 }
@@ -78,7 +96,10 @@ thread_local! {
 }
 
 fn standard() -> Rc<Registry> {
-    STANDARD.with_borrow_mut(|slot| slot.get_or_insert_with(|| Rc::new(Registry::standard())).clone())
+    STANDARD.with_borrow_mut(|slot| {
+        slot.get_or_insert_with(|| Rc::new(Registry::standard()))
+            .clone()
+    })
 }
 
 fn read(path: &Path) -> Result<(Rc<Registry>, Vec<PathBuf>), String> {
@@ -104,9 +125,18 @@ fn read(path: &Path) -> Result<(Rc<Registry>, Vec<PathBuf>), String> {
 /// every machine.
 fn shown(path: &Path, problems: &accp_registry::Problems) -> String {
     let text = problems.to_string();
-    let Some(root) = std::env::var_os("CARGO_MANIFEST_DIR") else { return text };
+    let Some(root) = std::env::var_os("CARGO_MANIFEST_DIR") else {
+        return text;
+    };
     match path.strip_prefix(&root) {
-        Ok(_) => text.replace(&format!("{}{}", Path::new(&root).display(), std::path::MAIN_SEPARATOR), ""),
+        Ok(_) => text.replace(
+            &format!(
+                "{}{}",
+                Path::new(&root).display(),
+                std::path::MAIN_SEPARATOR
+            ),
+            "",
+        ),
         Err(_) => text,
     }
 }

@@ -6,7 +6,6 @@ use alloc::string::String;
 
 use accp_registry::lexical;
 
-use crate::reader::Token;
 use crate::{DecodeError, EncodeError, ErrorCode, Map, Reader, Value};
 
 /// The envelope fields of a frame's metadata (draft section 3.5).
@@ -94,6 +93,13 @@ impl<'a> Envelope<'a> {
     /// E1004 for another field of the wrong type and a value that is no scalar.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut envelope = Self::default();
+        envelope.read_from(r)?;
+        Ok(envelope)
+    }
+
+    /// As [`Envelope::read`], into an empty envelope that is in its place already.
+    pub(crate) fn read_from(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
+        let envelope = self;
         while let Some(key) = r.metadata()? {
             match key.as_bytes() {
                 b"mid" | b"msg_id" => {
@@ -124,8 +130,7 @@ impl<'a> Envelope<'a> {
                 _ => envelope.read_extra(key, r)?,
             }
         }
-        r.finish()?;
-        Ok(envelope)
+        r.finish()
     }
 
     fn read_extra(&mut self, key: &'a str, r: &mut Reader<'a>) -> Result<(), DecodeError> {
@@ -240,21 +245,18 @@ fn text<'a>(
     what: &'static str,
 ) -> Result<(), DecodeError> {
     let at = r.at();
-    match r.token()? {
-        Token::Scalar(raw) => once(slot, r.string_of(raw), at, what),
-        _ => Err(DecodeError::new(code, at, what)),
+    match r.scalar()? {
+        Some(raw) => once(slot, r.string_of(raw), at, what),
+        None => Err(DecodeError::new(code, at, what)),
     }
 }
 
 #[inline]
 fn integer(r: &mut Reader<'_>, code: ErrorCode, what: &'static str) -> Result<i64, DecodeError> {
     let at = r.at();
-    match r.token()? {
-        Token::Scalar(raw) => {
-            lexical::parse_integer(raw).ok_or_else(|| DecodeError::new(code, at, what))
-        }
-        _ => Err(DecodeError::new(code, at, what)),
-    }
+    r.scalar()?
+        .and_then(lexical::parse_integer)
+        .ok_or_else(|| DecodeError::new(code, at, what))
 }
 
 #[inline]

@@ -34,11 +34,16 @@ pub(crate) fn wrong<T>(at: usize, token: Token<'_>, expected: &'static str) -> D
 
 #[inline]
 fn scalar<'a>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<&'a str> {
-    let at = r.at();
-    match r.token()? {
-        Token::Scalar(raw) => Ok(raw),
-        token => wrong(at, token, expected),
+    match r.scalar()? {
+        Some(raw) => Ok(raw),
+        None => no_scalar(r, expected),
     }
+}
+
+#[cold]
+fn no_scalar<'a, T>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<T> {
+    let at = r.at();
+    r.token().and_then(|token| wrong(at, token, expected))
 }
 
 /// A scalar that `parse` takes, else E1004.

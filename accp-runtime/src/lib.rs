@@ -18,6 +18,9 @@ pub mod kind;
 mod lenient;
 mod limits;
 mod message;
+mod private;
+/// The frames of the standard profiles as types (draft sections 3.6 and 10), made from the
+/// registry.
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
@@ -26,9 +29,11 @@ mod typed;
 mod value;
 mod writer;
 
+/// For the code of `#[derive(AccpFrame)]` alone.
 #[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
+pub mod __private {
+    pub use crate::private::*;
+}
 
 #[cfg(feature = "derive")]
 pub use accp_derive::AccpFrame;

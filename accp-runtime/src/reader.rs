@@ -289,6 +289,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// The raw text of a scalar; what else is a value is left where it is and `None`.
+    ///
+    /// # Errors
+    /// E1001 with the byte and what was expected there.
+    #[inline]
+    pub(crate) fn scalar(&mut self) -> Result<Option<&'a str>> {
+        match self.peek() {
+            Some(b'~' | b'$' | b'[' | b'{') => Ok(None),
+            _ => self.string().map(Some),
+        }
+    }
+
     /// ```abnf
     /// string       = 1*( safe-char / escaped-char )
     /// escaped-char = "\" delimiter
@@ -296,27 +308,37 @@ impl<'a> Reader<'a> {
     #[inline]
     fn string(&mut self) -> Result<&'a str> {
         let start = self.at;
-        let bytes = self.text.as_bytes();
-        let (mut at, mut shared) = (start, u8::MAX);
-        while let Some(&byte) = bytes.get(at) {
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let (mut length, mut shared) = (0, u8::MAX);
+        for &byte in rest {
             let classes = lexical::classes(byte);
-            if classes & SAFE != 0 {
-                shared &= classes;
-                at += 1;
-            } else if byte == b'\\' {
-                shared = 0;
-                self.at = at + 1;
+            if classes & SAFE == 0 {
+                break;
+            }
+            shared &= classes;
+            length += 1;
+        }
+        (self.at, self.shared) = (start + length, shared);
+        match rest.get(length) {
+            Some(b'\\') => self.escaped_string(start),
+            _ if length == 0 => self.expected("a value"),
+            _ => Ok(self.slice(start, self.at)),
+        }
+    }
+
+    /// The rest of a string, from its first escape.
+    fn escaped_string(&mut self, start: usize) -> Result<&'a str> {
+        self.shared = 0;
+        while let Some(byte) = self.peek() {
+            if byte == b'\\' {
+                self.at += 1;
                 if !self.peek().is_some_and(is_delimiter) {
                     return self.expected("one of the 12 delimiters after '\\'");
                 }
-                at += 2;
-            } else {
+            } else if lexical::classes(byte) & SAFE == 0 {
                 break;
             }
-        }
-        (self.at, self.shared) = (at, shared);
-        if start == self.at {
-            return self.expected("a value");
+            self.at += 1;
         }
         Ok(self.slice(start, self.at))
     }

@@ -10,6 +10,10 @@ use crate::{
 /// A type that is written as a frame.
 ///
 /// Implemented by `#[derive(AccpFrame)]`, together with [`DecodeFrame`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no frame",
+    note = "derive `AccpFrame` for it, with an intent and an operation"
+)]
 pub trait EncodeFrame {
     /// Which frame this value is: its intent, operation and schema.
     fn frame_type(&self) -> FrameType<'static>;
@@ -19,6 +23,10 @@ pub trait EncodeFrame {
 }
 
 /// A type that is read from a frame, borrowing from its text where it can.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no frame",
+    note = "derive `AccpFrame` for it, with an intent and an operation"
+)]
 pub trait DecodeFrame<'a>: Sized {
     /// Whether a frame with this header, and this schema code in its payload, is of this
     /// type. An enum over several frames asks each of its variants.
@@ -134,11 +142,13 @@ impl<'a, T> Typed<'a, T> {
         let mut r = Reader::new(text, *options)?;
         let header = r.header()?;
         let (frame, required) = T::decode_fields(&header, &mut r)?;
-        let envelope = Envelope::read(&mut r)?;
-        if let Some(missing) = required.iter().find(|field| !envelope.has(field)) {
+        let agent = AgentId::scanned(header.agent);
+        let mut typed = Self { agent, frame, envelope: Envelope::default() };
+        typed.envelope.read_from(&mut r)?;
+        if let Some(missing) = required.iter().find(|field| !typed.envelope.has(field)) {
             return Err(missing_envelope(text.len(), missing));
         }
-        Ok(Self { agent: AgentId::scanned(header.agent), frame, envelope })
+        Ok(typed)
     }
 
     /// The text of the frame under the default options.

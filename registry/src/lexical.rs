@@ -57,6 +57,67 @@ pub const fn is_key_char(byte: u8) -> bool {
     CLASS[byte as usize] & KEY != 0
 }
 
+/// The length of the run of key characters at the start of `bytes`, and whether there is
+/// an underscore in it. Takes eight bytes at a time: most of a frame is such runs.
+#[inline]
+pub fn key_run(bytes: &[u8]) -> (usize, bool) {
+    let (mut length, mut underscore) = (0, false);
+    while let Some(chunk) = bytes.get(length..).and_then(<[u8]>::first_chunk::<8>) {
+        let (run, underscores) = key_run_of(u64::from_le_bytes(*chunk));
+        length += run;
+        underscore |= underscores;
+        if run < 8 {
+            return (length, underscore);
+        }
+    }
+    while let Some(&byte) = bytes.get(length).filter(|&&byte| is_key_char(byte)) {
+        underscore |= byte == b'_';
+        length += 1;
+    }
+    (length, underscore)
+}
+
+/// [`key_run`] of eight bytes, the first of them the lowest. Each byte is tested in its own
+/// lane: a sum sets the top bit of a lane where the byte, 7 bits wide, is over a bound.
+#[inline]
+fn key_run_of(bytes: u64) -> (usize, bool) {
+    const fn lanes(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    const TOP: u64 = lanes(0x80);
+    const fn at_least(lane: u64, bound: u8) -> u64 {
+        lane + lanes(0x80 - bound)
+    }
+    let ascii = bytes & !TOP;
+    let folded = ascii | lanes(0x20);
+    let letter = at_least(folded, b'a') & !at_least(folded, b'z' + 1);
+    let digit = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
+    let underscore = !at_least(ascii ^ lanes(b'_'), 1);
+    let other = !(letter | digit | underscore) | bytes;
+    let length = (other & TOP).trailing_zeros() / 8;
+    // The lanes below the first other byte.
+    let below = if length == 8 { TOP } else { TOP & !(u64::MAX << (8 * length)) };
+    (length as usize, underscore & below != 0)
+}
+
+/// The classes that all bytes of a text share.
+#[inline]
+pub fn shared_classes(text: &str) -> u8 {
+    let bytes = text.as_bytes();
+    let (mut at, mut shared) = (0, u8::MAX);
+    loop {
+        let (run, underscore) = key_run(bytes.get(at..).unwrap_or_default());
+        at += run;
+        shared &= if underscore { CLASS[b'_' as usize] } else { u8::MAX };
+        shared &= if run > 0 { CLASS[b'0' as usize] } else { u8::MAX };
+        match bytes.get(at) {
+            Some(&byte) => shared &= CLASS[byte as usize],
+            None => return shared,
+        }
+        at += 1;
+    }
+}
+
 /// ```abnf
 /// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
 /// ```
@@ -372,6 +433,10 @@ fn hex_digit(byte: u8) -> Option<u8> {
 
 /// Appends the text form of `text`, the inverse of [`decode_text`].
 pub fn write_text(out: &mut String, text: &str) {
+    if shared_classes(text) & PLAIN != 0 && !text.is_empty() {
+        out.push_str(text);
+        return;
+    }
     if text.is_empty() {
         out.push('%');
         return;
@@ -424,20 +489,23 @@ pub fn write_string(out: &mut String, text: &str) {
 }
 
 fn write_marked(out: &mut String, text: &str, mark: bool) {
-    let bytes = text.as_bytes();
-    let mark = mark
-        || matches!(bytes.first(), None | Some(&(MARK | NUMBER_MARK)))
-        || bytes
-            .iter()
-            .any(|&b| CLASS[b as usize] & (SAFE | DELIMITER) == 0);
-    if mark {
+    let shared = shared_classes(text);
+    let is_marked = |byte: Option<&u8>| matches!(byte, None | Some(&(MARK | NUMBER_MARK)));
+    if mark || is_marked(text.as_bytes().first()) || !is_printable(shared, text) {
         out.push(MARK as char);
         if !text.is_empty() {
             write_text(out, text);
         }
+    } else if shared & SAFE != 0 {
+        out.push_str(text);
     } else {
         write_escaped(out, text);
     }
+}
+
+/// Whether a text, of which the shared classes are known, is VCHAR throughout.
+fn is_printable(shared: u8, text: &str) -> bool {
+    shared & SAFE != 0 || text.bytes().all(|byte| CLASS[byte as usize] != 0)
 }
 
 /// Appends printable text with its delimiters escaped.

@@ -23,8 +23,14 @@ pub(super) fn enumeration<'a>(
     let mut choices = Vec::new();
     for variant in variants {
         let attrs = &variant.attrs;
-        for text in [&attrs.schema, &attrs.intent, &attrs.operation].into_iter().flatten() {
-            cx.error(text, "this variant is a value of an enumeration; a frame holds a type or has fields in `{}`");
+        for text in [&attrs.schema, &attrs.intent, &attrs.operation]
+            .into_iter()
+            .flatten()
+        {
+            cx.error(
+                text,
+                "this variant is a value of an enumeration: a frame has fields, or holds a type",
+            );
         }
         let name = match &attrs.rename {
             Some(rename) => rename.value(),
@@ -39,13 +45,23 @@ pub(super) fn enumeration<'a>(
         if let (Some(symbol), Some(tokens)) = (&symbol, &attrs.symbol) {
             spelling(cx, symbol, &tokens.to_token_stream(), &[','], &mut taken);
         }
-        choices.push(Choice { variant, name, symbol });
+        choices.push(Choice {
+            variant,
+            name,
+            symbol,
+        });
     }
     choices
 }
 
 /// A spelling can stand in a registry's `enum(..)`, and is no other variant's.
-fn spelling(cx: &Ctxt, text: &str, tokens: &TokenStream, without: &[char], taken: &mut Vec<String>) {
+fn spelling(
+    cx: &Ctxt,
+    text: &str,
+    tokens: &TokenStream,
+    without: &[char],
+    taken: &mut Vec<String>,
+) {
     let fits = |c: char| c.is_ascii_graphic() && !without.contains(&c);
     if text.is_empty() || !text.chars().all(fits) {
         let without: Vec<_> = without.iter().map(|c| format!("'{c}'")).collect();
@@ -55,7 +71,10 @@ fn spelling(cx: &Ctxt, text: &str, tokens: &TokenStream, without: &[char], taken
         );
         cx.error(tokens, message);
     } else if taken.iter().any(|other| other == text) {
-        cx.error(tokens, format!("`{text}` stands for another variant already"));
+        cx.error(
+            tokens,
+            format!("`{text}` stands for another variant already"),
+        );
     } else {
         taken.push(text.to_owned());
     }
@@ -69,7 +88,8 @@ fn snake_case(name: &str) -> String {
         let starts_word = c.is_uppercase()
             && at > 0
             && chars[at - 1] != '_'
-            && (!chars[at - 1].is_uppercase() || chars.get(at + 1).is_some_and(|next| next.is_lowercase()));
+            && (!chars[at - 1].is_uppercase()
+                || chars.get(at + 1).is_some_and(|next| next.is_lowercase()));
         if starts_word {
             out.push('_');
         }
@@ -85,8 +105,10 @@ pub(super) fn frames<'a>(
     variants: &'a [Variant<'a>],
     registry: &Registry,
 ) -> Option<Vec<Arm<'a>>> {
-    let arms: Vec<_> =
-        variants.iter().map(|variant| arm(cx, input, variant, registry)).collect();
+    let arms: Vec<_> = variants
+        .iter()
+        .map(|variant| arm(cx, input, variant, registry))
+        .collect();
     arms.into_iter().collect()
 }
 
@@ -100,7 +122,10 @@ fn arm<'a>(
     let attrs = &variant.attrs;
     for (name, text) in [("rename", &attrs.rename), ("symbol", &attrs.symbol)] {
         if let Some(text) = text {
-            cx.error(text, format!("`{name}` belongs on a value of an enumeration; this variant is a frame"));
+            cx.error(
+                text,
+                format!("`{name}` belongs on a value of an enumeration; this variant is a frame"),
+            );
         }
     }
     let content = match &variant.content {
@@ -113,12 +138,26 @@ fn arm<'a>(
             cx.error(ident, message);
             return None;
         }
+        Content::Tuple => {
+            let message = "expected one type, which is a frame, or named fields";
+            cx.error(&variant.original.fields, message);
+            return None;
+        }
         Content::Newtype(ty) => {
-            for text in [&attrs.schema, &attrs.intent, &attrs.operation].into_iter().flatten() {
-                cx.error(text, "the frame inside says what it is: this belongs on its type");
+            for text in [&attrs.schema, &attrs.intent, &attrs.operation]
+                .into_iter()
+                .flatten()
+            {
+                cx.error(
+                    text,
+                    "the frame inside says what it is: this belongs on its type",
+                );
             }
             if let Some(flag) = &attrs.deny_unknown_fields {
-                cx.error(flag, "the frame inside says what it is: this belongs on its type");
+                cx.error(
+                    flag,
+                    "the frame inside says what it is: this belongs on its type",
+                );
             }
             ArmContent::Newtype(ty)
         }

@@ -2,7 +2,9 @@
 
 use accp_registry::{Schema, Type, abbreviate, lexical, nearest};
 
-use super::{Owner, hint};
+use quote::ToTokens as _;
+
+use super::{Owner, hint, types};
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::plan::{Fields, Member, Role, Wire};
@@ -17,16 +19,26 @@ pub(super) struct Where<'r> {
 }
 
 /// Holds every field to the rules, and puts them in the order of the wire.
-pub(super) fn fields<'a>(cx: &Ctxt, owner: Owner<'_>, list: &'a [Field<'a>], place: Where<'_>) -> Fields<'a> {
+pub(super) fn fields<'a>(
+    cx: &Ctxt,
+    owner: Owner<'_>,
+    list: &'a [Field<'a>],
+    place: Where<'_>,
+) -> Fields<'a> {
     let mut members: Vec<Member<'a>> = Vec::new();
+    let mut meant = Vec::new();
     for field in list {
         conflicts(cx, field);
-        if let Some(role) = role(cx, field, place) {
-            unique(cx, field, &role, &members);
-            members.push(Member { field, role });
+        match role(cx, field, place) {
+            Ok(role) => {
+                holds(cx, field, &role, place);
+                unique(cx, field, &role, &members);
+                members.push(Member { field, role });
+            }
+            Err(near) => meant.extend(near),
         }
     }
-    required(cx, owner, &members, place);
+    required(cx, owner, &members, &meant, place);
     flatten_or_deny(cx, owner, &members);
     Fields {
         schema: place.schema.map(|schema| schema.code.clone()),
@@ -40,50 +52,82 @@ pub(super) fn fields<'a>(cx: &Ctxt, owner: Owner<'_>, list: &'a [Field<'a>], pla
 /// Attributes that say different things of one field.
 fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     let attrs = &field.attrs;
-    let flags = [("skip", &attrs.skip), ("flatten", &attrs.flatten), ("default", &attrs.default)];
-    let set: Vec<_> = flags.iter().filter_map(|(name, flag)| Some((*name, flag.as_ref()?))).collect();
+    let flags = [
+        ("skip", &attrs.skip),
+        ("flatten", &attrs.flatten),
+        ("default", &attrs.default),
+    ];
+    let set: Vec<_> = flags
+        .iter()
+        .filter_map(|(name, flag)| Some((*name, flag.as_ref()?)))
+        .collect();
     for (at, (name, flag)) in set.iter().enumerate().skip(1) {
-        cx.error(flag, format!("`{name}` and `{}` exclude each other", set[at - 1].0));
+        cx.error(
+            flag,
+            format!("`{name}` and `{}` exclude each other", set[at - 1].0),
+        );
     }
-    if let (Some(rename), Some((name, _))) = (&attrs.rename, set.iter().find(|(name, _)| *name != "default")) {
-        cx.error(rename, format!("`rename` and `{name}` exclude each other: such a field has no key"));
+    if let (Some(rename), Some((name, _))) = (
+        &attrs.rename,
+        set.iter().find(|(name, _)| *name != "default"),
+    ) {
+        cx.error(
+            rename,
+            format!("`rename` and `{name}` exclude each other: such a field has no key"),
+        );
     }
 }
 
-/// What becomes of a field; `None` when the registry does not have it, which is noted.
-fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Role> {
+/// What becomes of a field. When the registry does not have it, which is noted, the name
+/// that was probably meant.
+fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Result<Role, Option<String>> {
     if field.attrs.skip.is_some() {
-        return Some(Role::Skip);
+        return Ok(Role::Skip);
     }
     if field.attrs.flatten.is_some() {
-        return Some(Role::Flatten);
+        return Ok(Role::Flatten);
     }
     match place.schema {
         Some(schema) => of_schema(cx, field, schema, place).map(Role::Wire),
-        None => undeclared(cx, field, place).map(Role::Wire),
+        None => undeclared(cx, field, place).map(Role::Wire).ok_or(None),
     }
 }
 
 /// The field is one of the schema's.
-fn of_schema(cx: &Ctxt, field: &Field<'_>, schema: &Schema, place: Where<'_>) -> Option<Wire> {
+fn of_schema(
+    cx: &Ctxt,
+    field: &Field<'_>,
+    schema: &Schema,
+    place: Where<'_>,
+) -> Result<Wire, Option<String>> {
     let name = field.name();
     let Some((index, spec)) = schema.field(&name).filter(|(_, spec)| spec.name == name) else {
-        let names: Vec<_> = schema.fields.iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<_> = schema
+            .fields
+            .iter()
+            .map(|spec| spec.name.as_str())
+            .collect();
         let by_short = schema.field(&name).map(|(_, spec)| spec.name.as_str());
         let near = by_short.or_else(|| nearest(&name, names.iter().copied()));
-        let message = format!("schema {} has no field `{name}`{}", schema.code, hint(near, "its fields are", &names));
+        let message = format!(
+            "schema {} has no field `{name}`{}",
+            schema.code,
+            hint(near, "its fields", &names)
+        );
         cx.error(field.name_tokens(), message);
-        return None;
+        return Err(near.map(str::to_owned));
     };
     let has_default = schema.has_default(index, place.intent, place.operation);
     if let Some(flag) = field.attrs.default.as_ref().filter(|_| !has_default) {
         cx.error(flag, no_default(&name, schema, place));
     }
-    Some(Wire {
+    Ok(Wire {
         key: spec.short.clone(),
         ty: spec.ty.clone(),
         default: spec.default_wire.clone().filter(|_| has_default),
-        is_required: schema.required(place.intent, place.operation).any(|required| required == name),
+        is_required: schema
+            .required(place.intent, place.operation)
+            .any(|required| required == name),
         inline: spec.inline,
         name,
     })
@@ -103,7 +147,11 @@ fn no_default(name: &str, schema: &Schema, place: Where<'_>) -> String {
     };
     let code = &schema.code;
     let start = format!("schema {code} has no default for `{name}`{frame}");
-    if with.is_empty() { start } else { format!("{start}; it has one for {}", with.join(", ")) }
+    if with.is_empty() {
+        start
+    } else {
+        format!("{start}; it has one for {}", with.join(", "))
+    }
 }
 
 /// A field without a schema: any key of the grammar, abbreviated as the draft does in a
@@ -111,20 +159,62 @@ fn no_default(name: &str, schema: &Schema, place: Where<'_>) -> String {
 fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
     let name = field.name();
     if let Some(flag) = &field.attrs.default {
-        cx.error(flag, "the default is the registry's: without a schema there is none");
+        cx.error(
+            flag,
+            "the default is the registry's: without a schema there is none",
+        );
     }
     if !lexical::is_key(&name) || name == "_" {
-        let message = format!("`{name}` is no key: letters, digits and '_' only, and not '_' alone");
+        let message =
+            format!("`{name}` is no key: letters, digits and '_' only, and not '_' alone");
         cx.error(field.name_tokens(), message);
         return None;
     }
     let is_frame = !place.intent.is_empty();
     if is_frame && name == "schema" {
-        cx.error(field.name_tokens(), "the key `schema` is reserved for the code of the schema");
+        cx.error(
+            field.name_tokens(),
+            "the key `schema` is reserved for the code of the schema",
+        );
         return None;
     }
-    let key = abbreviate(&name).filter(|_| is_frame).unwrap_or(&name).to_owned();
-    Some(Wire { name, key, ty: Type::Any, default: None, is_required: false, inline: false })
+    let key = abbreviate(&name)
+        .filter(|_| is_frame)
+        .unwrap_or(&name)
+        .to_owned();
+    Some(Wire {
+        name,
+        key,
+        ty: Type::Any,
+        default: None,
+        is_required: false,
+        inline: false,
+    })
+}
+
+/// The Rust type holds the registry's, where both are known here.
+fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
+    let Role::Wire(wire) = role else { return };
+    let Some((ty, of)) = types::misfit(field.ty, &wire.ty) else {
+        return;
+    };
+    let shown = ty.to_token_stream().to_string().replace(' ', "");
+    let holders = types::holders(of);
+    let message = match place.schema {
+        Some(schema) => {
+            let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
+            let part = if *of == wire.ty {
+                String::from("it")
+            } else {
+                of.to_string()
+            };
+            format!(
+                "schema {code} declares `{name}` as {declared}: `{shown}` cannot hold {part}; use {holders}"
+            )
+        }
+        None => format!("`{shown}` cannot travel; use {holders}"),
+    };
+    cx.error(ty, message);
 }
 
 /// One field for one key, and one for all the others.
@@ -132,11 +222,14 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     for other in before {
         match (role, &other.role) {
             (Role::Wire(wire), Role::Wire(taken)) if wire.key == taken.key => {
-                let message = format!("`{}` is the field `{}` already", wire.name, other.field.ident);
+                let message = format!(
+                    "`{}` is taken by the field `{}`",
+                    wire.name, other.field.ident
+                );
                 return cx.error(field.name_tokens(), message);
             }
             (Role::Flatten, Role::Flatten) => {
-                let message = format!("`{}` takes the unknown params already", other.field.ident);
+                let message = format!("the unknown params are taken by `{}`", other.field.ident);
                 return cx.error(&field.attrs.flatten, message);
             }
             _ => {}
@@ -144,27 +237,48 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     }
 }
 
-/// What the registry demands is in the struct.
-fn required(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>], place: Where<'_>) {
+/// What the registry demands is in the struct, or a field that was `meant` to be it.
+fn required(
+    cx: &Ctxt,
+    owner: Owner<'_>,
+    members: &[Member<'_>],
+    meant: &[String],
+    place: Where<'_>,
+) {
     let Some(schema) = place.schema else { return };
     let has = |name: &str| {
-        members.iter().any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
+        let is_meant = meant.iter().any(|other| other == name);
+        is_meant
+            || members
+                .iter()
+                .any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
     };
-    for name in schema.required(place.intent, place.operation).filter(|name| !has(name)) {
+    for name in schema
+        .required(place.intent, place.operation)
+        .filter(|name| !has(name))
+    {
         let frame = match place.intent {
             "" => String::new(),
             intent => format!(" in {intent}:{}", place.operation),
         };
-        let message = format!("schema {} requires the field `{name}`{frame}: add it", schema.code);
+        let message = format!(
+            "schema {} requires the field `{name}`{frame}: add it",
+            schema.code
+        );
         cx.error_at(owner.ident.span(), message);
     }
 }
 
 /// Unknown params are kept or refused, not both.
 fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
-    let flatten = members.iter().find_map(|member| member.field.attrs.flatten.as_ref());
+    let flatten = members
+        .iter()
+        .find_map(|member| member.field.attrs.flatten.as_ref());
     if let (Some(_), Some(deny)) = (flatten, &owner.attrs.deny_unknown_fields) {
-        cx.error_at(deny.span(), "`deny_unknown_fields` and `flatten` exclude each other");
+        cx.error_at(
+            deny.span(),
+            "`deny_unknown_fields` and `flatten` exclude each other",
+        );
     }
 }
 
@@ -197,7 +311,10 @@ fn known(members: &[Member<'_>], schema: Option<&Schema>) -> Vec<String> {
         }
     };
     match schema {
-        Some(schema) => schema.fields.iter().for_each(|field| add(&field.name, &field.short)),
+        Some(schema) => schema
+            .fields
+            .iter()
+            .for_each(|field| add(&field.name, &field.short)),
         None => {
             for member in members {
                 if let Role::Wire(wire) = &member.role {

@@ -8,7 +8,10 @@ use crate::plan::Choice;
 
 pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
     let ident = input.ident();
-    let variants: Vec<_> = choices.iter().map(|choice| &choice.variant.original.ident).collect();
+    let variants: Vec<_> = choices
+        .iter()
+        .map(|choice| &choice.variant.original.ident)
+        .collect();
     let index: Vec<_> = (0..choices.len()).collect();
     let names = choices.iter().map(|choice| {
         let name = &choice.name;

@@ -3,7 +3,7 @@
 use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::Type as RustType;
+use syn::{LitByteStr, Type as RustType};
 
 pub(super) use super::generics::call_site_span as span_of;
 use super::{kind, optional};
@@ -47,33 +47,42 @@ const NEVER: &str = "";
 
 impl Wire {
     fn left_out(&self) -> Option<&str> {
-        self.default.as_deref().or(self.is_required.then_some(NEVER))
+        self.default
+            .as_deref()
+            .or(self.is_required.then_some(NEVER))
     }
 }
 
 /// The params of a frame, in the order of the wire.
 pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream {
-    let flatten = fields.members.iter().position(|member| matches!(member.role, Role::Flatten));
+    let flatten = fields
+        .members
+        .iter()
+        .position(|member| matches!(member.role, Role::Flatten));
     let extras = flatten.map(|at| {
         let value = access.of(fields, at);
         let known = &fields.known;
-        let span = span_of(fields.members[at].field.ty);
-        quote_spanned!(span=> let mut extras = _p::ExtraWriter::new(#value, &[#(#known),*])?;)
+        let ty = fields.members[at].field.ty;
+        let span = span_of(ty);
+        quote_spanned!(span=> let mut extras = _p::extra_writer::<#ty>(#value, &[#(#known),*])?;)
     });
     let params = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let value = access.of(fields, at);
         let kind = kind(span, &wire.ty);
-        let Wire { name, key, inline, .. } = wire;
+        let Wire {
+            name, key, inline, ..
+        } = wire;
         let default = optional(wire.left_out());
         // Without a schema all keys ascend together.
         let before = (flatten.is_some() && fields.schema.is_none())
             .then(|| quote!(extras.before(w, #key)?;));
         quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #default, #inline)?;)
     });
-    let rest = match flatten {
-        Some(_) => quote!(extras.rest(w)),
-        None => quote!(_p::Ok(())),
+    let rest = if flatten.is_some() {
+        quote!(extras.rest(w))
+    } else {
+        quote!(_p::Ok(()))
     };
     quote!(#extras #(#params)* #rest)
 }
@@ -111,21 +120,31 @@ pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
 pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
-        let (kind, slot) = (kind(span, &wire.ty), Ident::new(&slot(at).to_string(), span));
+        let (kind, slot) = (
+            kind(span, &wire.ty),
+            Ident::new(&slot(at).to_string(), span),
+        );
         let Wire { name, key, .. } = wire;
-        let short = (key != name).then(|| quote!(| #key));
-        quote_spanned!(span=> #name #short => _p::read::<#kind, #ty>(r, &mut #slot, #name)?,)
+        let [name_bytes, key_bytes] =
+            [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
+        let short = (key != name).then(|| quote!(| #key_bytes));
+        quote_spanned!(span=> #name_bytes #short => _p::read::<#kind, #ty>(r, &mut #slot, #name)?,)
     });
-    let flatten = fields.members.iter().position(|member| matches!(member.role, Role::Flatten));
+    let flatten = fields
+        .members
+        .iter()
+        .position(|member| matches!(member.role, Role::Flatten));
     let others = match flatten {
         Some(at) => {
-            let (slot, known) = (slot(at), &fields.known);
-            quote!(key => _p::extra(r, &mut #slot, key, &[#(#known),*])?,)
+            let (ty, known) = (fields.members[at].field.ty, &fields.known);
+            let span = span_of(ty);
+            let slot = Ident::new(&slot(at).to_string(), span);
+            quote_spanned!(span=> _ => _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?,)
         }
         None if fields.is_closed => {
             let names: Vec<_> = wires(fields).map(|(.., wire)| wire.name.as_str()).collect();
             let expected = format!("a field of {owner}: {}", names.join(", "));
-            quote!(key => _p::unknown(r, key, #expected)?,)
+            quote!(_ => _p::unknown(r, &key, #expected)?,)
         }
         None => quote!(_ => _p::skip(r)?,),
     };
@@ -165,10 +184,16 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
 pub(super) fn wires<'f>(
     fields: &'f Fields<'_>,
 ) -> impl Iterator<Item = (usize, &'f RustType, &'f Wire)> {
-    fields.order.iter().filter_map(|&at| match fields.members.get(at) {
-        Some(Member { field, role: Role::Wire(wire) }) => Some((at, field.ty, wire)),
-        _ => None,
-    })
+    fields
+        .order
+        .iter()
+        .filter_map(|&at| match fields.members.get(at) {
+            Some(Member {
+                field,
+                role: Role::Wire(wire),
+            }) => Some((at, field.ty, wire)),
+            _ => None,
+        })
 }
 
 /// Whether a registry type is, or holds, one whose members the compiler can compare.

@@ -57,7 +57,12 @@ pub(super) fn expand(input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
 
 /// What the frame is, besides its fields.
 pub(super) fn constant(frame: &Frame<'_>, name: &str) -> TokenStream {
-    let Frame { intent, operation, envelope, fields } = frame;
+    let Frame {
+        intent,
+        operation,
+        envelope,
+        fields,
+    } = frame;
     // The constants of `Intent` are named after their codes.
     let intent = Ident::new(&intent.to_ascii_uppercase(), Span::call_site());
     let schema = optional(fields.schema.as_deref());
@@ -85,8 +90,8 @@ pub(super) fn decode(
         _p::decode(header, r, &#constant, |r, code| {
             #slots
             while let _p::Some(key) = r.param()? {
-                match key {
-                    "schema" => _p::code(r, code)?,
+                match key.as_bytes() {
+                    b"schema" => _p::code(r, code)?,
                     #arms
                 }
             }

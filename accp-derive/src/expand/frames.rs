@@ -19,15 +19,25 @@ pub(super) fn expand(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let encode_where = where_clause(input, &arm_bounds(input, arms, Way::Encode));
     let decode_where = where_clause(input, &arm_bounds(input, arms, Way::Decode));
 
-    let names: Vec<_> = arms.iter().map(|arm| arm.variant.original.ident.to_string()).collect();
+    let names: Vec<_> = arms
+        .iter()
+        .map(|arm| arm.variant.original.ident.to_string())
+        .collect();
     let expected = format!("a frame of {ident}: {}", names.join(", "));
     let each = |write: &dyn Fn(usize, &Arm<'_>) -> TokenStream| -> TokenStream {
-        arms.iter().enumerate().map(|(at, arm)| write(at, arm)).collect()
+        arms.iter()
+            .enumerate()
+            .map(|(at, arm)| write(at, arm))
+            .collect()
     };
     let constants = each(&|at, arm| constants(input, at, arm));
     let frame_types = each(&frame_type);
     let encodes = each(&encode);
-    let accepts: Vec<_> = arms.iter().enumerate().map(|(at, arm)| accepts(input, at, arm)).collect();
+    let accepts: Vec<_> = arms
+        .iter()
+        .enumerate()
+        .map(|(at, arm)| accepts(input, at, arm))
+        .collect();
     let decodes = arms.iter().enumerate().map(|(at, arm)| {
         let (accepts, decode) = (&accepts[at], decode_arm(input, at, arm));
         quote!(if #accepts { return #decode; })
@@ -76,7 +86,9 @@ fn name_of(input: &Input<'_>, arm: &Arm<'_>) -> String {
 }
 
 fn constants(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
-    let ArmContent::Fields(frame) = &arm.content else { return TokenStream::new() };
+    let ArmContent::Fields(frame) = &arm.content else {
+        return TokenStream::new();
+    };
     let (constant, value) = (frame_constant(at), constant(frame, &name_of(input, arm)));
     let shapes = shapes::assertions(input, &frame.fields);
     quote! {
@@ -156,7 +168,12 @@ fn decode_arm(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
         }
         ArmContent::Fields(frame) => {
             let constant = frame_constant(at);
-            decode(frame, &quote!(Self::#variant), &quote!(#constant), &name_of(input, arm))
+            decode(
+                frame,
+                &quote!(Self::#variant),
+                &quote!(#constant),
+                &name_of(input, arm),
+            )
         }
     }
 }

@@ -4,7 +4,10 @@ use accp_registry::Type;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{GenericArgument, GenericParam, Generics, Lifetime, LifetimeParam, PathArguments, Type as RustType};
+use syn::{
+    GenericArgument, GenericParam, Generics, Lifetime, LifetimeParam, PathArguments,
+    Type as RustType,
+};
 
 use super::kind;
 use crate::ast::{Input, mentions};
@@ -19,7 +22,10 @@ pub(super) enum Way {
 
 /// The lifetime of the text that is read: the item's own, else a new one.
 pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
-    input.lifetime.cloned().unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
+    input
+        .lifetime
+        .cloned()
+        .unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
 }
 
 /// The parameters of a decoding impl.
@@ -40,7 +46,12 @@ pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
 
 /// The where clause of the item and further bounds.
 pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenStream {
-    let own = input.original.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let own = input
+        .original
+        .generics
+        .where_clause
+        .iter()
+        .flat_map(|clause| &clause.predicates);
     let own: Vec<_> = own.collect();
     if own.is_empty() && bounds.is_empty() {
         return TokenStream::new();
@@ -51,7 +62,11 @@ pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenSt
 /// What the type parameters must be able to do, for the fields that use them.
 pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<TokenStream> {
     let mut bounds = Vec::new();
-    for member in fields.members.iter().filter(|member| input.is_generic(member.field.ty)) {
+    for member in fields
+        .members
+        .iter()
+        .filter(|member| input.is_generic(member.field.ty))
+    {
         let ty = member.field.ty;
         let span = super::fields::span_of(ty);
         let lifetime = text_lifetime(input);
@@ -85,9 +100,15 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
 /// The innermost type, with the registry type that it is to carry: of `Option<Vec<T>>` for
 /// `[string]` it is `T` for `string`.
 pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Type) {
-    let RustType::Path(path) = ty else { return (ty, of) };
-    let Some(last) = path.path.segments.last() else { return (ty, of) };
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return (ty, of) };
+    let RustType::Path(path) = ty else {
+        return (ty, of);
+    };
+    let Some(last) = path.path.segments.last() else {
+        return (ty, of);
+    };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return (ty, of);
+    };
     let inner: Vec<_> = arguments
         .args
         .iter()

@@ -10,8 +10,7 @@ use crate::ast::Input;
 use crate::plan::Fields;
 
 pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
-    let ident = input.ident();
-    let name = ident.to_string();
+    let name = input.ident().to_string();
     let (encode, slots) = (encode_entries(fields), slots(fields));
     let (arms, construct) = (arms(fields, &name), construct(fields, &name));
     let encode = quote! {
@@ -21,37 +20,54 @@ pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
         let mut map = _p::MapReader::open(r)?;
         #slots
         while let _p::Some(key) = map.next(r)? {
-            match &*key { #arms }
+            match key.as_bytes() { #arms }
         }
         _p::Ok(Self { #construct })
     };
     let shapes = shapes::assertions(input, fields);
     let impls = match &fields.schema {
-        Some(code) => {
-            let impls = impls(input, fields, &quote!(_accp::kind::Schema), &encode, &decode);
-            let (generics, ty, bounds) = input.original.generics.split_for_impl();
-            quote! {
-                #impls
-
-                #[automatically_derived]
-                impl #generics _p::Shaped for #ident #ty #bounds {
-                    const SHAPE: _p::Shape = _p::Shape::Schema(#code);
-                }
-            }
-        }
-        // Keys inside `any` are data, so a struct of a schema is no value of that type.
-        None => {
-            let any = quote!(_accp::kind::Any);
-            let map = quote!(_accp::kind::Map<_accp::kind::Any>);
-            let lifetime = text_lifetime(input);
-            let impls_of_any = impls(input, fields, &any, &encode, &decode);
-            let encode = quote!(<Self as _accp::EncodeValue<#any>>::encode_value(self, w));
-            let decode = quote!(<Self as _accp::DecodeValue<#lifetime, #any>>::decode_value(r));
-            let impls_of_map = impls(input, fields, &map, &encode, &decode);
-            quote!(#impls_of_any #impls_of_map)
-        }
+        Some(code) => of_schema(input, fields, code, &encode, &decode),
+        None => untyped(input, fields, &encode, &decode),
     };
     quote!(#shapes #impls)
+}
+
+/// For fields of the schema, and of no other type: keys inside `any` are data.
+fn of_schema(
+    input: &Input<'_>,
+    fields: &Fields<'_>,
+    code: &str,
+    encode: &TokenStream,
+    decode: &TokenStream,
+) -> TokenStream {
+    let ident = input.ident();
+    let impls = impls(input, fields, &quote!(_accp::kind::Schema), encode, decode);
+    let (generics, ty, bounds) = input.original.generics.split_for_impl();
+    quote! {
+        #impls
+
+        #[automatically_derived]
+        impl #generics _p::Shaped for #ident #ty #bounds {
+            const SHAPE: _p::Shape = _p::Shape::Schema(#code);
+        }
+    }
+}
+
+/// For fields of type `any` and `{any}`.
+fn untyped(
+    input: &Input<'_>,
+    fields: &Fields<'_>,
+    encode: &TokenStream,
+    decode: &TokenStream,
+) -> TokenStream {
+    let any = quote!(_accp::kind::Any);
+    let map = quote!(_accp::kind::Map<_accp::kind::Any>);
+    let lifetime = text_lifetime(input);
+    let of_any = impls(input, fields, &any, encode, decode);
+    let encode = quote!(<Self as _accp::EncodeValue<#any>>::encode_value(self, w));
+    let decode = quote!(<Self as _accp::DecodeValue<#lifetime, #any>>::decode_value(r));
+    let of_map = impls(input, fields, &map, &encode, &decode);
+    quote!(#of_any #of_map)
 }
 
 fn impls(

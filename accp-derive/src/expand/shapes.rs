@@ -63,7 +63,9 @@ fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> 
 fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
     const TEXTS: &[&str] = &["String", "Cow", "Value", "AgentId"];
     let default = wire.default.as_ref().filter(|_| wire.ty == Type::String)?;
-    let RustType::Path(path) = peel(ty, &wire.ty).0 else { return None };
+    let RustType::Path(path) = peel(ty, &wire.ty).0 else {
+        return None;
+    };
     let last = path.path.segments.last()?;
     if TEXTS.iter().any(|text| last.ident == text) {
         return None;

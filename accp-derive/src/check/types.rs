@@ -1,0 +1,67 @@
+//! Whether a Rust type that everybody knows can hold a registry type. The compiler judges
+//! all others, by the traits; these are told here, once and in words of the registry.
+
+use accp_registry::Type;
+use syn::{GenericArgument, PathArguments, Type as RustType};
+
+/// The part of the type that cannot hold its part of the registry type.
+pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let inner: Vec<&RustType> = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().filter_map(as_type).collect()
+        }
+        _ => Vec::new(),
+    };
+    let fits = match (last.ident.to_string().as_str(), inner.as_slice()) {
+        ("Option" | "Box", [inner]) => return misfit(inner, of),
+        ("Vec", [inner]) => match of {
+            Type::List(item) => return misfit(inner, item),
+            Type::Any => return misfit(inner, of),
+            _ => false,
+        },
+        ("BTreeMap", [_, inner]) => match of {
+            Type::Map(item) => return misfit(inner, item),
+            Type::Any => return misfit(inner, of),
+            _ => false,
+        },
+        ("String", []) => matches!(of, Type::String | Type::Text | Type::Agent | Type::Any),
+        ("bool", []) => matches!(of, Type::Boolean | Type::Any),
+        ("f64", []) => matches!(of, Type::Number | Type::Any),
+        ("f32" | "char" | "i128" | "u128", []) => false,
+        ("i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize", []) => {
+            matches!(of, Type::Integer | Type::Any)
+        }
+        _ => true,
+    };
+    (!fits).then_some((ty, of))
+}
+
+fn as_type(argument: &GenericArgument) -> Option<&RustType> {
+    match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}
+
+/// Rust types that hold a registry type.
+pub(super) fn holders(of: &Type) -> String {
+    match of {
+        Type::String | Type::Text => "`Cow<'_, str>` or `String`".to_owned(),
+        Type::Integer => "`i64` or a smaller integer".to_owned(),
+        Type::Decimal => "`accp_runtime::Decimal`".to_owned(),
+        Type::Number => "`f64`".to_owned(),
+        Type::Boolean => "`bool`".to_owned(),
+        Type::Agent => "`AgentId<'_>`".to_owned(),
+        Type::Enum(_) => "an enum that derives `AccpFrame`, with these variants".to_owned(),
+        Type::List(_) => "a `Vec`".to_owned(),
+        Type::Map(_) => "a `BTreeMap` with texts as keys".to_owned(),
+        Type::Schema(code) => {
+            format!("a struct that derives `AccpFrame` with `schema = \"{code}\"`")
+        }
+        _ => "`Value<'_>`".to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! The params of a frame that no field is for.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::{abbreviate, expand, lexical};
+
+use super::skip;
+use crate::dynamic::twice;
+use crate::impls::{Pair, PairKind};
+use crate::value::is_pairs;
+use crate::{
+    DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Reader, Value, Writer, kind,
+};
+
+/// A map that takes the params that no field is for.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot take the params of a `flatten` field",
+    label = "expected `Map` or a `BTreeMap` from texts to values"
+)]
+pub trait Extras<'a>: Default {
+    /// Reads the value of a key; false when the key is there already.
+    fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError>;
+}
+
+/// The same map, to be written.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot give the params of a `flatten` field",
+    label = "expected `Map` or a `BTreeMap` from texts to values"
+)]
+pub trait GiveExtras {
+    /// The type of its values.
+    type Item: EncodeValue<kind::Any>;
+    /// Every key with its value.
+    fn give(&self) -> impl Iterator<Item = (&str, &Self::Item)>;
+}
+
+impl<'a> Extras<'a> for Map<'a> {
+    fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        Ok(self.insert(key, Value::read(r)?).is_none())
+    }
+}
+
+impl<'a> GiveExtras for Map<'a> {
+    type Item = Value<'a>;
+
+    fn give(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
+        self.iter()
+    }
+}
+
+impl<'a, S, V> Extras<'a> for BTreeMap<S, V>
+where
+    S: From<Cow<'a, str>> + Ord,
+    V: DecodeValue<'a, kind::Any>,
+{
+    fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        Ok(self.insert(key.into(), V::decode_value(r)?).is_none())
+    }
+}
+
+impl<S: AsRef<str>, V: EncodeValue<kind::Any>> GiveExtras for BTreeMap<S, V> {
+    type Item = V;
+
+    fn give(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+}
+
+/// Reads a param that no field is for, under its full name. `known` are the keys that the
+/// schema has a meaning for: the struct does without such a field.
+pub fn extra<'a, T: Extras<'a>>(
+    r: &mut Reader<'a>,
+    extras: &mut T,
+    key: &'a str,
+    known: &[&str],
+) -> Result<(), DecodeError> {
+    if known.contains(&key) {
+        return skip(r);
+    }
+    let at = r.at();
+    if key == "_" && is_pairs_ahead(r) {
+        return extra_pairs(r, extras);
+    }
+    let name = expand(key)
+        .filter(|full| !known.contains(full))
+        .unwrap_or(key);
+    match extras.take(Cow::Borrowed(name), r) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(twice(name, at)),
+        Err(error) => Err(error.within(String::from(name))),
+    }
+}
+
+/// Whether the entries follow whose keys do not fit the grammar.
+fn is_pairs_ahead(r: &Reader<'_>) -> bool {
+    let mut ahead = r.clone();
+    r.options().marks
+        && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if is_pairs(&items))
+}
+
+fn extra_pairs<'a, T: Extras<'a>>(r: &mut Reader<'a>, extras: &mut T) -> Result<(), DecodeError> {
+    r.token()?;
+    let mut read = 0;
+    while r.element(read)? {
+        r.token()?;
+        r.element(0)?;
+        let key = <Cow<'a, str> as DecodeValue<'a, kind::Any>>::decode_value(r)?;
+        r.element(1)?;
+        let at = r.at();
+        if !extras.take(key.clone(), r)? {
+            return Err(twice(&key, at));
+        }
+        r.element(2)?;
+        read += 1;
+    }
+    Ok(())
+}
+
+/// Writes the params of a `flatten` field: ascending, and last those whose keys do not fit
+/// the grammar.
+#[derive(Debug)]
+pub struct ExtraWriter<'m, V> {
+    /// The key on the wire, the name, the value; the next one last.
+    plain: Vec<(&'m str, &'m str, &'m V)>,
+    odd: Vec<Pair<'m, V>>,
+}
+
+/// Sorts the params; `known` are the keys that belong to fields.
+pub fn extra_writer<'m, T: GiveExtras>(
+    extras: &'m T,
+    known: &[&str],
+) -> Result<ExtraWriter<'m, T::Item>, EncodeError> {
+    let (mut plain, mut odd) = (Vec::new(), Vec::new());
+    for (name, value) in extras.give() {
+        if name == "schema" || known.contains(&name) {
+            let message = "this key is no unknown one: it belongs to a field, or is reserved";
+            return Err(unfit_extra(name, message));
+        }
+        if lexical::is_key(name) && name != "_" {
+            let short = abbreviate(name).filter(|short| !known.contains(short));
+            plain.push((short.unwrap_or(name), name, value));
+        } else {
+            odd.push(Pair { key: name, value });
+        }
+    }
+    plain.sort_by(|a, b| b.0.cmp(a.0));
+    match plain.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(unfit_extra(
+            pair[0].1,
+            "it stands under its full and its short name",
+        )),
+        None => Ok(ExtraWriter { plain, odd }),
+    }
+}
+
+impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
+    /// Appends the params that come before `key`.
+    pub fn before(&mut self, w: &mut Writer<'_, '_>, key: &str) -> Result<(), EncodeError> {
+        while let Some(&(short, name, value)) = self.plain.last().filter(|next| next.0 < key) {
+            w.field::<kind::Any, _>(name, short, value, None, false)?;
+            self.plain.pop();
+        }
+        Ok(())
+    }
+
+    /// Appends the params that are left.
+    pub fn rest(mut self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        while let Some((short, name, value)) = self.plain.pop() {
+            w.field::<kind::Any, _>(name, short, value, None, false)?;
+        }
+        if self.odd.is_empty() {
+            return Ok(());
+        }
+        w.field::<PairKind<kind::Any>, _>("_", "_", self.odd.as_slice(), None, false)
+    }
+}
+
+#[cold]
+fn unfit_extra(name: &str, message: &str) -> EncodeError {
+    EncodeError::new(ErrorCode::PARSE_ERROR, message).within(String::from(name))
+}

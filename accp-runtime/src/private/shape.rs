@@ -1,0 +1,124 @@
+//! What the derive of one type tells the derive of another, for checks at compile time.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+/// What the derive of a type has found out about it.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    /// An enumeration: of each variant the name and what travels.
+    Names(&'static [(&'static str, &'static str)]),
+    /// A map of the fields of the schema with this code.
+    Schema(&'static str),
+}
+
+/// A type that was derived, or a container of one.
+pub trait Shaped {
+    /// What it holds.
+    const SHAPE: Shape;
+}
+
+macro_rules! shaped {
+    ($([$($param:tt)*] $ty:ty;)*) => {$(
+        impl<$($param)*, T: Shaped> Shaped for $ty {
+            const SHAPE: Shape = T::SHAPE;
+        }
+    )*};
+}
+
+shaped! {
+    ['a] &'a T;
+    [const N: usize] [T; N];
+    [S] BTreeMap<S, T>;
+}
+
+impl<T: Shaped> Shaped for Option<T> {
+    const SHAPE: Shape = T::SHAPE;
+}
+
+impl<T: Shaped> Shaped for Box<T> {
+    const SHAPE: Shape = T::SHAPE;
+}
+
+impl<T: Shaped> Shaped for Vec<T> {
+    const SHAPE: Shape = T::SHAPE;
+}
+
+/// Asks for the shape of any type: an inherent constant comes before one of a trait.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+/// The answer where nothing is known.
+pub trait Unshaped {
+    /// Nothing is known.
+    const SHAPE: Option<Shape> = None;
+}
+
+impl<T> Unshaped for Probe<T> {}
+
+impl<T: Shaped> Probe<T> {
+    /// What the derive has found out.
+    pub const SHAPE: Option<Shape> = Some(T::SHAPE);
+}
+
+/// Whether a type can stand for an enumeration of the registry with these values.
+pub const fn has_names(shape: Option<Shape>, names: &[(&str, &str)]) -> bool {
+    let own = match shape {
+        Some(Shape::Names(own)) => own,
+        Some(Shape::Schema(_)) => return false,
+        None => return true,
+    };
+    if own.len() != names.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < names.len() {
+        let (name, wire) = names[at];
+        let mut found = false;
+        let mut other = 0;
+        while other < own.len() {
+            found |= equal(own[other].0, name) && equal(own[other].1, wire);
+            other += 1;
+        }
+        if !found {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Whether a type can hold a default with this text.
+pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
+    let Some(Shape::Names(own)) = shape else {
+        return true;
+    };
+    let mut at = 0;
+    while at < own.len() {
+        if equal(own[at].0, text) || equal(own[at].1, text) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether a type can stand for the fields of the schema with this code.
+pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
+    match shape {
+        Some(Shape::Schema(own)) => equal(own, code),
+        Some(Shape::Names(_)) => false,
+        None => true,
+    }
+}
+
+const fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}

@@ -1,0 +1,125 @@
+//! Nested structs and enumerations.
+
+use alloc::borrow::Cow;
+
+use accp_registry::lexical;
+
+use crate::reader::Token;
+use crate::{DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Reader, Writer, kind};
+
+/// Reads a map, plain or in the pairs form, entry by entry.
+#[derive(Debug)]
+pub struct MapReader {
+    read: usize,
+    in_pairs: bool,
+}
+
+impl MapReader {
+    /// Consumes the opening bracket.
+    pub fn open(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let at = r.at();
+        match r.token()? {
+            Token::Map => Ok(Self {
+                read: 0,
+                in_pairs: false,
+            }),
+            token => crate::impls::wrong(at, token, "a map"),
+        }
+    }
+
+    /// The next key; its value is to be read before the next call.
+    pub fn next<'a>(&mut self, r: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, DecodeError> {
+        if self.in_pairs {
+            r.element(2)?;
+        } else {
+            let Some(key) = r.entry(self.read)? else {
+                return Ok(None);
+            };
+            if key != "_" || self.read > 0 || !r.at_pairs() {
+                self.read += 1;
+                return Ok(Some(Cow::Borrowed(key)));
+            }
+            r.token()?;
+            self.in_pairs = true;
+        }
+        if !r.element(self.read)? {
+            return r.entry(1).map(|_| None);
+        }
+        self.read += 1;
+        r.token()?;
+        r.element(0)?;
+        let key = <Cow<'a, str> as DecodeValue<'a, kind::Any>>::decode_value(r)?;
+        r.element(1)?;
+        Ok(Some(key))
+    }
+}
+
+/// An enum without data.
+pub trait Enumeration: Sized {
+    /// Of each variant the name and what travels, in the order of the declaration.
+    const NAMES: &'static [(&'static str, &'static str)];
+    /// What a reader is told to expect.
+    const EXPECTED: &'static str;
+    /// The place of the variant in [`NAMES`](Self::NAMES).
+    fn index(&self) -> usize;
+    /// The variant at a place.
+    fn at(index: usize) -> Option<Self>;
+}
+
+/// How the name of a variant travels where the registry says so.
+pub trait NameKind {
+    /// Appends a name.
+    fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
+    /// Reads a name.
+    fn read<'a>(r: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError>;
+}
+
+macro_rules! name_kinds {
+    ($($kind:ident)*) => {$(
+        impl NameKind for kind::$kind {
+            fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+                <str as EncodeValue<kind::$kind>>::encode_value(name, w)
+            }
+
+            fn read<'a>(r: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+                DecodeValue::<'a, kind::$kind>::decode_value(r)
+            }
+        }
+    )*};
+}
+
+name_kinds!(String Any);
+
+impl NameKind for kind::Enum {
+    /// A value of a closed set is never too long to travel.
+    fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        lexical::write_string(w.out(), name);
+        Ok(())
+    }
+
+    fn read<'a>(r: &mut Reader<'a>) -> Result<Cow<'a, str>, DecodeError> {
+        DecodeValue::<'a, kind::String>::decode_value(r)
+    }
+}
+
+/// Writes an enumeration where the registry says `K`.
+#[inline]
+pub fn encode_name<K: NameKind, T: Enumeration>(
+    value: &T,
+    w: &mut Writer<'_, '_>,
+) -> Result<(), EncodeError> {
+    K::write(T::NAMES.get(value.index()).map_or("", |(_, wire)| wire), w)
+}
+
+/// Reads an enumeration where the registry says `K`.
+#[inline]
+pub fn decode_name<K: NameKind, T: Enumeration>(r: &mut Reader<'_>) -> Result<T, DecodeError> {
+    let at = r.at();
+    let text = K::read(r)?;
+    let index = T::NAMES
+        .iter()
+        .position(|&(name, wire)| text == wire || text == name);
+    index
+        .and_then(T::at)
+        .ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, T::EXPECTED))
+}

@@ -1,0 +1,21 @@
+//! The codec without the standard library: `cargo build --manifest-path tests/no_std/Cargo.toml`.
+#![no_std]
+
+extern crate alloc;
+
+use accp_runtime::{Frame, Message, Registry};
+
+#[global_allocator]
+static ALLOCATOR: linked_list_allocator::LockedHeap = linked_list_allocator::LockedHeap::empty();
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
+
+/// Decodes a frame and encodes it again.
+pub fn again(text: &str) -> Option<alloc::string::String> {
+    Frame::parse(text).ok()?;
+    let registry = Registry::standard();
+    Message::decode(text, &registry).ok()?.encode(&registry).ok()
+}

@@ -1,0 +1,145 @@
+//! The code of `#[derive(AccpFrame)]` under denied lints, without a prelude, beside names
+//! that shadow its own, and through a runtime of another name. That it compiles is most of
+//! the test.
+
+#![deny(
+    warnings,
+    missing_docs,
+    unused_qualifications,
+    unreachable_pub,
+    rust_2018_idioms
+)]
+#![deny(clippy::all, clippy::pedantic)]
+#![forbid(unsafe_code, clippy::unwrap_in_result, clippy::panic_in_result_fn)]
+
+/// A runtime of another name.
+pub mod renamed {
+    pub use accp_runtime::*;
+}
+
+/// No name is in scope but those that are written out.
+#[no_implicit_prelude]
+pub mod bare {
+    use ::accp_runtime::AccpFrame;
+
+    /// A frame.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(schema = "TA", intent = "req", operation = "schedule", crate = crate::renamed)]
+    pub struct Task<'a> {
+        /// Who.
+        pub assignee: crate::renamed::AgentId<'a>,
+        /// What.
+        pub task: ::std::borrow::Cow<'a, str>,
+        /// How urgent.
+        #[accp(default)]
+        pub priority: ::core::option::Option<Priority>,
+        /// Anything else.
+        #[accp(flatten)]
+        pub others: crate::renamed::Map<'a>,
+    }
+
+    /// An enumeration.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = "crate::renamed")]
+    pub enum Priority {
+        /// Usual.
+        Medium,
+        /// Now.
+        #[accp(symbol = "!")]
+        High,
+    }
+
+    /// A nested struct.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    pub struct Range<T> {
+        /// The start.
+        pub from: T,
+        /// The end.
+        pub to: ::core::option::Option<::std::boxed::Box<Self>>,
+    }
+
+    /// Several frames.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = crate::renamed)]
+    pub enum Work<'a> {
+        /// One that has a type.
+        Task(Task<'a>),
+        /// One that has fields.
+        #[accp(intent = "qry", operation = "lookup", deny_unknown_fields)]
+        Lookup {
+            /// What for.
+            query: Range<i64>,
+            /// A keyword.
+            r#type: ::std::string::String,
+        },
+    }
+
+    /// A frame without fields.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(intent = "ping", operation = "link")]
+    pub struct Ping;
+}
+
+/// Names that mean something else here.
+pub mod shadowed {
+    #![allow(dead_code, missing_docs, clippy::all, clippy::pedantic, non_snake_case)]
+
+    use accp_runtime::AccpFrame;
+
+    pub struct Option;
+    pub struct Result;
+    pub struct Reader;
+    pub struct Writer;
+    pub struct Default;
+    pub fn Ok() {}
+    pub fn Some() {}
+    pub fn None() {}
+    pub const FRAME: u8 = 0;
+
+    #[derive(AccpFrame)]
+    #[accp(schema = "TA", intent = "done", operation = "schedule")]
+    pub struct Report {
+        pub task: String,
+        pub status: std::option::Option<String>,
+        #[accp(skip)]
+        pub r: u8,
+        #[accp(skip)]
+        pub w: u8,
+    }
+}
+
+mod from_macro {
+    macro_rules! frame {
+        ($name:ident { $($field:ident: $ty:ty),* }) => {
+            #[derive(accp_runtime::AccpFrame, Debug, PartialEq)]
+            #[accp(schema = "TA", intent = "done", operation = "execute")]
+            pub(crate) struct $name { $(pub(crate) $field: $ty),* }
+        };
+    }
+
+    frame!(Done { task: String, progress: Option<i64> });
+}
+
+use accp_runtime::{AgentId, Envelope, Typed};
+
+#[test]
+fn they_work_all_the_same() {
+    for text in [
+        "@a>req:schedule{asgn:dev|task:t|pri:!|zz:1|schema:TA}",
+        "@a>qry:lookup{q:{from:1}|type:x}",
+    ] {
+        let typed = Typed::<bare::Work<'_>>::decode(text).unwrap();
+        assert_eq!(typed.encode().unwrap(), text);
+    }
+    let typed = Typed::<bare::Ping>::decode("@a>ping:link{}").unwrap();
+    assert_eq!(typed.encode().unwrap(), "@a>ping:link{}");
+
+    let done = from_macro::Done {
+        task: "t".to_owned(),
+        progress: Some(100),
+    };
+    let typed = Typed::new(AgentId::new("a").unwrap(), done, Envelope::default());
+    let text = typed.encode().unwrap();
+    assert_eq!(text, "@a>done:execute{task:t|prog:100|schema:TA}");
+    assert_eq!(Typed::<from_macro::Done>::decode(&text).unwrap(), typed);
+}

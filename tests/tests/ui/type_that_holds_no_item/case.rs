@@ -1,0 +1,11 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: String,
+    task: String,
+    deps: Vec<f32>,
+}
+
+fn main() {}

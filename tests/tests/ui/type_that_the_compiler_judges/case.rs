@@ -1,0 +1,13 @@
+use std::time::Duration;
+
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: String,
+    task: String,
+    deps: Duration,
+}
+
+fn main() {}
