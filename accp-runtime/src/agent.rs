@@ -35,8 +35,7 @@ impl<'a> AgentId<'a> {
         if lexical::is_agent_id(&name) {
             return Ok(Self(name));
         }
-        let message =
-            format!("`{name}` is no agent id: letters, digits, '-' and '_' only");
+        let message = format!("`{name}` is no agent id: letters, digits, '-' and '_' only");
         Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
     }
 

@@ -11,8 +11,7 @@ use accp_registry::{EnumValue, Field, Registry, Schema, Type, abbreviate, expand
 use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
 use crate::{
-    DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer,
-    kind,
+    DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer, kind,
 };
 
 /// Where a default applies: in a frame of this intent and operation, or in a nested map.
@@ -23,12 +22,20 @@ pub(crate) struct Place<'p> {
 }
 
 impl Place<'_> {
-    const NESTED: Place<'static> = Place { intent: "", operation: "" };
+    const NESTED: Place<'static> = Place {
+        intent: "",
+        operation: "",
+    };
 
     /// The text with which a field is left out.
-    pub(crate) fn default_of<'s>(self, schema: &'s Schema, index: usize) -> Option<&'s str> {
+    pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
         let applies = schema.has_default(index, self.intent, self.operation);
-        schema.fields.get(index)?.default_wire.as_deref().filter(|_| applies)
+        schema
+            .fields
+            .get(index)?
+            .default_wire
+            .as_deref()
+            .filter(|_| applies)
     }
 }
 
@@ -73,9 +80,13 @@ pub(crate) fn read<'a>(
                 Some((_, field)) => read(r, &field.ty, registry),
                 None => Value::read(r),
             })?;
-            let Value::Map(fields) = fields else { return wrong() };
+            let Value::Map(fields) = fields else {
+                return wrong();
+            };
             let fields = fields.into_iter().map(|(key, value)| {
-                let name = schema.field(&key).map(|(_, field)| Cow::Owned(field.name.clone()));
+                let name = schema
+                    .field(&key)
+                    .map(|(_, field)| Cow::Owned(field.name.clone()));
                 (name.unwrap_or(key), value)
             });
             complete(fields.collect(), schema, Place::NESTED, registry, at).map(Value::Map)
@@ -120,7 +131,9 @@ fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>>
 }
 
 fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v EnumValue> {
-    values.iter().find(|value| value.name == text || value.symbol.as_deref() == Some(text))
+    values
+        .iter()
+        .find(|value| value.name == text || value.symbol.as_deref() == Some(text))
 }
 
 /// Puts the defaults in, and sees to the required fields and to names that occur twice.
@@ -143,7 +156,10 @@ pub(crate) fn complete<'a>(
     }
     let mut required = schema.required(place.intent, place.operation);
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
-        let expected = format!("the field `{missing}`, which schema {} requires", schema.code);
+        let expected = format!(
+            "the field `{missing}`, which schema {} requires",
+            schema.code
+        );
         return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected));
     }
     Map::from_entries(entries).map_err(|key| twice(&key, at))
@@ -169,7 +185,11 @@ pub(crate) struct ByType(());
 
 impl EncodeValue<ByType> for Dynamic<'_, '_> {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
-        let Self { value, ty, registry } = *self;
+        let Self {
+            value,
+            ty,
+            registry,
+        } = *self;
         match (value, ty) {
             (value, Type::Any) => EncodeValue::<kind::Any>::encode_value(value, w),
             (Value::Null | Value::Ref(_), _)
@@ -200,12 +220,22 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                 Err(_) => Err(self.mismatch()),
             },
             (Value::Array(items), Type::List(ty)) => {
-                let items: Vec<_> =
-                    items.iter().map(|value| Dynamic { value, ty, registry }).collect();
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|value| Dynamic {
+                        value,
+                        ty,
+                        registry,
+                    })
+                    .collect();
                 w.array::<ByType, _>(&items)
             }
             (Value::Map(map), Type::Map(ty)) => {
-                let of = |value| Dynamic { value, ty, registry };
+                let of = |value| Dynamic {
+                    value,
+                    ty,
+                    registry,
+                };
                 let entries: Vec<_> = map.iter().map(|(key, value)| (key, of(value))).collect();
                 encode_entries(w, entries.iter().map(|(key, value)| (*key, value, None)))
             }
@@ -269,7 +299,11 @@ pub(crate) fn fields<'v, 'a>(
             None => others.push(Entry {
                 name: key,
                 key,
-                value: Dynamic { value, ty: &Type::Any, registry },
+                value: Dynamic {
+                    value,
+                    ty: &Type::Any,
+                    registry,
+                },
                 default: None,
                 inline: false,
             }),
@@ -281,7 +315,11 @@ pub(crate) fn fields<'v, 'a>(
             entries.push(Entry {
                 name: &field.name,
                 key: &field.short,
-                value: Dynamic { value, ty: &field.ty, registry },
+                value: Dynamic {
+                    value,
+                    ty: &field.ty,
+                    registry,
+                },
                 default: place.default_of(schema, index),
                 inline: field.inline,
             });
@@ -293,8 +331,10 @@ pub(crate) fn fields<'v, 'a>(
 
 #[cold]
 fn both_names(field: &Field) -> EncodeError {
-    let message =
-        format!("`{}` stands under its full and under its short name `{}`", field.name, field.short);
+    let message = format!(
+        "`{}` stands under its full and under its short name `{}`",
+        field.name, field.short
+    );
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 

@@ -42,7 +42,11 @@ pub struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// An envelope with a message id and a sequence number.
     pub fn new(msg_id: impl Into<Cow<'a, str>>, sequence: u64) -> Self {
-        Self { msg_id: Some(msg_id.into()), sequence: Some(sequence), ..Self::default() }
+        Self {
+            msg_id: Some(msg_id.into()),
+            sequence: Some(sequence),
+            ..Self::default()
+        }
     }
 
     /// Adds the time, in Unix seconds.
@@ -103,7 +107,12 @@ impl<'a> Envelope<'a> {
         while let Some(key) = r.metadata()? {
             match key.as_bytes() {
                 b"mid" | b"msg_id" => {
-                    text(r, &mut envelope.msg_id, ErrorCode::PARSE_ERROR, "one msg_id")?;
+                    text(
+                        r,
+                        &mut envelope.msg_id,
+                        ErrorCode::PARSE_ERROR,
+                        "one msg_id",
+                    )?;
                 }
                 b"seq" | b"sequence" => {
                     let what = "one sequence number, an integer from 0";
@@ -115,16 +124,35 @@ impl<'a> Envelope<'a> {
                     once(&mut envelope.sequence, value, at, what)?;
                 }
                 b"ts" | b"timestamp" => {
-                    seconds(r, &mut envelope.timestamp, "one timestamp, integer Unix seconds")?;
+                    seconds(
+                        r,
+                        &mut envelope.timestamp,
+                        "one timestamp, integer Unix seconds",
+                    )?;
                 }
                 b"cid" | b"correlation_id" => {
-                    text(r, &mut envelope.correlation_id, ErrorCode::INVALID_TYPE, "one correlation_id")?;
+                    text(
+                        r,
+                        &mut envelope.correlation_id,
+                        ErrorCode::INVALID_TYPE,
+                        "one correlation_id",
+                    )?;
                 }
                 b"aid" | b"causation_id" => {
-                    text(r, &mut envelope.causation_id, ErrorCode::INVALID_TYPE, "one causation_id")?;
+                    text(
+                        r,
+                        &mut envelope.causation_id,
+                        ErrorCode::INVALID_TYPE,
+                        "one causation_id",
+                    )?;
                 }
                 b"sid" | b"session_id" => {
-                    text(r, &mut envelope.session_id, ErrorCode::INVALID_TYPE, "one session_id")?;
+                    text(
+                        r,
+                        &mut envelope.session_id,
+                        ErrorCode::INVALID_TYPE,
+                        "one session_id",
+                    )?;
                 }
                 b"ttl" => seconds(r, &mut envelope.ttl, "one ttl, integer seconds")?,
                 _ => envelope.read_extra(key, r)?,
@@ -137,13 +165,19 @@ impl<'a> Envelope<'a> {
         let at = r.at();
         let value = Value::read(r)?;
         if matches!(value, Value::Array(_) | Value::Map(_)) {
-            return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, "a scalar in the metadata"));
+            return Err(DecodeError::new(
+                ErrorCode::INVALID_TYPE,
+                at,
+                "a scalar in the metadata",
+            ));
         }
         match self.extra.insert(key, value) {
             None => Ok(()),
-            Some(_) => {
-                Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, "every key once in the metadata"))
-            }
+            Some(_) => Err(DecodeError::new(
+                ErrorCode::PARSE_ERROR,
+                at,
+                "every key once in the metadata",
+            )),
         }
     }
 
@@ -174,7 +208,9 @@ impl<'a> Envelope<'a> {
             put(out, "ttl:", digits.format(ttl));
         }
         for (key, value) in self.extra.iter() {
-            let own = accp_registry::ENVELOPE.iter().any(|f| f.short == key || f.full == key);
+            let own = accp_registry::ENVELOPE
+                .iter()
+                .any(|f| f.short == key || f.full == key);
             if own || !lexical::is_key(key) {
                 let message = format!("`{key}` cannot be a further key of the metadata");
                 return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));

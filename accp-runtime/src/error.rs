@@ -73,7 +73,15 @@ impl DecodeError {
     #[cold]
     pub fn new(code: ErrorCode, at: usize, expected: impl Into<Cow<'static, str>>) -> Self {
         let expected = expected.into();
-        Self { inner: Box::new(Decode { code, at, expected, found: None, path: Path::default() }) }
+        Self {
+            inner: Box::new(Decode {
+                code,
+                at,
+                expected,
+                found: None,
+                path: Path::default(),
+            }),
+        }
     }
 
     /// A syntax error (E1001): the text at `at` is not what the grammar expects.
@@ -132,7 +140,13 @@ impl DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Decode { code, at, expected, found, path } = &*self.inner;
+        let Decode {
+            code,
+            at,
+            expected,
+            found,
+            path,
+        } = &*self.inner;
         write!(f, "{code} at byte {at}")?;
         if !path.segments.is_empty() {
             write!(f, " in {path}")?;
@@ -173,7 +187,13 @@ impl EncodeError {
     #[cold]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { inner: Box::new(Encode { code, message, path: Path::default() }) }
+        Self {
+            inner: Box::new(Encode {
+                code,
+                message,
+                path: Path::default(),
+            }),
+        }
     }
 
     /// The code that a reader of the frame would have given (draft section 3.6).
@@ -206,7 +226,11 @@ impl EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Encode { message, path, .. } = &*self.inner;
-        if path.segments.is_empty() { f.write_str(message) } else { write!(f, "{path}: {message}") }
+        if path.segments.is_empty() {
+            f.write_str(message)
+        } else {
+            write!(f, "{path}: {message}")
+        }
     }
 }
 

@@ -12,7 +12,12 @@ use crate::{EncodeError, EncodeOptions, Limits, Map, Message, Value};
 
 /// Options under which only what has no text at all is refused.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
-    EncodeOptions { limits: Limits::NONE, inline: true, strict: false, externals: None }
+    EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        strict: false,
+        externals: None,
+    }
 }
 
 /// The order of work: long scalars, then depth, then the limits of the frame, so that a
@@ -28,28 +33,41 @@ impl<'a> Plan<'_, 'a, '_> {
     pub(crate) fn carry_out(&self, externals: &mut dyn Externals) -> Result<Map<'a>, EncodeError> {
         let schema = self.message.resolve(self.registry)?;
         let mut payload = self.message.payload.clone();
-        let mut sink = Sink { externals: Some(externals) };
+        let mut sink = Sink {
+            externals: Some(externals),
+        };
         let depth = self.options.limits.depth.min(Limits::MAX_DEPTH) as usize;
         for (key, value) in payload.iter_mut() {
-            let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+            let field = schema
+                .and_then(|schema| schema.field(key))
+                .map(|(_, field)| field);
             let exempt = field.is_some_and(|field| field.inline) && !self.options.strict;
             if !(self.options.inline || exempt) {
-                self.long_values(value, field.map_or(&Type::Any, |field| &field.ty), &mut sink)?;
+                self.long_values(
+                    value,
+                    field.map_or(&Type::Any, |field| &field.ty),
+                    &mut sink,
+                )?;
             }
             // The values of params whose keys do not fit stand in two arrays more.
             let plain = lexical::is_key(key) && key != "_";
-            self.deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)?;
+            deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)?;
         }
         self.fit(&mut payload, &mut sink)?;
         Ok(payload)
     }
 
-    fn long_values(&self, value: &mut Value<'a>, ty: &Type, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
+    fn long_values(
+        &self,
+        value: &mut Value<'a>,
+        ty: &Type,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), EncodeError> {
         match (&mut *value, ty) {
-            (Value::String(text), Type::String | Type::Text | Type::Any) => {
-                if text.len() > LONG_VALUE && text.chars().count() > LONG_VALUE {
-                    sink.take(value, Reason::Characters)?;
-                }
+            (Value::String(text), Type::String | Type::Text | Type::Any)
+                if text.len() > LONG_VALUE && text.chars().count() > LONG_VALUE =>
+            {
+                sink.take(value, Reason::Characters)?;
             }
             (Value::Number(number), Type::Any) => {
                 let mut text = String::new();
@@ -70,7 +88,9 @@ impl<'a> Plan<'_, 'a, '_> {
             (Value::Map(map), ty) => {
                 let schema = ty.schema_code().and_then(|code| self.registry.schema(code));
                 for (key, item) in map.iter_mut() {
-                    let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+                    let field = schema
+                        .and_then(|schema| schema.field(key))
+                        .map(|(_, field)| field);
                     if field.is_some_and(|field| field.inline) && !self.options.strict {
                         continue;
                     }
@@ -87,37 +107,17 @@ impl<'a> Plan<'_, 'a, '_> {
         Ok(())
     }
 
-    /// `level` is the one on which the value would open a bracket.
-    fn deep_values(
-        &self,
-        value: &mut Value<'a>,
-        level: usize,
-        depth: usize,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), EncodeError> {
-        match value {
-            Value::Array(_) | Value::Map(_) if level > depth => sink.take(value, Reason::Depth),
-            Value::Array(items) => {
-                items.iter_mut().try_for_each(|item| self.deep_values(item, level + 1, depth, sink))
-            }
-            Value::Map(map) if map.has_plain_keys() => map
-                .iter_mut()
-                .try_for_each(|(_, item)| self.deep_values(item, level + 1, depth, sink)),
-            // {_:[[k,v],..]}
-            Value::Map(_) if level + 2 > depth => sink.take(value, Reason::Depth),
-            Value::Map(map) => map
-                .iter_mut()
-                .try_for_each(|(_, item)| self.deep_values(item, level + 3, depth, sink)),
-            _ => Ok(()),
-        }
-    }
-
     /// Takes values out until the frame is within its limits of bytes and elements.
     fn fit(&self, payload: &mut Map<'a>, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
-        let Limits { frame_bytes, elements, .. } = self.options.limits;
+        let Limits {
+            frame_bytes,
+            elements,
+            ..
+        } = self.options.limits;
         loop {
             let mut text = String::new();
-            self.message.write(payload, self.registry, &mut text, unbounded())?;
+            self.message
+                .write(payload, self.registry, &mut text, unbounded())?;
             let bytes_over = text.len().saturating_sub(frame_bytes);
             let mut sizes = Vec::new();
             let mut total = 0;
@@ -144,6 +144,31 @@ impl<'a> Plan<'_, 'a, '_> {
     }
 }
 
+/// Takes out what is nested too deep; `level` is the one on which the value would open a
+/// bracket.
+fn deep_values(
+    value: &mut Value<'_>,
+    level: usize,
+    depth: usize,
+    sink: &mut Sink<'_>,
+) -> Result<(), EncodeError> {
+    match value {
+        Value::Array(_) | Value::Map(_) if level > depth => sink.take(value, Reason::Depth),
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| deep_values(item, level + 1, depth, sink)),
+        Value::Map(map) if map.has_plain_keys() => map
+            .iter_mut()
+            .try_for_each(|(_, item)| deep_values(item, level + 1, depth, sink)),
+        // {_:[[k,v],..]}
+        Value::Map(_) if level + 2 > depth => sink.take(value, Reason::Depth),
+        Value::Map(map) => map
+            .iter_mut()
+            .try_for_each(|(_, item)| deep_values(item, level + 3, depth, sink)),
+        _ => Ok(()),
+    }
+}
+
 /// The cost of one value, itself included.
 #[derive(Debug, Clone, Copy)]
 struct Size {
@@ -157,7 +182,11 @@ const WORTHWHILE: usize = 64;
 
 /// Costs in the order in which [`nth`] counts, children before parents.
 fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
-    let mut size = Size { bytes: 2, elements: 0, scalar: false };
+    let mut size = Size {
+        bytes: 2,
+        elements: 0,
+        scalar: false,
+    };
     match value {
         Value::Array(items) => {
             for item in items {
@@ -180,7 +209,11 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
         scalar => {
             let mut text = String::new();
             scalar.write(&mut text);
-            size = Size { bytes: text.len(), elements: 0, scalar: true };
+            size = Size {
+                bytes: text.len(),
+                elements: 0,
+                scalar: true,
+            };
         }
     }
     sizes.push(size);
@@ -199,9 +232,8 @@ fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Option<usi
             return Some(at);
         }
     }
-    let suffices = |size: &Size| {
-        size.bytes >= bytes_over + WORTHWHILE && size.elements >= elements_over
-    };
+    let suffices =
+        |size: &Size| size.bytes >= bytes_over + WORTHWHILE && size.elements >= elements_over;
     candidates()
         .filter(|(_, size)| suffices(size))
         .min_by_key(|(_, size)| size.bytes)
@@ -214,7 +246,11 @@ fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Option<usi
 }
 
 /// The value at index `wanted` in the order of [`measure`].
-fn nth<'v, 'a>(value: &'v mut Value<'a>, wanted: usize, at: &mut usize) -> Option<&'v mut Value<'a>> {
+fn nth<'v, 'a>(
+    value: &'v mut Value<'a>,
+    wanted: usize,
+    at: &mut usize,
+) -> Option<&'v mut Value<'a>> {
     // Found by counting first, so that the borrow ends before the value itself is given.
     let inside = count(value) - 1;
     if (*at..*at + inside).contains(&wanted) {

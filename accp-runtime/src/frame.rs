@@ -75,7 +75,11 @@ impl<'a> Frame<'a> {
     /// As [`Frame::parse`].
     pub fn parse_with(text: &'a str, options: &DecodeOptions) -> Result<Self, DecodeError> {
         let mut r = Reader::new(text, *options)?;
-        let Header { agent, intent, operation } = r.header()?;
+        let Header {
+            agent,
+            intent,
+            operation,
+        } = r.header()?;
         let mut payload = Vec::new();
         while let Some(key) = r.param()? {
             payload.push(Param::scanned(key, r.skip_value()?));
@@ -96,7 +100,10 @@ impl<'a> Frame<'a> {
 
     /// The value of the first param with this key, as written.
     pub fn get(&self, key: &str) -> Option<&RawValue<'a>> {
-        self.payload.iter().find(|param| param.key == key).map(|param| &param.value)
+        self.payload
+            .iter()
+            .find(|param| param.key == key)
+            .map(|param| &param.value)
     }
 
     /// The value of the first param with this key, where no type is declared.
@@ -125,7 +132,13 @@ impl<'a> Frame<'a> {
     /// E1001 or E1004 with the byte in the canonical text of the frame.
     pub fn envelope(&self) -> Result<Envelope<'static>, DecodeError> {
         let text = self.to_string();
-        let mut r = Reader::new(&text, DecodeOptions { limits: Limits::NONE, marks: true })?;
+        let mut r = Reader::new(
+            &text,
+            DecodeOptions {
+                limits: Limits::NONE,
+                marks: true,
+            },
+        )?;
         r.header()?;
         while r.param()?.is_some() {
             r.skip_value()?;
@@ -156,7 +169,9 @@ pub(crate) fn read_bytes<'a, T>(
         Ok(text) => return read(text),
         Err(error) => error.valid_up_to(),
     };
-    let before = bytes.get(..at).and_then(|bytes| core::str::from_utf8(bytes).ok());
+    let before = bytes
+        .get(..at)
+        .and_then(|bytes| core::str::from_utf8(bytes).ok());
     match read(before.unwrap_or_default()) {
         Err(error) if error.at() < at => Err(error),
         _ => {
@@ -186,7 +201,10 @@ impl fmt::Display for Frame<'_> {
 
 impl<'a> Param<'a> {
     fn scanned(key: &'a str, value: &'a str) -> Self {
-        Self { key: Cow::Borrowed(key), value: RawValue(Cow::Borrowed(value)) }
+        Self {
+            key: Cow::Borrowed(key),
+            value: RawValue(Cow::Borrowed(value)),
+        }
     }
 
     fn into_owned(self) -> Param<'static> {
@@ -208,7 +226,13 @@ impl RawValue<'_> {
     /// # Errors
     /// E1001 when a key occurs twice in a map; bytes count from the start of the value.
     pub fn value(&self) -> Result<Value<'_>, DecodeError> {
-        let mut r = Reader::new(&self.0, DecodeOptions { limits: Limits::NONE, marks: true })?;
+        let mut r = Reader::new(
+            &self.0,
+            DecodeOptions {
+                limits: Limits::NONE,
+                marks: true,
+            },
+        )?;
         Value::read(&mut r)
     }
 }

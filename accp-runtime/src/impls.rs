@@ -63,7 +63,8 @@ fn parsed<'a, T>(
 fn agent<'a>(r: &mut Reader<'a>) -> Decoded<&'a str> {
     let at = r.at();
     let raw = scalar(r, "an agent id")?;
-    r.agent_of(raw).ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, "an agent id"))
+    r.agent_of(raw)
+        .ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, "an agent id"))
 }
 
 // Text -------------------------------------------------------------------------------
@@ -280,7 +281,9 @@ impl EncodeValue<kind::Decimal> for Decimal {
 
 impl<'a> DecodeValue<'a, kind::Decimal> for Decimal {
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        parsed(r, "a decimal of at most 6 places", |raw| lexical::parse_decimal(raw).ok())
+        parsed(r, "a decimal of at most 6 places", |raw| {
+            lexical::parse_decimal(raw).ok()
+        })
     }
 }
 
@@ -300,7 +303,7 @@ impl<'a> DecodeValue<'a, kind::Any> for Decimal {
 #[cfg(feature = "rust_decimal")]
 mod rust_decimal_impls {
     use super::{
-        Decimal, Decoded, DecodeValue, EncodeError, EncodeValue, Encoded, ErrorCode, Reader,
+        Decimal, DecodeValue, Decoded, EncodeError, EncodeValue, Encoded, ErrorCode, Reader,
         Writer, format, kind, parsed,
     };
 
@@ -318,7 +321,9 @@ mod rust_decimal_impls {
         fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
             parsed(r, "a decimal of at most 6 places", |raw| {
                 let decimal: Decimal = raw.parse().ok()?;
-                Self::try_from_i128_with_scale(decimal.millionths(), 6).ok().map(|d| d.normalize())
+                Self::try_from_i128_with_scale(decimal.millionths(), 6)
+                    .ok()
+                    .map(|d| d.normalize())
             })
         }
     }
@@ -456,7 +461,8 @@ impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
 
 impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for Pair<'_, T> {
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        w.pair(self.key, self.value).map_err(|error| error.within(String::from(self.key)))
+        w.pair(self.key, self.value)
+            .map_err(|error| error.within(String::from(self.key)))
     }
 }
 
@@ -478,12 +484,18 @@ pub(crate) fn decode_entries<'a, T, M>(
         if insert(map, key, value) {
             return Ok(());
         }
-        Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, "every key once in a map"))
+        Err(DecodeError::new(
+            ErrorCode::PARSE_ERROR,
+            at,
+            "every key once in a map",
+        ))
     };
     let mut entries = 0;
     loop {
         let at = r.at();
-        let Some(key) = r.entry(entries)? else { return Ok(map) };
+        let Some(key) = r.entry(entries)? else {
+            return Ok(map);
+        };
         if key == "_" && entries == 0 && r.at_pairs() {
             r.token()?;
             let mut pairs = 0;
@@ -578,7 +590,11 @@ impl<K, T: EncodeValue<K>> EncodeValue<K> for Option<T> {
 impl<'a, K, T: DecodeValue<'a, K>> DecodeValue<'a, K> for Option<T> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        if r.take_null() { Ok(None) } else { T::decode_value(r).map(Some) }
+        if r.take_null() {
+            Ok(None)
+        } else {
+            T::decode_value(r).map(Some)
+        }
     }
 
     #[inline]

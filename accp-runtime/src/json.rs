@@ -30,7 +30,8 @@ impl<'a> Value<'a> {
     /// use accp_runtime::Value;
     /// use serde_json::json;
     ///
-    /// let value = Value::from_json(&json!({ "first-name": "Ada", "height": 1.0, "src": { "$ref": "cold.k1" } }));
+    /// let json = json!({ "first-name": "Ada", "height": 1.0, "src": { "$ref": "cold.k1" } });
+    /// let value = Value::from_json(&json);
     /// assert_eq!(value.to_string(), "{_:[[first-name,Ada],[height,1.0],[src,$cold.k1]]}");
     /// ```
     pub fn from_json(json: &'a Json) -> Self {
@@ -50,11 +51,16 @@ impl<'a> Value<'a> {
         match self {
             Value::Array(items) => items.iter().map(Value::to_json).collect(),
             Value::Map(map) => {
-                let mut object: JsonMap<String, Json> =
-                    map.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect();
+                let mut object: JsonMap<String, Json> = map
+                    .iter()
+                    .map(|(key, value)| (key.to_string(), value.to_json()))
+                    .collect();
                 if let Some(dollars) = reference_shape(&object) {
                     let key = format!("${dollars}");
-                    object = object.into_iter().map(|(_, value)| (key.clone(), value)).collect();
+                    object = object
+                        .into_iter()
+                        .map(|(_, value)| (key.clone(), value))
+                        .collect();
                 }
                 Json::Object(object)
             }
@@ -68,18 +74,16 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// The key that `resolve` does not know.
-    pub fn into_data(
-        self,
-        resolve: &mut dyn FnMut(&str) -> Option<Json>,
-    ) -> Result<Json, String> {
+    pub fn into_data(self, resolve: &mut dyn FnMut(&str) -> Option<Json>) -> Result<Json, String> {
         match self {
-            Value::Array(items) => {
-                items.into_iter().map(|item| item.into_data(resolve)).collect()
-            }
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| item.into_data(resolve))
+                .collect(),
             Value::Map(map) => {
-                let entries = map.into_iter().map(|(key, value)| {
-                    Ok((key.into_owned(), value.into_data(resolve)?))
-                });
+                let entries = map
+                    .into_iter()
+                    .map(|(key, value)| Ok((key.into_owned(), value.into_data(resolve)?)));
                 Ok(Json::Object(entries.collect::<Result<_, String>>()?))
             }
             Value::Ref(key) => resolve(&key).ok_or_else(|| key.into_owned()),
@@ -95,7 +99,11 @@ impl<'a> Value<'a> {
                 let float = value.to_f64();
                 let mut text = String::new();
                 lexical::write_float(&mut text, float);
-                if text == value.to_string() { json!(float) } else { json!(value.to_string()) }
+                if text == value.to_string() {
+                    json!(float)
+                } else {
+                    json!(value.to_string())
+                }
             }
             Value::Number(Number::Unsigned(value)) => json!(value),
             Value::Number(Number::Float(value)) => json!(value),
@@ -113,19 +121,28 @@ fn from_json(json: &Json, refs: Refs) -> Value<'_> {
             (Some(value), _) => Value::Integer(value),
             (None, Some(value)) => Value::Number(Number::Unsigned(value)),
             // JSON has no number that is not finite.
-            _ => number.as_f64().and_then(|value| Value::try_from(value).ok()).unwrap_or(Value::Null),
+            _ => number
+                .as_f64()
+                .and_then(|value| Value::try_from(value).ok())
+                .unwrap_or(Value::Null),
         },
         Json::String(text) => Value::String(Cow::Borrowed(text)),
         Json::Array(items) => {
             Value::Array(items.iter().map(|item| from_json(item, refs)).collect())
         }
         Json::Object(object) => {
-            let shape = if refs == Refs::Marked { reference_shape(object) } else { None };
+            let shape = if refs == Refs::Marked {
+                reference_shape(object)
+            } else {
+                None
+            };
             match (shape, object.iter().next()) {
                 (Some("$ref"), Some((_, Json::String(key)))) => Value::Ref(Cow::Borrowed(key)),
-                (Some(dollars), Some((_, value))) => {
-                    Value::Map([(&dollars[1..], from_json(value, refs))].into_iter().collect())
-                }
+                (Some(dollars), Some((_, value))) => Value::Map(
+                    [(&dollars[1..], from_json(value, refs))]
+                        .into_iter()
+                        .collect(),
+                ),
                 _ => {
                     let entries = object.iter().map(|(k, v)| (k.as_str(), from_json(v, refs)));
                     Value::Map(entries.collect())
@@ -168,7 +185,10 @@ impl Message<'_> {
         if let Some(code) = &self.schema {
             json["schema"] = json!(code);
         }
-        let payload = self.payload.iter().map(|(key, value)| (key.to_string(), value.to_json()));
+        let payload = self
+            .payload
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_json()));
         json["payload"] = Json::Object(payload.collect());
         let metadata = self.envelope.to_json();
         if !metadata.is_empty() {
@@ -183,9 +203,19 @@ impl Message<'_> {
     /// # Errors
     /// When a key is missing, unknown or of the wrong type, and as [`Message::new`].
     pub fn from_json(json: &Json) -> Result<Message<'static>, EncodeError> {
-        const KEYS: [&str; 6] = ["agent", "intent", "operation", "schema", "payload", "metadata"];
+        const KEYS: [&str; 6] = [
+            "agent",
+            "intent",
+            "operation",
+            "schema",
+            "payload",
+            "metadata",
+        ];
         let object = json.as_object().ok_or_else(|| {
-            invalid(format!("a message is an object with the keys {}", KEYS.join(", ")))
+            invalid(format!(
+                "a message is an object with the keys {}",
+                KEYS.join(", ")
+            ))
         })?;
         if let Some(key) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let near = accp_registry::nearest(key, KEYS);
@@ -196,9 +226,11 @@ impl Message<'_> {
             return Err(invalid(format!("unknown key `{key}`; {hint}")));
         }
         let text = |key: &str| {
-            object.get(key).and_then(Json::as_str).map(String::from).ok_or_else(|| {
-                invalid(format!("`{key}` is missing or no string"))
-            })
+            object
+                .get(key)
+                .and_then(Json::as_str)
+                .map(String::from)
+                .ok_or_else(|| invalid(format!("`{key}` is missing or no string")))
         };
         let intent = text("intent")?;
         let mut message = Message::new(text("agent")?, &intent, text("operation")?)?;
@@ -211,7 +243,9 @@ impl Message<'_> {
             };
             // Taken key by key: the payload itself is never a reference.
             for (key, value) in payload {
-                message.payload.insert(key.clone(), Value::from_json(value).into_owned());
+                message
+                    .payload
+                    .insert(key.clone(), Value::from_json(value).into_owned());
             }
         }
         if let Some(metadata) = object.get("metadata") {
@@ -233,9 +267,18 @@ impl Envelope<'_> {
         put("msg_id", self.msg_id.as_ref().map(|text| json!(text)));
         put("sequence", self.sequence.map(|value| json!(value)));
         put("timestamp", self.timestamp.map(|value| json!(value)));
-        put("correlation_id", self.correlation_id.as_ref().map(|text| json!(text)));
-        put("causation_id", self.causation_id.as_ref().map(|text| json!(text)));
-        put("session_id", self.session_id.as_ref().map(|text| json!(text)));
+        put(
+            "correlation_id",
+            self.correlation_id.as_ref().map(|text| json!(text)),
+        );
+        put(
+            "causation_id",
+            self.causation_id.as_ref().map(|text| json!(text)),
+        );
+        put(
+            "session_id",
+            self.session_id.as_ref().map(|text| json!(text)),
+        );
         put("ttl", self.ttl.map(|value| json!(value)));
         for (key, value) in self.extra.iter() {
             put(key, Some(value.to_json()));
@@ -252,7 +295,9 @@ impl Envelope<'_> {
                 _ => Err(invalid("no string").within(key.clone())),
             };
             let integer = || {
-                value.as_i64().ok_or_else(|| invalid("no 64-bit integer").within(key.clone()))
+                value
+                    .as_i64()
+                    .ok_or_else(|| invalid("no 64-bit integer").within(key.clone()))
             };
             let replaced = match key.as_str() {
                 "msg_id" | "mid" => set(&mut envelope.msg_id, text()?),

@@ -47,7 +47,12 @@ impl fmt::Display for Shorthand {
 
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, shorthand, from, to } = self;
+        let Self {
+            at,
+            shorthand,
+            from,
+            to,
+        } = self;
         write!(f, "byte {at}: {shorthand}: `{from}` is `{to}`")
     }
 }
@@ -83,14 +88,26 @@ impl Frame<'_> {
         text: &str,
         options: &DecodeOptions,
     ) -> Result<(Frame<'static>, Vec<Repair>), DecodeError> {
-        let mut lenient = Lenient { text, at: 0, depth: 0, out: String::new(), moved: Vec::new(), repairs: Vec::new() };
+        let mut lenient = Lenient {
+            text,
+            at: 0,
+            depth: 0,
+            out: String::new(),
+            moved: Vec::new(),
+            repairs: Vec::new(),
+        };
         // Repairs never shorten the way to the first fault, so a long text is refused first.
         if text.len() <= options.limits.frame_bytes {
             lenient.frame();
         } else {
             lenient.copy_rest();
         }
-        let Lenient { out, moved, mut repairs, .. } = lenient;
+        let Lenient {
+            out,
+            moved,
+            mut repairs,
+            ..
+        } = lenient;
         let frame = Frame::parse_with(&out, options).map_err(|error| {
             let at = original(&moved, error.at()).min(text.len());
             error.moved_to(at)
@@ -153,7 +170,12 @@ impl<'t> Lenient<'t> {
         let spaces = rest.len() - rest.trim_start_matches(' ').len();
         if spaces > 0 {
             let from = format!("{}{}", byte as char, &rest[..spaces]);
-            self.repair(self.at - 1, Shorthand::Spaces, &from, &(byte as char).to_string());
+            self.repair(
+                self.at - 1,
+                Shorthand::Spaces,
+                &from,
+                &(byte as char).to_string(),
+            );
             self.at += spaces;
             self.moved.push((self.out.len(), self.at));
         }
@@ -161,7 +183,12 @@ impl<'t> Lenient<'t> {
     }
 
     fn repair(&mut self, at: usize, shorthand: Shorthand, from: &str, to: &str) {
-        self.repairs.push(Repair { at, shorthand, from: from.to_string(), to: to.to_string() });
+        self.repairs.push(Repair {
+            at,
+            shorthand,
+            from: from.to_string(),
+            to: to.to_string(),
+        });
     }
 
     fn frame(&mut self) {
@@ -302,8 +329,10 @@ impl<'t> Lenient<'t> {
     /// Writes the entries anew, ascending by key, and reports where an array was meant so.
     fn as_map(&mut self, start: (usize, usize), open: u8, mut entries: Vec<(&str, String)>) {
         entries.sort_by(|a, b| a.0.cmp(b.0));
-        let entries: Vec<String> =
-            entries.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+        let entries: Vec<String> = entries
+            .iter()
+            .map(|(key, value)| format!("{key}:{value}"))
+            .collect();
         let map = format!("{{{}}}", entries.join(","));
         if open == b'[' {
             let from = self.text.get(start.0..self.at).unwrap_or_default();

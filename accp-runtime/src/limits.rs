@@ -25,8 +25,12 @@ pub struct Limits {
 
 impl Limits {
     /// 64 KiB, 5 levels, 256 params, 4096 elements.
-    pub const DEFAULT: Self =
-        Self { frame_bytes: 64 * 1024, depth: 5, params: 256, elements: 4096 };
+    pub const DEFAULT: Self = Self {
+        frame_bytes: 64 * 1024,
+        depth: 5,
+        params: 256,
+        elements: 4096,
+    };
 
     /// Deeper nesting is refused whatever the setting, to keep the stack bounded.
     pub const MAX_DEPTH: u32 = 128;

@@ -11,7 +11,7 @@ use accp_registry::{Registry, Schema, Type};
 use crate::dynamic::{self, ByType, Dynamic, Place, twice};
 use crate::frame::read_bytes;
 use crate::typed::missing_envelope;
-use crate::value::{into_pair, is_pairs};
+use crate::value::{are_others, into_pair};
 use crate::writer::{FrameType, Writer};
 use crate::{
     AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, ErrorCode, Header,
@@ -157,7 +157,11 @@ impl<'a> Message<'a> {
         let end = r.at();
         let envelope = Envelope::read(&mut r)?;
 
-        let Header { agent, intent: code, operation } = header;
+        let Header {
+            agent,
+            intent: code,
+            operation,
+        } = header;
         let Some(intent) = Intent::lookup(code) else {
             let at = 2 + agent.len();
             let expected = format!("an intent: {}", intents());
@@ -166,7 +170,10 @@ impl<'a> Message<'a> {
         let schema = find_schema(&params, &r, registry)?;
         let mut payload = read_params(&params, &r, schema, registry)?;
         if let Some(schema) = schema {
-            let place = Place { intent: code, operation };
+            let place = Place {
+                intent: code,
+                operation,
+            };
             let entries = payload.into_iter().collect();
             payload = dynamic::complete(entries, schema, place, registry, end - 1)?;
             let frame = schema.frame(code, operation);
@@ -212,9 +219,16 @@ impl<'a> Message<'a> {
                 // What cannot be written at all must not leave anything with the externals.
                 self.write(&self.payload, registry, &mut out, externalise::unbounded())?;
                 out.clear();
-                let plan = externalise::Plan { message: self, registry, options: &options };
+                let plan = externalise::Plan {
+                    message: self,
+                    registry,
+                    options: &options,
+                };
                 let payload = plan.carry_out(externals)?;
-                let options = EncodeOptions { inline: true, ..options };
+                let options = EncodeOptions {
+                    inline: true,
+                    ..options
+                };
                 self.write(&payload, registry, &mut out, options)?;
             }
         }
@@ -226,10 +240,18 @@ impl<'a> Message<'a> {
         &self,
         registry: &'r Registry,
     ) -> Result<Option<&'r Schema>, EncodeError> {
-        let Some(code) = &self.schema else { return Ok(None) };
+        let Some(code) = &self.schema else {
+            return Ok(None);
+        };
         registry.schema(code).map(Some).ok_or_else(|| {
-            let codes: Vec<_> = registry.schemas().map(|schema| schema.code.as_str()).collect();
-            let message = format!("no schema {code} in the registry; it has {}", codes.join(", "));
+            let codes: Vec<_> = registry
+                .schemas()
+                .map(|schema| schema.code.as_str())
+                .collect();
+            let message = format!(
+                "no schema {code} in the registry; it has {}",
+                codes.join(", ")
+            );
             EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message)
         })
     }
@@ -244,8 +266,11 @@ impl<'a> Message<'a> {
     ) -> Result<(), EncodeError> {
         let schema = self.resolve(registry)?;
         let spec = schema.and_then(|schema| schema.frame(self.intent.as_str(), &self.operation));
-        let envelope: Vec<&str> =
-            spec.into_iter().flat_map(|spec| &spec.envelope).map(String::as_str).collect();
+        let envelope: Vec<&str> = spec
+            .into_iter()
+            .flat_map(|spec| &spec.envelope)
+            .map(String::as_str)
+            .collect();
         let frame = FrameType {
             name: "",
             intent: self.intent,
@@ -269,46 +294,71 @@ impl<'a> Message<'a> {
             let message = "`schema` is reserved: set the schema of the message instead";
             return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
         }
-        let place = Place { intent: self.intent.as_str(), operation: &self.operation };
+        let place = Place {
+            intent: self.intent.as_str(),
+            operation: &self.operation,
+        };
         let none = Schema::new("", "");
         let of = schema.unwrap_or(&none);
-        if let Some(missing) = of
-            .required(place.intent, place.operation)
-            .find(|name| of.field(name).is_some_and(|(_, field)| !has_field(payload, field)))
-        {
+        if let Some(missing) = of.required(place.intent, place.operation).find(|name| {
+            of.field(name)
+                .is_some_and(|(_, field)| !has_field(payload, field))
+        }) {
             let message = format!("missing; schema {} requires it", of.code);
-            return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message).within(String::from(missing)));
+            return Err(
+                EncodeError::new(ErrorCode::INVALID_TYPE, message).within(String::from(missing))
+            );
         }
         let mut entries = dynamic::fields(payload, of, place, registry)?;
-        let known = entries.iter().filter(|entry| of.field(entry.name).is_some()).count();
+        let known = entries
+            .iter()
+            .filter(|entry| of.field(entry.name).is_some())
+            .count();
         for entry in &mut entries[known..] {
             entry.key = dynamic::short_name(entry.name, schema);
         }
         let others = entries.split_off(known);
-        let (mut plain, odd): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|entry| lexical::is_key(entry.name) && entry.name != OTHERS);
+        let (mut plain, odd): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|entry| lexical::is_key(entry.name) && entry.name != OTHERS);
         plain.sort_by_key(|entry| entry.key);
         if let Some(pair) = plain.windows(2).find(|pair| pair[0].key == pair[1].key) {
             let message = format!("`{}` and `{}` are one key", pair[0].name, pair[1].name);
             return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
         }
         for entry in entries.iter().chain(&plain) {
-            w.field::<ByType, _>(entry.name, entry.key, &entry.value, entry.default, entry.inline)?;
+            w.field::<ByType, _>(
+                entry.name,
+                entry.key,
+                &entry.value,
+                entry.default,
+                entry.inline,
+            )?;
         }
         if odd.is_empty() {
             return Ok(());
         }
         let pairs = odd.iter().map(|entry| {
-            Value::Array(alloc::vec![Value::from(entry.name), entry.value.value.clone()])
+            Value::Array(alloc::vec![
+                Value::from(entry.name),
+                entry.value.value.clone()
+            ])
         });
         let pairs = Value::Array(pairs.collect());
-        let value = Dynamic { value: &pairs, ty: &Type::Any, registry };
+        let value = Dynamic {
+            value: &pairs,
+            ty: &Type::Any,
+            registry,
+        };
         w.field::<ByType, _>(OTHERS, OTHERS, &value, None, false)
     }
 }
 
 fn has_field(payload: &Map<'_>, field: &accp_registry::Field) -> bool {
-    payload.get(&field.name).or_else(|| payload.get(&field.short)).is_some()
+    payload
+        .get(&field.name)
+        .or_else(|| payload.get(&field.short))
+        .is_some()
 }
 
 fn intents() -> String {
@@ -322,13 +372,18 @@ fn find_schema<'r>(
     registry: &'r Registry,
 ) -> Result<Option<&'r Schema>, DecodeError> {
     let mut codes = params.iter().filter(|(key, _)| *key == SCHEMA);
-    let Some(&(_, at)) = codes.next() else { return Ok(None) };
+    let Some(&(_, at)) = codes.next() else {
+        return Ok(None);
+    };
     if let Some(&(_, at)) = codes.next() {
         return Err(twice(SCHEMA, at));
     }
     let code = r.fork_at(at).skip_value()?;
     registry.schema(code).map(Some).ok_or_else(|| {
-        let codes: Vec<_> = registry.schemas().map(|schema| schema.code.as_str()).collect();
+        let codes: Vec<_> = registry
+            .schemas()
+            .map(|schema| schema.code.as_str())
+            .collect();
         let expected = format!("a schema of the registry: {}", codes.join(", "));
         DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
     })
@@ -343,7 +398,9 @@ fn read_params<'a>(
     let mut payload = Map::new();
     for &(key, at) in params.iter().filter(|(key, _)| *key != SCHEMA) {
         let mut value = r.fork_at(at);
-        let field = schema.and_then(|schema| schema.field(key)).map(|(_, field)| field);
+        let field = schema
+            .and_then(|schema| schema.field(key))
+            .map(|(_, field)| field);
         let name = match field {
             Some(field) if field.name == key => Cow::Borrowed(key),
             Some(field) => Cow::Owned(field.name.clone()),
@@ -353,7 +410,7 @@ fn read_params<'a>(
         let value = dynamic::read(&mut value, ty, registry)
             .map_err(|error| error.within(name.clone().into_owned()))?;
         match value {
-            Value::Array(pairs) if key == OTHERS && field.is_none() && is_pairs(&pairs) && r.options().marks => {
+            Value::Array(pairs) if key == OTHERS && r.options().marks && are_others(&pairs) => {
                 for (key, value) in pairs.into_iter().filter_map(into_pair) {
                     if payload.insert(key.clone(), value).is_some() {
                         return Err(twice(&key, at));

@@ -22,7 +22,10 @@ pub struct DecodeOptions {
 impl Default for DecodeOptions {
     /// The default limits, marks understood.
     fn default() -> Self {
-        Self { limits: Limits::DEFAULT, marks: true }
+        Self {
+            limits: Limits::DEFAULT,
+            marks: true,
+        }
     }
 }
 
@@ -83,16 +86,35 @@ impl<'a> Reader<'a> {
     /// E1001 when the text is longer than the limit.
     pub fn new(text: &'a str, options: DecodeOptions) -> Result<Self> {
         if text.len() > options.limits.frame_bytes {
-            let expected = alloc::format!("a frame of at most {} bytes", options.limits.frame_bytes);
-            return Err(DecodeError::new(ErrorCode::PARSE_ERROR, options.limits.frame_bytes, expected));
+            let expected =
+                alloc::format!("a frame of at most {} bytes", options.limits.frame_bytes);
+            return Err(DecodeError::new(
+                ErrorCode::PARSE_ERROR,
+                options.limits.frame_bytes,
+                expected,
+            ));
         }
-        Ok(Self { text, at: 0, depth: 0, elements: 0, params: 0, options, shared: 0 })
+        Ok(Self {
+            text,
+            at: 0,
+            depth: 0,
+            elements: 0,
+            params: 0,
+            options,
+            shared: 0,
+        })
     }
 
     /// Reads on at `at`, in the same text under the same options.
     #[must_use]
     pub fn fork_at(&self, at: usize) -> Self {
-        Self { at, depth: 0, elements: 0, params: 0, ..*self }
+        Self {
+            at,
+            depth: 0,
+            elements: 0,
+            params: 0,
+            ..*self
+        }
     }
 
     /// The next byte to be read, from 0.
@@ -163,7 +185,11 @@ impl<'a> Reader<'a> {
         self.expect(b':', "':' after the intent")?;
         let operation = self.take(is_key_char, "an operation after ':'")?;
         self.expect(b'{', "'{' after the operation")?;
-        Ok(Header { agent, intent, operation })
+        Ok(Header {
+            agent,
+            intent,
+            operation,
+        })
     }
 
     /// ```abnf
@@ -250,7 +276,11 @@ impl<'a> Reader<'a> {
     /// E1001 when anything follows.
     #[inline]
     pub fn finish(&self) -> Result<()> {
-        if self.at == self.text.len() { Ok(()) } else { self.expected("the end of the frame") }
+        if self.at == self.text.len() {
+            Ok(())
+        } else {
+            self.expected("the end of the frame")
+        }
     }
 
     /// ```abnf
@@ -270,7 +300,8 @@ impl<'a> Reader<'a> {
             }
             Some(b'$') => {
                 self.at += 1;
-                self.take(is_ref_char, "a reference key after '$'").map(Token::Ref)
+                self.take(is_ref_char, "a reference key after '$'")
+                    .map(Token::Ref)
             }
             Some(b'[') => self.open().map(|()| Token::Array),
             Some(b'{') => self.open().map(|()| Token::Map),
@@ -486,7 +517,11 @@ impl<'a> Reader<'a> {
     /// The scalar that has just been read, as a `text` field has it.
     #[inline]
     pub(crate) fn text_of(&self, raw: &'a str) -> Cow<'a, str> {
-        if self.shared & PLAIN != 0 { Cow::Borrowed(raw) } else { lexical::decode_text(raw) }
+        if self.shared & PLAIN != 0 {
+            Cow::Borrowed(raw)
+        } else {
+            lexical::decode_text(raw)
+        }
     }
 
     /// The scalar that has just been read, as an agent id.

@@ -102,9 +102,15 @@ impl FrameTokenLimits {
     /// The table of the draft.
     pub const DRAFT: Self = Self {
         header: TokenLimit { soft: 5, hard: 10 },
-        body: TokenLimit { soft: 50, hard: 200 },
+        body: TokenLimit {
+            soft: 50,
+            hard: 200,
+        },
         metadata: TokenLimit { soft: 10, hard: 30 },
-        total: TokenLimit { soft: 65, hard: 240 },
+        total: TokenLimit {
+            soft: 65,
+            hard: 240,
+        },
     };
 }
 

@@ -104,7 +104,11 @@ pub struct Typed<'a, T> {
 impl<'a, T> Typed<'a, T> {
     /// Puts a sender and an envelope to a payload.
     pub const fn new(agent: AgentId<'a>, frame: T, envelope: Envelope<'a>) -> Self {
-        Self { agent, frame, envelope }
+        Self {
+            agent,
+            frame,
+            envelope,
+        }
     }
 
     /// Reads one frame under the default options.
@@ -143,7 +147,11 @@ impl<'a, T> Typed<'a, T> {
         let header = r.header()?;
         let (frame, required) = T::decode_fields(&header, &mut r)?;
         let agent = AgentId::scanned(header.agent);
-        let mut typed = Self { agent, frame, envelope: Envelope::default() };
+        let mut typed = Self {
+            agent,
+            frame,
+            envelope: Envelope::default(),
+        };
         typed.envelope.read_from(&mut r)?;
         if let Some(missing) = required.iter().find(|field| !typed.envelope.has(field)) {
             return Err(missing_envelope(text.len(), missing));
@@ -169,16 +177,17 @@ impl<'a, T> Typed<'a, T> {
     ///
     /// # Errors
     /// As [`Typed::encode`], and what the externals report.
-    pub fn encode_into(&self, out: &mut String, options: EncodeOptions<'_>) -> Result<(), EncodeError>
+    pub fn encode_into(
+        &self,
+        out: &mut String,
+        options: EncodeOptions<'_>,
+    ) -> Result<(), EncodeError>
     where
         T: EncodeFrame,
     {
-        Writer::new(out, options).frame(
-            &self.agent,
-            self.frame.frame_type(),
-            &self.envelope,
-            |w| self.frame.encode_fields(w),
-        )
+        Writer::new(out, options).frame(&self.agent, self.frame.frame_type(), &self.envelope, |w| {
+            self.frame.encode_fields(w)
+        })
     }
 }
 

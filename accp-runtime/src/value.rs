@@ -143,7 +143,11 @@ impl<'a> Value<'a> {
 }
 
 /// Appends `[v1,v2]`, each element by `write`.
-pub(crate) fn write_array<T>(out: &mut String, items: &[T], mut write: impl FnMut(&mut String, &T)) {
+pub(crate) fn write_array<T>(
+    out: &mut String,
+    items: &[T],
+    mut write: impl FnMut(&mut String, &T),
+) {
     out.push('[');
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
@@ -250,7 +254,9 @@ pub struct Map<'a> {
 impl<'a> Map<'a> {
     /// An empty map.
     pub const fn new() -> Self {
-        Self { entries: Vec::new() }
+        Self {
+            entries: Vec::new(),
+        }
     }
 
     /// The number of entries.
@@ -292,7 +298,9 @@ impl<'a> Map<'a> {
 
     /// The entries, ascending by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value<'a>)> + Clone {
-        self.entries.iter().map(|(key, value)| (key.as_ref(), value))
+        self.entries
+            .iter()
+            .map(|(key, value)| (key.as_ref(), value))
     }
 
     /// The entries, ascending by key, their values to be changed.
@@ -305,7 +313,9 @@ impl<'a> Map<'a> {
         let own = |(key, value): (Cow<'_, str>, Value<'_>)| {
             (Cow::Owned(key.into_owned()), value.into_owned())
         };
-        Map { entries: self.entries.into_iter().map(own).collect() }
+        Map {
+            entries: self.entries.into_iter().map(own).collect(),
+        }
     }
 
     fn find(&self, key: &str) -> Result<usize, usize> {
@@ -344,11 +354,13 @@ impl<'a> Map<'a> {
             && key == "_"
             && is_pairs(pairs)
         {
-            entries = core::mem::take(pairs).into_iter().filter_map(into_pair).collect();
+            entries = core::mem::take(pairs)
+                .into_iter()
+                .filter_map(into_pair)
+                .collect();
         }
-        Self::from_entries(entries).map_err(|_| {
-            DecodeError::new(ErrorCode::PARSE_ERROR, start, "every key once in a map")
-        })
+        Self::from_entries(entries)
+            .map_err(|_| DecodeError::new(ErrorCode::PARSE_ERROR, start, "every key once in a map"))
     }
 
     /// Appends the wire text.
@@ -389,15 +401,27 @@ pub(crate) fn write_pairs<'m, 'a: 'm>(
 
 /// Whether the elements are `[k,v]` with a text as key, and there is one.
 pub(crate) fn is_pairs(items: &[Value<'_>]) -> bool {
-    let is_pair = |item: &Value<'_>| {
-        matches!(item, Value::Array(pair) if matches!(pair.as_slice(), [Value::String(_), _]))
-    };
+    let is_pair = |item: &Value<'_>| matches!(item, Value::Array(pair) if matches!(pair.as_slice(), [Value::String(_), _]));
     !items.is_empty() && items.iter().all(is_pair)
 }
 
+/// Whether the value of the param `_` holds further params: pairs, whose keys do not fit the
+/// grammar. A key that does has its own param; one message has one spelling.
+pub(crate) fn are_others(items: &[Value<'_>]) -> bool {
+    let is_other = |pair: &Value<'_>| match pair {
+        Value::Array(pair) => {
+            pair.first().and_then(Value::as_str).is_some_and(|key| key == "_" || !lexical::is_key(key))
+        }
+        _ => false,
+    };
+    is_pairs(items) && items.iter().all(is_other)
+}
+
 /// The key and the value of an element that [`is_pairs`] has seen.
-pub(crate) fn into_pair<'a>(item: Value<'a>) -> Option<(Cow<'a, str>, Value<'a>)> {
-    let Value::Array(pair) = item else { return None };
+pub(crate) fn into_pair(item: Value<'_>) -> Option<(Cow<'_, str>, Value<'_>)> {
+    let Value::Array(pair) = item else {
+        return None;
+    };
     let mut pair = pair.into_iter();
     match (pair.next(), pair.next()) {
         (Some(Value::String(key)), Some(value)) => Some((key, value)),

@@ -74,7 +74,15 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends to `out`.
     pub fn new(out: &'w mut String, options: EncodeOptions<'e>) -> Self {
         let start = out.len();
-        Self { out, start, options, depth: 0, params: 0, elements: 0, inline_field: false }
+        Self {
+            out,
+            start,
+            options,
+            depth: 0,
+            params: 0,
+            elements: 0,
+            inline_field: false,
+        }
     }
 
     /// Appends a whole frame; on an error `out` is as it was.
@@ -92,7 +100,13 @@ impl<'w, 'e> Writer<'w, 'e> {
         if written.is_err() {
             self.out.truncate(self.start);
         }
-        written.map_err(|error| if frame.name.is_empty() { error } else { error.within(String::from(frame.name)) })
+        written.map_err(|error| {
+            if frame.name.is_empty() {
+                error
+            } else {
+                error.within(String::from(frame.name))
+            }
+        })
     }
 
     fn write_frame(
@@ -138,7 +152,12 @@ impl<'w, 'e> Writer<'w, 'e> {
 
     #[inline]
     fn check_limits(&self) -> Result<()> {
-        let Limits { frame_bytes, params, elements, .. } = self.options.limits;
+        let Limits {
+            frame_bytes,
+            params,
+            elements,
+            ..
+        } = self.options.limits;
         if self.out.len() - self.start <= frame_bytes
             && self.params <= params
             && self.elements <= elements
@@ -187,7 +206,9 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.key(key);
         let start = self.out.len();
         self.inline_field = inline;
-        value.encode_value(self).map_err(|error| error.within(String::from(name)))?;
+        value
+            .encode_value(self)
+            .map_err(|error| error.within(String::from(name)))?;
         if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
             self.out.truncate(before.0);
             (self.params, self.elements) = (before.1, before.2);
@@ -219,7 +240,9 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.out.push_str(key);
         self.out.push(':');
         let start = self.out.len();
-        value.encode_value(self).map_err(|error| error.within(String::from(name)))?;
+        value
+            .encode_value(self)
+            .map_err(|error| error.within(String::from(name)))?;
         if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
             self.out.truncate(before.0);
             (self.elements, map.written) = (before.1, before.2);
@@ -231,7 +254,11 @@ impl<'w, 'e> Writer<'w, 'e> {
     ///
     /// # Errors
     /// What the value reports; nesting over the limit.
-    pub(crate) fn pair<K, T: EncodeValue<K> + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
+    pub(crate) fn pair<K, T: EncodeValue<K> + ?Sized>(
+        &mut self,
+        key: &str,
+        value: &T,
+    ) -> Result<()> {
         self.open('[')?;
         self.elements += 2;
         accp_registry::lexical::write_untyped(self.out, key);
@@ -245,7 +272,10 @@ impl<'w, 'e> Writer<'w, 'e> {
     ///
     /// # Errors
     /// What `entries` reports; nesting over the limit.
-    pub fn map(&mut self, entries: impl FnOnce(&mut Self, &mut Entries) -> Result<()>) -> Result<()> {
+    pub fn map(
+        &mut self,
+        entries: impl FnOnce(&mut Self, &mut Entries) -> Result<()>,
+    ) -> Result<()> {
         self.open('{')?;
         entries(self, &mut Entries { written: 0 })?;
         self.close('}');
@@ -263,7 +293,8 @@ impl<'w, 'e> Writer<'w, 'e> {
                 self.out.push(',');
             }
             self.elements += 1;
-            item.encode_value(self).map_err(|error| error.within_index(at))?;
+            item.encode_value(self)
+                .map_err(|error| error.within_index(at))?;
         }
         self.close(']');
         Ok(())

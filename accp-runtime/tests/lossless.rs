@@ -28,12 +28,24 @@ fn number() -> impl Strategy<Value = Json> {
     prop_oneof![
         any::<i64>().prop_map(Json::from),
         any::<u64>().prop_map(Json::from),
-        any::<f64>().prop_filter("JSON holds finite numbers", |f| f.is_finite()).prop_map(|f| json!(f)),
+        any::<f64>()
+            .prop_filter("JSON holds finite numbers", |f| f.is_finite())
+            .prop_map(|f| json!(f)),
         (-1_000_000_000_i64..1_000_000_000, 0..8_i32)
             .prop_map(|(n, places)| json!(n as f64 / 10_f64.powi(places))),
         prop::sample::select(vec![
-            json!(1.0), json!(-0.0), json!(40.712_775_3), json!(1e300), json!(1e19), json!(1e20), json!(u64::MAX),
-            json!(i64::MIN), json!(5e-324), json!(1e15), json!(9_007_199_254_740_993_i64), json!(0.1),
+            json!(1.0),
+            json!(-0.0),
+            json!(40.712_775_3),
+            json!(1e300),
+            json!(1e19),
+            json!(1e20),
+            json!(u64::MAX),
+            json!(i64::MIN),
+            json!(5e-324),
+            json!(1e15),
+            json!(9_007_199_254_740_993_i64),
+            json!(0.1),
         ]),
     ]
 }
@@ -51,7 +63,8 @@ fn any_json(depth: u32) -> impl Strategy<Value = Json> {
             prop::collection::btree_map(text(), inner.clone(), 0..6)
                 .prop_map(|map| Json::Object(map.into_iter().collect())),
             // A reference, and data of its shape.
-            (1..4_usize, "[a-z.]{0,6}").prop_map(|(n, key)| json!({ format!("{}ref", "$".repeat(n)): key })),
+            (1..4_usize, "[a-z.]{0,6}")
+                .prop_map(|(n, key)| json!({ format!("{}ref", "$".repeat(n)): key })),
         ]
     })
 }
@@ -62,8 +75,12 @@ struct Kept(BTreeMap<String, (Json, Reason)>);
 impl Externals for Kept {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         let key = format!("cold.k{}", self.0.len());
-        let value = external.value.clone().into_data(&mut |key| self.0.get(key).map(|kept| kept.0.clone()));
-        let json = value.map_err(|key| EncodeError::new(accp_runtime::ErrorCode::REF_NOT_FOUND, key))?;
+        let value = external
+            .value
+            .clone()
+            .into_data(&mut |key| self.0.get(key).map(|kept| kept.0.clone()));
+        let json =
+            value.map_err(|key| EncodeError::new(accp_runtime::ErrorCode::REF_NOT_FOUND, key))?;
         self.0.insert(key.clone(), (json, external.reason));
         Ok(key)
     }
@@ -164,16 +181,51 @@ fn a_value_leaves_its_frame_for_the_first_reason_that_applies() {
         (json!({ "text": large }), Reason::Characters),
     ] {
         let mut kept = Kept::default();
-        let message = Message::new("a", "qry", "lookup").unwrap().with("field", Value::from_json(&json));
-        let options = EncodeOptions { externals: Some(&mut kept), ..EncodeOptions::default() };
+        let message = Message::new("a", "qry", "lookup")
+            .unwrap()
+            .with("field", Value::from_json(&json));
+        let options = EncodeOptions {
+            externals: Some(&mut kept),
+            ..EncodeOptions::default()
+        };
         message.encode_with(Registry::shared(), options).unwrap();
         let reasons: Vec<_> = kept.0.values().map(|kept| kept.1).collect();
         assert_eq!(reasons, [reason]);
     }
     let mut kept = Kept::default();
     let large = "y".repeat(70_000);
-    let message = Message::new("a", "qry", "lookup").unwrap().with("field", large.as_str()).in_envelope(Envelope::new("1", 1));
-    let options = EncodeOptions { externals: Some(&mut kept), inline: true, ..EncodeOptions::default() };
-    assert_eq!(message.encode_with(Registry::shared(), options).unwrap(), "@a>qry:lookup{field:$cold.k0}[mid:1,seq:1]");
+    let message = Message::new("a", "qry", "lookup")
+        .unwrap()
+        .with("field", large.as_str())
+        .in_envelope(Envelope::new("1", 1));
+    let options = EncodeOptions {
+        externals: Some(&mut kept),
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    assert_eq!(
+        message.encode_with(Registry::shared(), options).unwrap(),
+        "@a>qry:lookup{field:$cold.k0}[mid:1,seq:1]"
+    );
     assert_eq!(kept.0["cold.k0"].1, Reason::Limit);
+}
+
+/// One message, one spelling: a key that fits the grammar has its own param, and in `_` it
+/// is data like any other.
+#[test]
+fn the_param_of_other_keys_holds_only_those() {
+    let registry = Registry::shared();
+    for (text, key) in [
+        ("@a>qry:lookup{_:[[first-name,x]]}", "first-name"),
+        ("@a>qry:lookup{_:[[_,x]]}", "_"),
+        ("@a>qry:lookup{_:[[_,[[ttl,x]]]]}", "_"),
+        ("@a>qry:lookup{_:[[ttl,x]]}", "_"),
+        ("@a>qry:lookup{_:[[first-name,x],[ttl,x]]}", "_"),
+    ] {
+        let message = Message::decode(text, registry).unwrap();
+        assert!(message.payload.get(key).is_some(), "{text}");
+        assert_eq!(message.payload.len(), 1);
+        let canonical = message.encode(registry).unwrap();
+        assert_eq!(Message::decode(&canonical, registry).unwrap(), message);
+    }
 }

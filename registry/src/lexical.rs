@@ -96,7 +96,11 @@ fn key_run_of(bytes: u64) -> (usize, bool) {
     let other = !(letter | digit | underscore) | bytes;
     let length = (other & TOP).trailing_zeros() / 8;
     // The lanes below the first other byte.
-    let below = if length == 8 { TOP } else { TOP & !(u64::MAX << (8 * length)) };
+    let below = if length == 8 {
+        TOP
+    } else {
+        TOP & !(u64::MAX << (8 * length))
+    };
     (length as usize, underscore & below != 0)
 }
 
@@ -108,8 +112,16 @@ pub fn shared_classes(text: &str) -> u8 {
     loop {
         let (run, underscore) = key_run(bytes.get(at..).unwrap_or_default());
         at += run;
-        shared &= if underscore { CLASS[b'_' as usize] } else { u8::MAX };
-        shared &= if run > 0 { CLASS[b'0' as usize] } else { u8::MAX };
+        shared &= if underscore {
+            CLASS[b'_' as usize]
+        } else {
+            u8::MAX
+        };
+        shared &= if run > 0 {
+            CLASS[b'0' as usize]
+        } else {
+            u8::MAX
+        };
         match bytes.get(at) {
             Some(&byte) => shared &= CLASS[byte as usize],
             None => return shared,
@@ -244,7 +256,11 @@ fn canonical_integer(raw: &str) -> Option<i64> {
 /// `None` when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
 pub fn parse_integer(raw: &str) -> Option<i64> {
     // The standard library's reader takes a plus sign as well.
-    if raw.starts_with('+') { None } else { raw.parse().ok() }
+    if raw.starts_with('+') {
+        None
+    } else {
+        raw.parse().ok()
+    }
 }
 
 /// A JSON number outside the literals: above [`i64`], or a float that has more than six

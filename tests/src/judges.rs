@@ -34,13 +34,19 @@ pub fn agree(bytes: &[u8]) -> bool {
         (Ok(reference), Ok(scanned)) => {
             let text = shown.as_ref();
             assert_eq!(scanned.to_string(), text, "the scanner's frame is the text");
-            assert_eq!(reference.to_string(), text, "the parser's frame is the text");
+            assert_eq!(
+                reference.to_string(),
+                text,
+                "the parser's frame is the text"
+            );
             let tree = scan(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
             assert_eq!(tree, of_ast(reference), "{text:?}");
             true
         }
         (Err(reference), Err(scanned)) => {
-            if let accp_grammar::Fault::Expected(_) = reference.fault() {
+            // The scanner meets a limit on its way, the parser counts at the end.
+            let in_grammar = matches!(reference.fault(), accp_grammar::Fault::Expected(_));
+            if in_grammar && !scanned.expected().starts_with("at most ") {
                 assert_eq!(reference.at(), scanned.at(), "{shown:?}\n{reference}\n{scanned}");
             }
             assert_eq!(scanned.code().to_string(), accp_grammar::SyntaxError::CODE);
@@ -62,7 +68,11 @@ fn scan(text: &str) -> Result<Tree<'_>, DecodeError> {
         metadata.push((key, scan_value(&mut r)?));
     }
     r.finish()?;
-    Ok(Tree { header: [header.agent, header.intent, header.operation], payload, metadata })
+    Ok(Tree {
+        header: [header.agent, header.intent, header.operation],
+        payload,
+        metadata,
+    })
 }
 
 fn scan_value<'a>(r: &mut Reader<'a>) -> Result<Node<'a>, DecodeError> {
@@ -89,7 +99,10 @@ fn scan_value<'a>(r: &mut Reader<'a>) -> Result<Node<'a>, DecodeError> {
 
 fn of_ast<'a>(frame: &ast::Frame<'a>) -> Tree<'a> {
     let params = |params: &[ast::Param<'a>]| {
-        params.iter().map(|param| (param.key, of_value(&param.value))).collect()
+        params
+            .iter()
+            .map(|param| (param.key, of_value(&param.value)))
+            .collect()
     };
     Tree {
         header: [frame.agent, frame.intent, frame.operation],
@@ -104,9 +117,12 @@ fn of_value<'a>(value: &ast::Value<'a>) -> Node<'a> {
         ast::ValueKind::Scalar(scalar) => Node::Scalar(scalar.raw, scalar.literal()),
         ast::ValueKind::Ref(key) => Node::Ref(key),
         ast::ValueKind::Array(items) => Node::Array(items.iter().map(of_value).collect()),
-        ast::ValueKind::Map(entries) => {
-            Node::Map(entries.iter().map(|entry| (entry.key, of_value(&entry.value))).collect())
-        }
+        ast::ValueKind::Map(entries) => Node::Map(
+            entries
+                .iter()
+                .map(|entry| (entry.key, of_value(&entry.value)))
+                .collect(),
+        ),
         other => panic!("a kind of value that the scanner does not know: {other:?}"),
     }
 }

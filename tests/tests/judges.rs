@@ -44,7 +44,8 @@ fn at_the_limits() {
         format!("@a>b:c{{{}}}", params.join("|"))
     };
     let elements = |count: usize| format!("@a>b:c{{k:[{}]}}", vec!["v"; count].join(","));
-    let depth = |levels: usize| format!("@a>b:c{{k:{}v{}}}", "[".repeat(levels), "]".repeat(levels));
+    let depth =
+        |levels: usize| format!("@a>b:c{{k:{}v{}}}", "[".repeat(levels), "]".repeat(levels));
     let bytes = |count: usize| format!("@a>b:c{{k:{}}}", "x".repeat(count - 10));
     for (fits, over) in [
         (params(256), params(257)),

@@ -15,7 +15,9 @@ fn verdict(frame: &str) -> Json {
     agree(frame.as_bytes());
     match Message::decode(frame, registry) {
         Ok(message) => {
-            let canonical = message.encode(registry).expect("what decodes has a canonical text");
+            let canonical = message
+                .encode(registry)
+                .expect("what decodes has a canonical text");
             assert_eq!(Message::decode(&canonical, registry).as_ref(), Ok(&message));
             json!({ "accepted": message.to_json(), "canonical": canonical })
         }
@@ -25,7 +27,8 @@ fn verdict(frame: &str) -> Json {
             });
             if let Ok((fixed, repairs)) = Frame::parse_lenient(frame) {
                 let fixed = fixed.to_string();
-                let message = Message::decode(&fixed, registry).expect("the repaired frame decodes");
+                let message =
+                    Message::decode(&fixed, registry).expect("the repaired frame decodes");
                 verdict["fixed"] = json!({
                     "frame": fixed,
                     "repairs": repairs.iter().map(ToString::to_string).collect::<Vec<_>>(),

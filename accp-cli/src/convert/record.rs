@@ -250,7 +250,11 @@ impl<'r> Recorder<'r> {
                 Some(text) => Some(text.as_str()?),
                 None => None,
             };
-            (call.get("name")?, Some(call.get("arguments").filter(|json| json.is_object())?), text)
+            (
+                call.get("name")?,
+                Some(call.get("arguments").filter(|json| json.is_object())?),
+                text,
+            )
         };
         let name = name.as_str()?;
         payload.insert("tool_name", Value::from(name));

@@ -175,7 +175,7 @@ fn conversation() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    
+
 
     #[test]
     fn every_conversation_comes_back(json in conversation(), inline: bool) {

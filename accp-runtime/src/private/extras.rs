@@ -10,7 +10,7 @@ use accp_registry::{abbreviate, expand, lexical};
 use super::skip;
 use crate::dynamic::twice;
 use crate::impls::{Pair, PairKind};
-use crate::value::is_pairs;
+use crate::value::are_others;
 use crate::{
     DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Reader, Value, Writer, kind,
 };
@@ -98,7 +98,7 @@ pub fn extra<'a, T: Extras<'a>>(
 fn is_pairs_ahead(r: &Reader<'_>) -> bool {
     let mut ahead = r.clone();
     r.options().marks
-        && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if is_pairs(&items))
+        && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if are_others(&items))
 }
 
 fn extra_pairs<'a, T: Extras<'a>>(r: &mut Reader<'a>, extras: &mut T) -> Result<(), DecodeError> {
