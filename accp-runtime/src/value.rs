@@ -409,9 +409,10 @@ pub(crate) fn is_pairs(items: &[Value<'_>]) -> bool {
 /// grammar. A key that does has its own param; one message has one spelling.
 pub(crate) fn are_others(items: &[Value<'_>]) -> bool {
     let is_other = |pair: &Value<'_>| match pair {
-        Value::Array(pair) => {
-            pair.first().and_then(Value::as_str).is_some_and(|key| key == "_" || !lexical::is_key(key))
-        }
+        Value::Array(pair) => pair
+            .first()
+            .and_then(Value::as_str)
+            .is_some_and(|key| key == "_" || !lexical::is_key(key)),
         _ => false,
     };
     is_pairs(items) && items.iter().all(is_other)

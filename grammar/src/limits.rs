@@ -1,47 +1,9 @@
-//! Bounds that are checked before work is done.
+//! The limits of a frame, held to the tree.
+
+pub use accp_registry::Limits;
 
 use crate::ast::{Frame, Param, Value, ValueKind};
 use crate::error::{Fault, SyntaxError};
-
-/// What a frame may cost to read; over a limit it is refused (DESIGN D12).
-///
-/// ```
-/// use accp_grammar::{Limits, parse_with};
-///
-/// let flat = Limits { depth: 1, ..Limits::default() };
-/// assert!(parse_with("@a>req:plan{deps:[x,y]}", &flat).is_ok());
-/// assert!(parse_with("@a>req:plan{deps:[x,[y]]}", &flat).is_err());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a whole frame: 64 KiB by default.
-    pub frame_bytes: usize,
-    /// Levels of arrays and maps, 5 by default: `[1]` is one level, `[{a:[]}]` three. The
-    /// braces of the body and the brackets of the metadata are no level. More than
-    /// [`Limits::MAX_DEPTH`] counts as that.
-    pub depth: u32,
-    /// Params of the payload, and pairs of the metadata, each: 256 by default.
-    pub params: u32,
-    /// All params, metadata pairs, array elements and map entries of a frame, at every
-    /// level: 4096 by default. `{a:[1,2]|b:{c:~}}[seq:1]` has six.
-    pub elements: u32,
-}
-
-impl Limits {
-    /// Deeper nesting is refused whatever the setting, to keep the stack bounded.
-    pub const MAX_DEPTH: u32 = 128;
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            frame_bytes: 64 * 1024,
-            depth: 5,
-            params: 256,
-            elements: 4096,
-        }
-    }
-}
 
 /// The first bracket that opens a level too many, in a text that need not be a frame.
 ///

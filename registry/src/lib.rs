@@ -59,6 +59,7 @@ mod document;
 mod hash;
 mod json;
 pub mod lexical;
+mod limits;
 #[cfg(feature = "std")]
 mod load;
 mod model;
@@ -73,6 +74,7 @@ mod write;
 pub use decimal::{Decimal, DecimalError};
 pub use diff::{Change, diff};
 pub use hash::Hash;
+pub use limits::Limits;
 #[cfg(feature = "std")]
 pub use load::registry_files;
 pub use model::{Field, FrameSpec, Registry, Schema};

@@ -47,7 +47,11 @@ pub fn agree(bytes: &[u8]) -> bool {
             // The scanner meets a limit on its way, the parser counts at the end.
             let in_grammar = matches!(reference.fault(), accp_grammar::Fault::Expected(_));
             if in_grammar && !scanned.expected().starts_with("at most ") {
-                assert_eq!(reference.at(), scanned.at(), "{shown:?}\n{reference}\n{scanned}");
+                assert_eq!(
+                    reference.at(),
+                    scanned.at(),
+                    "{shown:?}\n{reference}\n{scanned}"
+                );
             }
             assert_eq!(scanned.code().to_string(), accp_grammar::SyntaxError::CODE);
             false

@@ -25,7 +25,10 @@ fn code_of(text: &str) -> ErrorCode {
 }
 
 fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
-    let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
+    let options = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
     message.encode_with(Registry::shared(), options)
 }
 
@@ -94,11 +97,15 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
         for field in &schema.fields {
             assert!(field.short.len() <= field.name.len());
             let names = schema.fields.iter().filter(|other| {
-                [&other.name, &other.short].iter().any(|&name| *name == field.short || *name == field.name)
+                [&other.name, &other.short]
+                    .iter()
+                    .any(|&name| *name == field.short || *name == field.name)
             });
             assert_eq!(names.count(), 1, "{} {}", schema.code, field.name);
             // A null may stand for any type, and is no default.
-            let mut message = Message::new("a", "sync", "state").unwrap().under(schema.code.as_str());
+            let mut message = Message::new("a", "sync", "state")
+                .unwrap()
+                .under(schema.code.as_str());
             for required in schema.required("sync", "state") {
                 message.payload.insert(required, Value::Null);
             }
@@ -136,8 +143,9 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
     let mut left_out = 0;
     for schema in registry.schemas() {
         for frame in &schema.frames {
-            let mut message =
-                Message::new("a", &frame.intent, frame.operation.as_str()).unwrap().under(schema.code.as_str());
+            let mut message = Message::new("a", &frame.intent, frame.operation.as_str())
+                .unwrap()
+                .under(schema.code.as_str());
             message.envelope = Envelope::new("1", 1).answering("0");
             for required in schema.required(&frame.intent, &frame.operation) {
                 message.payload.insert(required, Value::Null);
@@ -155,7 +163,7 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
             assert_eq!(filled.encode(registry).unwrap(), bare);
         }
     }
-    assert_eq!(left_out, 14);
+    assert_eq!(left_out, 13);
 }
 
 proptest! {
@@ -174,14 +182,28 @@ proptest! {
 
 #[test]
 fn opt_04_refuses_an_omission_without_a_default() {
-    assert_eq!(code_of("@a>req:execute{asgn:dev|schema:TA}"), ErrorCode::INVALID_TYPE);
+    assert_eq!(
+        code_of("@a>req:execute{asgn:dev|schema:TA}"),
+        ErrorCode::INVALID_TYPE
+    );
     let text = "@a>req:schedule{asgn:dev|schema:TA}";
-    assert_eq!(Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(), ErrorCode::INVALID_TYPE);
+    assert_eq!(
+        Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
     // The registry says which omission is a value; a default that is none is a mistake.
-    for (default, about) in [(json!("three"), "/defaults/turn"), (json!(1.5), "/defaults/turn")] {
+    for (default, about) in [
+        (json!("three"), "/defaults/turn"),
+        (json!(1.5), "/defaults/turn"),
+    ] {
         let schema = json!({ "code": "X", "fields": ["turn"], "types": { "turn": "integer" }, "defaults": { "turn": default } });
         let text = json!({ "schemas": { "x": schema } }).to_string();
-        assert!(Registry::from_json(&text).unwrap_err().to_string().contains(about));
+        assert!(
+            Registry::from_json(&text)
+                .unwrap_err()
+                .to_string()
+                .contains(about)
+        );
     }
     // Null is not the default, so it is said.
     let null = decode("@a>req:execute{asgn:dev|task:t|pri:~|schema:TA}").unwrap();
@@ -204,10 +226,15 @@ proptest! {
 
 #[test]
 fn opt_05_refuses_spaces_in_arrays() {
-    for list in ["[a, b]", "[a ,b]", "[ a]", "[a ]", "[ ]", "[a,\tb]", "[a\nb]"] {
+    for list in [
+        "[a, b]", "[a ,b]", "[ a]", "[a ]", "[ ]", "[a,\tb]", "[a\nb]",
+    ] {
         let text = format!("@a>qry:lookup{{list:{list}}}");
         assert!(!agree(text.as_bytes()));
-        assert_eq!(Frame::parse(&text).unwrap_err().code(), ErrorCode::PARSE_ERROR);
+        assert_eq!(
+            Frame::parse(&text).unwrap_err().code(),
+            ErrorCode::PARSE_ERROR
+        );
     }
 }
 
@@ -223,7 +250,12 @@ enum Trend {
 }
 
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "registry/warehouse.json", schema = "SV", intent = "sync", operation = "stock")]
+#[accp(
+    registry = "registry/warehouse.json",
+    schema = "SV",
+    intent = "sync",
+    operation = "stock"
+)]
 struct Stock<'a> {
     item: std::borrow::Cow<'a, str>,
     trend: Option<Trend>,
@@ -236,7 +268,11 @@ fn stock(trend: &str) -> String {
 #[test]
 fn opt_06_accepts_name_and_symbol_and_writes_the_symbol() {
     let registry = warehouse();
-    for (trend, name, symbol) in [(Trend::Up, "up", "+"), (Trend::Down, "down", "-"), (Trend::Level, "level", "level")] {
+    for (trend, name, symbol) in [
+        (Trend::Up, "up", "+"),
+        (Trend::Down, "down", "-"),
+        (Trend::Level, "level", "level"),
+    ] {
         for wire in [name, symbol] {
             let text = stock(wire);
             assert!(agree(text.as_bytes()));
@@ -261,9 +297,20 @@ fn opt_06_refuses_what_is_neither_name_nor_symbol() {
         ];
         assert_eq!(codes, [ErrorCode::INVALID_TYPE; 2]);
     }
-    let message = Message::decode(&stock("+"), &registry).unwrap().into_owned().with("trend", "sideways");
-    assert_eq!(message.encode(&registry).unwrap_err().code(), ErrorCode::INVALID_TYPE);
-    for ty in ["enum(up=+,more=+)", "enum(up=down,down)", "enum(up=up)", "enum(up=)"] {
+    let message = Message::decode(&stock("+"), &registry)
+        .unwrap()
+        .into_owned()
+        .with("trend", "sideways");
+    assert_eq!(
+        message.encode(&registry).unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
+    for ty in [
+        "enum(up=+,more=+)",
+        "enum(up=down,down)",
+        "enum(up=up)",
+        "enum(up=)",
+    ] {
         let schema = json!({ "code": "X", "fields": ["t"], "types": { "t": ty } });
         Registry::from_json(&json!({ "schemas": { "x": schema } }).to_string()).unwrap_err();
     }
@@ -297,21 +344,45 @@ proptest! {
 
 #[test]
 fn err_01_refuses_an_error_without_code_msg_or_retry() {
-    for payload in ["msg:m|retry:true", "code:E1001|retry:true", "code:E1001|msg:m", "code:E1001|msg:m|retry:yes"] {
+    for payload in [
+        "msg:m|retry:true",
+        "code:E1001|retry:true",
+        "code:E1001|msg:m",
+        "code:E1001|msg:m|retry:yes",
+    ] {
         let text = format!("@a>fail:error{{{payload}|schema:ER}}");
         assert_eq!(code_of(&text), ErrorCode::INVALID_TYPE, "{text}");
         let typed = Typed::<ErrorFail<'_>>::decode(&text).unwrap_err();
         assert_eq!(typed.code(), ErrorCode::INVALID_TYPE, "{text}");
     }
     for (text, code) in [
-        ("@a>done:error{code:E1001|msg:m|retry:true|schema:ER}", ErrorCode::INVALID_TYPE),
-        ("@a>fail:fetch{code:E1001|msg:m|retry:true|schema:ER}", ErrorCode::INVALID_TYPE),
-        ("@a>fail:error{code:E1001|msg:m|retry:true|schema:CH}", ErrorCode::UNKNOWN_SCHEMA),
+        (
+            "@a>done:error{code:E1001|msg:m|retry:true|schema:ER}",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            "@a>fail:fetch{code:E1001|msg:m|retry:true|schema:ER}",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            "@a>fail:error{code:E1001|msg:m|retry:true|schema:CH}",
+            ErrorCode::UNKNOWN_SCHEMA,
+        ),
     ] {
-        assert_eq!(Typed::<ErrorFail<'_>>::decode(text).unwrap_err().code(), code, "{text}");
+        assert_eq!(
+            Typed::<ErrorFail<'_>>::decode(text).unwrap_err().code(),
+            code,
+            "{text}"
+        );
     }
-    let message = Message::new("a", "fail", "error").unwrap().under("ER").with("code", "E1001");
-    assert_eq!(encode(&message).unwrap_err().code(), ErrorCode::INVALID_TYPE);
+    let message = Message::new("a", "fail", "error")
+        .unwrap()
+        .under("ER")
+        .with("code", "E1001");
+    assert_eq!(
+        encode(&message).unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
 }
 
 // ---- ERR-02 ------------------------------------------------------------------------
@@ -329,7 +400,9 @@ fn err_02_accepts_the_sixteen_codes_with_name_category_and_retry() {
     let rows: Vec<&str> = CODES.split(", ").collect();
     assert_eq!((rows.len(), ErrorCode::ALL.len()), (16, 16));
     for row in rows {
-        let [text, name, retryable] = row.split(' ').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let [text, name, retryable] = row.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
         let code: ErrorCode = text.parse().unwrap();
         assert!(ErrorCode::ALL.contains(&code));
         assert_eq!((code.to_string().as_str(), code.name()), (text, Some(name)));
@@ -362,12 +435,19 @@ proptest! {
 
 // ---- INT-01 ------------------------------------------------------------------------
 
-const INTENTS: [&str; 12] =
-    ["req", "done", "fail", "wait", "esc", "comp", "sync", "qry", "ack", "cancel", "stream", "end"];
+const INTENTS: [&str; 12] = [
+    "req", "done", "fail", "wait", "esc", "comp", "sync", "qry", "ack", "cancel", "stream", "end",
+];
 
 #[test]
 fn int_01_accepts_the_twelve_intents() {
-    assert_eq!(Intent::CORE.iter().map(|intent| intent.as_str()).collect::<Vec<_>>(), INTENTS);
+    assert_eq!(
+        Intent::CORE
+            .iter()
+            .map(|intent| intent.as_str())
+            .collect::<Vec<_>>(),
+        INTENTS
+    );
     for intent in INTENTS {
         let text = format!("@a>{intent}:plan{{}}");
         let message = decode(&text).unwrap();
@@ -394,31 +474,62 @@ proptest! {
 
 /// Table 8 of the draft, each with the full name that stands for its meaning.
 const KEYS: [(&str, &str); 16] = [
-    ("d", "data"), ("f", "findings"), ("nx", "next_action"), ("src", "source"), ("dst", "destination"),
-    ("q", "query"), ("fmt", "format"), ("pri", "priority"), ("err", "error"), ("v", "version"),
-    ("ts", "timestamp"), ("ttl", "time_to_live"), ("ctx", "context"), ("who", "target"),
-    ("when", "temporal"), ("why", "rationale"),
+    ("d", "data"),
+    ("f", "findings"),
+    ("nx", "next_action"),
+    ("src", "source"),
+    ("dst", "destination"),
+    ("q", "query"),
+    ("fmt", "format"),
+    ("pri", "priority"),
+    ("err", "error"),
+    ("v", "version"),
+    ("ts", "timestamp"),
+    ("ttl", "time_to_live"),
+    ("ctx", "context"),
+    ("who", "target"),
+    ("when", "temporal"),
+    ("why", "rationale"),
 ];
 
 #[test]
 fn key_01_accepts_both_names_and_writes_the_abbreviation() {
-    assert!(ABBREVIATIONS.iter().map(|entry| (entry.short, entry.full)).eq(KEYS));
+    assert!(
+        ABBREVIATIONS
+            .iter()
+            .map(|entry| (entry.short, entry.full))
+            .eq(KEYS)
+    );
     for (short, full) in KEYS {
         for key in [short, full] {
             let text = format!("@a>qry:lookup{{{key}:x}}");
             let message = decode(&text).unwrap();
-            assert_eq!(message.payload.iter().collect::<Vec<_>>(), [(full, &Value::from("x"))]);
-            assert_eq!(message.encode(Registry::shared()).unwrap(), format!("@a>qry:lookup{{{short}:x}}"));
+            assert_eq!(
+                message.payload.iter().collect::<Vec<_>>(),
+                [(full, &Value::from("x"))]
+            );
+            assert_eq!(
+                message.encode(Registry::shared()).unwrap(),
+                format!("@a>qry:lookup{{{short}:x}}")
+            );
             let given = lookup().with(key, "x");
-            assert_eq!(encode(&given).unwrap(), format!("@a>qry:lookup{{{short}:x}}"));
+            assert_eq!(
+                encode(&given).unwrap(),
+                format!("@a>qry:lookup{{{short}:x}}")
+            );
         }
     }
     // All at once, and nothing is expanded inside of data.
-    let all: Vec<String> = KEYS.iter().map(|(short, _)| format!("{short}:{{{short}:1}}")).collect();
+    let all: Vec<String> = KEYS
+        .iter()
+        .map(|(short, _)| format!("{short}:{{{short}:1}}"))
+        .collect();
     let text = format!("@a>qry:lookup{{{}}}", all.join("|"));
     let message = decode(&text).unwrap();
     for (short, full) in KEYS {
-        let Some(Value::Map(map)) = message.payload.get(full) else { panic!("{full}") };
+        let Some(Value::Map(map)) = message.payload.get(full) else {
+            panic!("{full}")
+        };
         assert_eq!(map.get(short), Some(&Value::from(1)));
     }
 }
@@ -435,7 +546,10 @@ fn key_01_refuses_both_names_at_once() {
     }
     let text = "@a>req:schedule{asgn:dev|assignee:dev|task:t|schema:TA}";
     assert_eq!(code_of(text), ErrorCode::PARSE_ERROR);
-    assert_eq!(Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(), ErrorCode::PARSE_ERROR);
+    assert_eq!(
+        Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(),
+        ErrorCode::PARSE_ERROR
+    );
 }
 
 // ---- OP-01 and OP-02 -----------------------------------------------------------------
@@ -444,9 +558,16 @@ fn key_01_refuses_both_names_at_once() {
 fn op_01_accepts_the_nineteen_and_what_a_schema_registers() {
     let words = "analyze plan execute review approve reject fetch transform summarize classify \
                  generate validate schedule notify merge split route cache purge";
-    assert_eq!(OPERATIONS.to_vec(), words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(
+        OPERATIONS.to_vec(),
+        words.split_whitespace().collect::<Vec<_>>()
+    );
     let mut registry = Registry::empty();
-    assert!(OPERATIONS.iter().all(|operation| registry.has_operation(operation)));
+    assert!(
+        OPERATIONS
+            .iter()
+            .all(|operation| registry.has_operation(operation))
+    );
     assert!(!registry.has_operation("weigh"));
     let mut schema = Schema::new("weighing", "WG");
     schema.fields.push(Field::new("item", Type::String));
@@ -464,7 +585,11 @@ fn op_01_refuses_to_register_what_is_no_operation() {
         registry.register(schema).unwrap_err();
         assert_eq!(registry, Registry::standard());
     }
-    assert!(["weigh", "Plan", "plans", ""].iter().all(|operation| !Registry::standard().has_operation(operation)));
+    assert!(
+        ["weigh", "Plan", "plans", ""]
+            .iter()
+            .all(|operation| !Registry::standard().has_operation(operation))
+    );
 }
 
 proptest! {
@@ -490,11 +615,19 @@ proptest! {
 // ---- SEC-04 ------------------------------------------------------------------------
 
 fn nested(levels: usize) -> String {
-    format!("@a>qry:lookup{{k:{}v{}}}", "[".repeat(levels), "]".repeat(levels))
+    format!(
+        "@a>qry:lookup{{k:{}v{}}}",
+        "[".repeat(levels),
+        "]".repeat(levels)
+    )
 }
 
 fn mapped(levels: usize) -> String {
-    format!("@a>qry:lookup{{k:{}v{}}}", "{a:".repeat(levels), "}".repeat(levels))
+    format!(
+        "@a>qry:lookup{{k:{}v{}}}",
+        "{a:".repeat(levels),
+        "}".repeat(levels)
+    )
 }
 
 fn params(count: usize) -> String {
@@ -542,16 +675,37 @@ fn sec_04_accepts_frames_at_the_limits() {
 fn sec_04_refuses_frames_over_the_limits() {
     for (_, over) in limits() {
         assert!(!agree(over.as_bytes()));
-        assert_eq!(Frame::parse(&over).unwrap_err().code(), ErrorCode::PARSE_ERROR);
-        assert_eq!(Frame::parse_lenient(&over).unwrap_err().code(), ErrorCode::PARSE_ERROR);
-        assert_eq!(Message::decode(&over, Registry::shared()).unwrap_err().code(), ErrorCode::PARSE_ERROR);
-        // Who reads more may; who writes it for the others may not.
-        let options = DecodeOptions { limits: Limits::NONE, ..DecodeOptions::default() };
-        let message = Message::decode_with(&over, Registry::shared(), &options).unwrap();
-        assert_eq!(encode(&message).unwrap_err().code(), ErrorCode::PARSE_ERROR);
+        assert_eq!(
+            Frame::parse(&over).unwrap_err().code(),
+            ErrorCode::PARSE_ERROR
+        );
+        assert_eq!(
+            Frame::parse_lenient(&over).unwrap_err().code(),
+            ErrorCode::PARSE_ERROR
+        );
+        assert_eq!(
+            Message::decode(&over, Registry::shared())
+                .unwrap_err()
+                .code(),
+            ErrorCode::PARSE_ERROR
+        );
     }
     let deep = "@a>done:tool{tool:t|res:[[[[[[v]]]]]]|schema:TC}[cid:1]";
     assert_eq!(Typed::<ToolDone<'_>>::decode(deep).unwrap_err().at(), 29);
+}
+
+/// Nobody writes what the others refuse to read.
+#[test]
+fn sec_04_refuses_to_write_frames_over_the_limits() {
+    for (_, over) in limits() {
+        let options = DecodeOptions {
+            limits: Limits::NONE,
+            ..DecodeOptions::default()
+        };
+        let message = Message::decode_with(&over, Registry::shared(), &options).unwrap();
+        let written = encode(&message).map_err(|error| error.code());
+        assert_eq!(written, Err(ErrorCode::PARSE_ERROR));
+    }
 }
 
 /// A hostile text is refused at the byte that is too much, however long it goes on, and
@@ -573,7 +727,10 @@ fn sec_04_refuses_before_it_reads_on() {
         assert_eq!(Frame::parse(&longer).unwrap_err().at(), limit);
     }
     // Depth stays bounded where a reader has no other limit.
-    let options = DecodeOptions { limits: Limits::NONE, ..DecodeOptions::default() };
+    let options = DecodeOptions {
+        limits: Limits::NONE,
+        ..DecodeOptions::default()
+    };
     assert!(Frame::parse_with(&nested(Limits::MAX_DEPTH as usize), &options).is_ok());
     assert!(Frame::parse_with(&nested(1_000_000), &options).is_err());
 }

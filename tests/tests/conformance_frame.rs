@@ -74,13 +74,21 @@ proptest! {
 
 /// Where each of the five productions stands, with its character set.
 const SETS: [(&str, &str, fn(u8) -> bool); 7] = [
-    ("@", ">b:c{}", |b| b.is_ascii_alphanumeric() || b"-_".contains(&b)),
+    ("@", ">b:c{}", |b| {
+        b.is_ascii_alphanumeric() || b"-_".contains(&b)
+    }),
     ("@a>", ":c{}", |b| b.is_ascii_alphabetic()),
     ("@a>b:", "{}", |b| b.is_ascii_alphanumeric() || b == b'_'),
     ("@a>b:c{", ":v}", |b| b.is_ascii_alphanumeric() || b == b'_'),
-    ("@a>b:c{}[", ":v]", |b| b.is_ascii_alphanumeric() || b == b'_'),
-    ("@a>b:c{k:{", ":v}}", |b| b.is_ascii_alphanumeric() || b == b'_'),
-    ("@a>b:c{k:$", "}", |b| b.is_ascii_alphanumeric() || b"_.".contains(&b)),
+    ("@a>b:c{}[", ":v]", |b| {
+        b.is_ascii_alphanumeric() || b == b'_'
+    }),
+    ("@a>b:c{k:{", ":v}}", |b| {
+        b.is_ascii_alphanumeric() || b == b'_'
+    }),
+    ("@a>b:c{k:$", "}", |b| {
+        b.is_ascii_alphanumeric() || b"_.".contains(&b)
+    }),
 ];
 
 /// Every byte in every one of those places: alone, at the end and at the start of a name.
@@ -88,7 +96,10 @@ fn names_of_every_byte() -> impl Iterator<Item = (bool, Vec<u8>)> {
     SETS.iter().flat_map(|(before, after, belongs)| {
         (0..=u8::MAX).flat_map(move |byte| {
             [&[byte][..], &[b'a', byte], &[byte, b'a']].map(|name| {
-                (belongs(byte), [before.as_bytes(), name, after.as_bytes()].concat())
+                (
+                    belongs(byte),
+                    [before.as_bytes(), name, after.as_bytes()].concat(),
+                )
             })
         })
     })
@@ -116,13 +127,19 @@ fn frame_02_refuses_every_other_byte_and_no_character_at_all() {
 #[test]
 fn frame_03_accepts_bars_between_params_and_commas_between_pairs() {
     let pairs = |count: usize, separator: &str| {
-        (0..count).map(|at| format!("k{at}:v{at}")).collect::<Vec<_>>().join(separator)
+        (0..count)
+            .map(|at| format!("k{at}:v{at}"))
+            .collect::<Vec<_>>()
+            .join(separator)
     };
     for params in 0..20 {
         for metadata in 1..8 {
             let text = format!("@a>b:c{{{}}}[{}]", pairs(params, "|"), pairs(metadata, ","));
             let frame = accepted(&text);
-            assert_eq!((frame.payload.len(), frame.metadata.len()), (params, metadata));
+            assert_eq!(
+                (frame.payload.len(), frame.metadata.len()),
+                (params, metadata)
+            );
         }
     }
     assert_eq!(accepted("@a>b:c{}").payload, []);
@@ -131,8 +148,7 @@ fn frame_03_accepts_bars_between_params_and_commas_between_pairs() {
 #[test]
 fn frame_03_refuses_any_other_separator_and_any_gap() {
     for byte in 0..=u8::MAX {
-        for (before, after, right) in
-            [("@a>b:c{k:v", "k:v}", b'|'), ("@a>b:c{}[k:v", "k:v]", b',')]
+        for (before, after, right) in [("@a>b:c{k:v", "k:v}", b'|'), ("@a>b:c{}[k:v", "k:v]", b',')]
         {
             let text = [before.as_bytes(), &[byte], after.as_bytes()].concat();
             if byte == right {
@@ -143,9 +159,21 @@ fn frame_03_refuses_any_other_separator_and_any_gap() {
         }
     }
     for text in [
-        "@a>b:c{|}", "@a>b:c{k:v|}", "@a>b:c{|k:v}", "@a>b:c{k:v||k:v}", "@a>b:c{k}", "@a>b:c{k:}",
-        "@a>b:c{}[]", "@a>b:c{}[k:v,]", "@a>b:c{}[,k:v]", "@a>b:c{}[k:v,,k:v]", "@a>b:c{}[k]",
-        "@a>b:c{}[k:]", "@a>b:c{}[k:v][k:v]", "@a>b:c{}{}", "@a>b:c[k:v]",
+        "@a>b:c{|}",
+        "@a>b:c{k:v|}",
+        "@a>b:c{|k:v}",
+        "@a>b:c{k:v||k:v}",
+        "@a>b:c{k}",
+        "@a>b:c{k:}",
+        "@a>b:c{}[]",
+        "@a>b:c{}[k:v,]",
+        "@a>b:c{}[,k:v]",
+        "@a>b:c{}[k:v,,k:v]",
+        "@a>b:c{}[k]",
+        "@a>b:c{}[k:]",
+        "@a>b:c{}[k:v][k:v]",
+        "@a>b:c{}{}",
+        "@a>b:c[k:v]",
     ] {
         refused(text.as_bytes());
     }
@@ -170,7 +198,11 @@ fn frame_04_accepts_every_escaped_delimiter() {
     assert_eq!(DELIMITERS.len(), 12);
     for byte in (b'!'..=b'~').map(char::from) {
         let is_delimiter = DELIMITERS.contains(&(byte as u8));
-        let wire = if is_delimiter { format!("x\\{byte}") } else { format!("x{byte}") };
+        let wire = if is_delimiter {
+            format!("x\\{byte}")
+        } else {
+            format!("x{byte}")
+        };
         assert_eq!(read(&wire), Value::from(format!("x{byte}")));
     }
 }
@@ -179,7 +211,10 @@ fn frame_04_accepts_every_escaped_delimiter() {
 fn frame_04_refuses_other_escapes_and_bare_delimiters() {
     for byte in 0..=u8::MAX {
         let is_safe = (b'!'..=b'~').contains(&byte) && !DELIMITERS.contains(&byte);
-        assert_eq!((is_delimiter(byte), lexical::is_safe_char(byte)), (DELIMITERS.contains(&byte), is_safe));
+        assert_eq!(
+            (is_delimiter(byte), lexical::is_safe_char(byte)),
+            (DELIMITERS.contains(&byte), is_safe)
+        );
         if !is_delimiter(byte) {
             refused(&[b"@a>b:c{k:x\\", &[byte][..], b"y}"].concat());
         }
@@ -209,8 +244,14 @@ fn frame_05_accepts_null_arrays_maps_and_references() {
         ("[]", Value::Array(Vec::new())),
         ("{}", Value::Map(Map::new())),
         ("[~,1]", Value::Array(vec![Value::Null, Value::from(1)])),
-        ("{a:[{}]}", map("a", Value::Array(vec![Value::Map(Map::new())]))),
-        ("$warm.ckpt_1.status", Value::Ref("warm.ckpt_1.status".into())),
+        (
+            "{a:[{}]}",
+            map("a", Value::Array(vec![Value::Map(Map::new())])),
+        ),
+        (
+            "$warm.ckpt_1.status",
+            Value::Ref("warm.ckpt_1.status".into()),
+        ),
     ] {
         assert_eq!(read(wire), value);
         assert_eq!(value.to_string(), wire);
@@ -220,9 +261,39 @@ fn frame_05_accepts_null_arrays_maps_and_references() {
 #[test]
 fn frame_05_refuses_brackets_that_do_not_fit() {
     for wire in [
-        "", "~~", "~x", "x~", "$", "$-", "$a-b", "$$a", "x$a", "[", "]", "[1,]", "[,1]", "[,]", "[1,,2]", "[1|2]",
-        "[a:1]", "[1}", "{", "{1}", "{a}", "{a:}", "{:1}", "{a:1,}", "{,a:1}", "{a:1|b:2}", "{a:1]",
-        "[[1]", "[1]]", "[1]x", "x[1]", "{}{}", "[1][2]",
+        "",
+        "~~",
+        "~x",
+        "x~",
+        "$",
+        "$-",
+        "$a-b",
+        "$$a",
+        "x$a",
+        "[",
+        "]",
+        "[1,]",
+        "[,1]",
+        "[,]",
+        "[1,,2]",
+        "[1|2]",
+        "[a:1]",
+        "[1}",
+        "{",
+        "{1}",
+        "{a}",
+        "{a:}",
+        "{:1}",
+        "{a:1,}",
+        "{,a:1}",
+        "{a:1|b:2}",
+        "{a:1]",
+        "[[1]",
+        "[1]]",
+        "[1]x",
+        "x[1]",
+        "{}{}",
+        "[1][2]",
     ] {
         refused(with_value(wire).as_bytes());
         refused(format!("@a>b:c{{}}[k:{wire}]").as_bytes());

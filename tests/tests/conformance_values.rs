@@ -21,7 +21,11 @@ fn with_value(text: &str) -> String {
 fn read(wire: &str) -> Value<'static> {
     let text = with_value(wire);
     assert!(agree(text.as_bytes()), "{text}");
-    Frame::parse(&text).unwrap().value("k").unwrap().into_owned()
+    Frame::parse(&text)
+        .unwrap()
+        .value("k")
+        .unwrap()
+        .into_owned()
 }
 
 // ---- FRAME-06 and FRAME-07 ----------------------------------------------------------
@@ -33,7 +37,11 @@ fn chunk(index: i64) -> Typed<'static, InferStream<'static>> {
         data: "x".into(),
         is_final: false,
     };
-    Typed::new(AgentId::new("a").unwrap(), frame, Envelope::new("1", 1).answering("1"))
+    Typed::new(
+        AgentId::new("a").unwrap(),
+        frame,
+        Envelope::new("1", 1).answering("1"),
+    )
 }
 
 fn chunk_text(index: &str) -> String {
@@ -122,10 +130,28 @@ proptest! {
 
 #[test]
 fn frame_06_refuses_what_is_no_integer() {
-    for wire in ["-0", "-00", "007", "9223372036854775808", "-9223372036854775809"] {
+    for wire in [
+        "-0",
+        "-00",
+        "007",
+        "9223372036854775808",
+        "-9223372036854775809",
+    ] {
         assert_eq!(read(wire), Value::from(wire));
     }
-    for wire in ["1.0", "1e3", "+1", "--1", "-", "one", "true", "9223372036854775808", "~", "$warm.n", "[1]"] {
+    for wire in [
+        "1.0",
+        "1e3",
+        "+1",
+        "--1",
+        "-",
+        "one",
+        "true",
+        "9223372036854775808",
+        "~",
+        "$warm.n",
+        "[1]",
+    ] {
         let text = chunk_text(wire);
         assert!(agree(text.as_bytes()));
         assert!(Typed::<InferStream<'_>>::decode(&text).is_err(), "{text}");
@@ -219,7 +245,10 @@ fn warehouse() -> Registry {
 fn moved(param: &str) -> Result<(), (DecodeError, DecodeError)> {
     let text = format!("@a>req:move{{item:x|target:{{z:a}}|{param}|schema:SV}}");
     assert!(agree(text.as_bytes()), "{text}");
-    match (Typed::<Move<'_>>::decode(&text), Message::decode(&text, &warehouse())) {
+    match (
+        Typed::<Move<'_>>::decode(&text),
+        Message::decode(&text, &warehouse()),
+    ) {
         (Ok(_), Ok(_)) => Ok(()),
         (Err(typed), Err(dynamic)) => Err((typed, dynamic)),
         (typed, dynamic) => panic!("{text}: {typed:?}, {dynamic:?}"),
@@ -264,9 +293,21 @@ proptest! {
 #[test]
 fn frame_09_refuses_a_value_of_another_type() {
     for (field, fits, others) in [
-        ("count", "7", &["x", "1.5", "true", "[1]", "{a:1}", "#1.5", "\"7"][..]),
-        ("weight", "7.5", &["x", "1.1234567", "true", "[1.5]", "{a:1}"]),
-        ("ratio", "#40.7127753", &["x", "1e5", "#1.5", "NaN", "true", "[1.5]", "{a:1}"]),
+        (
+            "count",
+            "7",
+            &["x", "1.5", "true", "[1]", "{a:1}", "#1.5", "\"7"][..],
+        ),
+        (
+            "weight",
+            "7.5",
+            &["x", "1.1234567", "true", "[1.5]", "{a:1}"],
+        ),
+        (
+            "ratio",
+            "#40.7127753",
+            &["x", "1e5", "#1.5", "NaN", "true", "[1.5]", "{a:1}"],
+        ),
         ("fragile", "true", &["True", "1", "x", "[true]", "{a:1}"]),
         ("by", "dev", &["a.b", "\\@", "\"dev_team", "[dev]", "{a:1}"]),
         ("tags", "[a,b]", &["a", "{a:1}", "[[a]]", "[{}]"]),
@@ -298,7 +339,10 @@ fn ratio(value: f64) -> Result<String, EncodeError> {
         remark: None,
     };
     let mut text = String::new();
-    let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
+    let options = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
     Typed::new(AgentId::new("a").unwrap(), frame, Envelope::default())
         .encode_into(&mut text, options)
         .map(|()| text)
@@ -327,11 +371,19 @@ proptest! {
 #[test]
 fn frame_10_refuses_numbers_that_are_not_finite_or_have_an_exponent() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert_eq!(Value::try_from(value).unwrap_err().code(), ErrorCode::INVALID_TYPE);
+        assert_eq!(
+            Value::try_from(value).unwrap_err().code(),
+            ErrorCode::INVALID_TYPE
+        );
         let error = ratio(value).unwrap_err();
-        assert_eq!((error.code(), error.path().as_str()), (ErrorCode::INVALID_TYPE, "Move.ratio"));
+        assert_eq!(
+            (error.code(), error.path().as_str()),
+            (ErrorCode::INVALID_TYPE, "Move.ratio")
+        );
     }
-    for wire in ["1e5", "1E5", "1e-7", "#1e5", "NaN", "inf", "-inf", "#NaN", "#inf"] {
+    for wire in [
+        "1e5", "1E5", "1e-7", "#1e5", "NaN", "inf", "-inf", "#NaN", "#inf",
+    ] {
         assert_eq!(read(wire), Value::from(wire));
         let (typed, _) = moved(&format!("ratio:{wire}")).unwrap_err();
         assert_eq!(typed.code(), ErrorCode::INVALID_TYPE);

@@ -1,25 +1,27 @@
 //! Bounds that are checked before work is done.
 
-/// What a frame may cost to read (draft section 9, item 5).
+/// What a frame may cost to read (draft section 9, item 5); over a limit it is refused.
 ///
 /// The limits hold for writing too: an encoder never emits what its own reader refuses.
 ///
 /// ```
-/// use accp_runtime::{DecodeOptions, Frame, Limits};
+/// use accp_registry::Limits;
 ///
-/// let options = DecodeOptions { limits: Limits { depth: 1, ..Limits::DEFAULT }, ..DecodeOptions::default() };
-/// assert!(Frame::parse_with("@a>req:plan{deps:[x,y]}", &options).is_ok());
-/// assert!(Frame::parse_with("@a>req:plan{deps:[x,[y]]}", &options).is_err());
+/// let flat = Limits { depth: 1, ..Limits::DEFAULT };
+/// assert_eq!(flat.frame_bytes, 64 * 1024);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a whole frame.
+    /// Bytes of a whole frame: 64 KiB by default.
     pub frame_bytes: usize,
-    /// Levels of arrays and maps; `[1]` is one level. At most [`Limits::MAX_DEPTH`] counts.
+    /// Levels of arrays and maps, 5 by default: `[1]` is one level, `[{a:[]}]` three. The
+    /// braces of the body and the brackets of the metadata are no level. More than
+    /// [`Limits::MAX_DEPTH`] counts as that.
     pub depth: u32,
-    /// Params in the payload, and pairs in the metadata, each.
+    /// Params of the payload, and pairs of the metadata, each: 256 by default.
     pub params: u32,
-    /// Params, metadata pairs, array elements and map entries together.
+    /// All params, metadata pairs, array elements and map entries of a frame, at every
+    /// level: 4096 by default. `{a:[1,2]|b:{c:~}}[seq:1]` has six.
     pub elements: u32,
 }
 
