@@ -159,6 +159,7 @@ impl<'c> Converter<'c> {
             summary: &mut self.summary,
             counter: self.counter,
             place,
+            refused: false,
         };
         let options = EncodeOptions {
             inline: self.args.inline,
@@ -169,7 +170,11 @@ impl<'c> Converter<'c> {
         if let Place::File(side) = &mut tally.place {
             side.failed()?;
         }
-        let text = encoded.map_err(|error| at(&self.name, line, error))?;
+        let misuse = matches!(tally.place, Place::Nowhere) && tally.refused;
+        let text = encoded.map_err(|error| match at(&self.name, line, error) {
+            Failure::Input(message) if misuse => Failure::Misuse(message),
+            failure => failure,
+        })?;
         let metadata = message.envelope.to_string();
         let bare = text.strip_suffix(&metadata).unwrap_or(&text);
         for (out, frame) in [
@@ -224,6 +229,8 @@ struct Tally<'t> {
     summary: &'t mut Summary,
     counter: Bpe,
     place: Place<'t>,
+    /// A value had nowhere to go.
+    refused: bool,
 }
 
 /// Where a value goes that does not travel in its frame.
@@ -243,6 +250,7 @@ impl accp_runtime::Externals for Tally<'_> {
             Place::Memory(kept) => Ok(kept.keep(external.value)),
             Place::File(side) => side.put(external),
             Place::Nowhere => {
+                self.refused = true;
                 let message = format!(
                     "{}, and no side file is named: give --externals FILE or --output FILE, or \
                      --inline to keep long values in their frames",

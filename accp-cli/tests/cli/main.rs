@@ -3,6 +3,7 @@
 
 mod check;
 mod conduct;
+mod convert;
 mod encode_decode;
 mod explain;
 mod fix;

@@ -1,0 +1,168 @@
+//! `docs/conformance.md` and the tests say the same: every requirement stands in it once,
+//! and every test that it names exists.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The requirements of the draft by family, with the number of each.
+const FAMILIES: [(&str, u32); 22] = [
+    ("FRAME", 10), ("OPT", 6), ("SIZE", 2), ("ENV", 5), ("ERR", 2), ("DLV", 5), ("INT", 2), ("KEY", 1), ("OP", 2),
+    ("ST", 3), ("CKP", 8), ("DEL", 2), ("REG", 5), ("API", 3), ("BUD", 2), ("STR", 3), ("SEC", 5), ("LVL", 1),
+    ("HTTP", 3), ("WS", 2), ("MCP", 2), ("A2A", 1),
+];
+const PROFILES: [&str; 6] = ["PRO-CH", "PRO-TC", "PRO-TX", "PRO-ST", "PRO-TA", "PRO-ALL"];
+
+struct Row {
+    id: String,
+    /// What stands under "Accepts" and "Refuses"; nothing in the table of what is not yet.
+    cells: Vec<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn document() -> String {
+    fs::read_to_string(root().join("docs/conformance.md")).unwrap()
+}
+
+/// The rows of the tables: covered, and not yet.
+fn tables() -> (Vec<Row>, Vec<Row>) {
+    let text = document();
+    let rows = text.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let [id, _, _, cells @ ..] = &cells[..] else { panic!("a row has three cells or five: {line}") };
+        (*id != "Id").then(|| Row {
+            id: (*id).to_owned(),
+            cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
+        })
+    });
+    rows.partition(|row| !row.cells.is_empty())
+}
+
+/// The tests that a cell names, as `file::test`.
+fn named(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).filter(|name| name.contains("::")).collect()
+}
+
+/// Every test function of the workspace, as `file::test`.
+fn tests() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for folder in ["grammar", "registry", "accp-derive", "accp-build", "accp-runtime", "accp-tokens", "accp-cli", "tests"] {
+        collect(&root().join(folder), &mut found);
+    }
+    found
+}
+
+fn collect(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let file = path.file_stem().unwrap().to_str().unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            found.extend(test_names(&text).map(|name| format!("{file}::{name}")));
+        }
+    }
+}
+
+/// The functions that stand below `#[test]`, also inside of `proptest!`.
+fn test_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    text.lines().map(str::trim).filter_map(move |line| {
+        is_test |= line == "#[test]";
+        let name = line.strip_prefix("fn ")?.split('(').next();
+        name.filter(|_| std::mem::take(&mut is_test))
+    })
+}
+
+/// `OPT-04..06` is three ids, `INT-01` is one.
+fn expand(ids: &str) -> Vec<String> {
+    let ids = ids.split(',').map(str::trim).map(|id| id.trim_end_matches('.'));
+    let expanded = ids.flat_map(|id| match id.split_once("..") {
+        None => vec![id.to_owned()],
+        Some((first, last)) => {
+            let (family, first) = first.rsplit_once('-').unwrap();
+            let numbers = first.parse::<u32>().unwrap()..=last.parse().unwrap();
+            numbers.map(|number| format!("{family}-{number:02}")).collect()
+        }
+    });
+    expanded.collect()
+}
+
+#[test]
+fn every_requirement_stands_in_the_document_once() {
+    let (covered, later) = tables();
+    let mut stands: Vec<String> = covered.iter().chain(&later).map(|row| row.id.clone()).collect();
+    let mut expected: Vec<String> = PROFILES.map(str::to_owned).to_vec();
+    for (family, count) in FAMILIES {
+        expected.extend((1..=count).map(|number| format!("{family}-{number:02}")));
+    }
+    stands.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(stands, expected);
+}
+
+#[test]
+fn the_list_of_what_is_covered_is_the_table() {
+    let text = document();
+    let list = text.split_once("Covered:").unwrap().1.split_once("\n\n").unwrap().0;
+    let (covered, _) = tables();
+    let ids: Vec<&String> = covered.iter().map(|row| &row.id).collect();
+    assert_eq!(expand(list).iter().collect::<Vec<_>>(), ids);
+}
+
+#[test]
+fn every_requirement_names_tests_that_exist() {
+    let tests = tests();
+    for Row { id, cells } in tables().0 {
+        let [accepts, refuses] = &cells[..] else { panic!("{id} has cells {cells:?}") };
+        let (accepting, refusing) = (named(accepts), named(refuses));
+        assert!(!(accepting.is_empty() && refusing.is_empty()), "{id} names no test");
+        // Where one of the two is not there, its place holds the reason.
+        assert!(!accepts.trim().is_empty() && !refuses.trim().is_empty(), "{id}");
+        for name in accepting.iter().chain(&refusing) {
+            assert!(tests.contains(*name), "{id}: there is no test `{name}`");
+        }
+        let prefix = id.to_lowercase().replace('-', "_");
+        for (names, kind) in [(accepting, "accepts"), (refusing, "refuses")] {
+            for name in names.iter().filter_map(|name| name.strip_prefix("conformance_")) {
+                let test = name.split("::").nth(1).unwrap();
+                assert!(test.starts_with(&format!("{prefix}_{kind}_")), "{id} names {test}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_test_of_conformance_stands_in_the_document() {
+    let text = document();
+    let left_out: Vec<String> = tests()
+        .into_iter()
+        .filter(|name| name.starts_with("conformance_") && !text.contains(&format!("`{name}`")))
+        .collect();
+    assert_eq!(left_out, Vec::<String>::new());
+}
+
+/// The checks above can fail.
+#[test]
+fn a_test_is_found_by_its_attribute_alone() {
+    let text = "
+        fn helper() {}
+        #[test]
+        #[ignore]
+        fn real() {}
+        proptest! {
+            #[test]
+            /// Why.
+            fn inside(x: u8) {}
+        }
+        fn after() {}
+    ";
+    assert_eq!(test_names(text).collect::<Vec<_>>(), ["real", "inside"]);
+    assert_eq!(named("`a::b`<br>`c::d`, `x`"), ["a::b", "c::d"]);
+    assert_eq!(expand("A-01, B-02..03."), ["A-01", "B-02", "B-03"]);
+}

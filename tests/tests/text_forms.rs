@@ -1,0 +1,328 @@
+//! The text form and the mark, the literals and the keys: over every character of Unicode,
+//! over texts in which the awkward is likely, and over wire texts that no encoder wrote.
+//! What goes out comes back, and no two values share a spelling.
+//!
+//! A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test text_forms`.
+//! Recorded texts: `cargo run --release -p accp-tests --example corpus -- FILES...`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_registry::lexical::{
+    Literal, decode_string, decode_text, is_delimiter, is_safe_char, unescape, write_string,
+    write_text, write_untyped,
+};
+use accp_runtime::{
+    Decimal, DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, Value,
+};
+use accp_tests::judges::agree;
+use proptest::prelude::*;
+
+/// ```abnf
+/// string = 1*( safe-char / escaped-char )
+/// ```
+fn is_grammatical(wire: &str) -> bool {
+    let mut bytes = wire.bytes();
+    let mut valid = !wire.is_empty();
+    while let Some(byte) = bytes.next() {
+        valid &= match byte {
+            b'\\' => bytes.next().is_some_and(is_delimiter),
+            byte => is_safe_char(byte),
+        };
+    }
+    valid
+}
+
+/// A form that a string takes, with its reader.
+struct Form {
+    name: &'static str,
+    write: fn(&mut String, &str),
+    reads_back: fn(&str, &str) -> bool,
+}
+
+const FORMS: [Form; 3] = [
+    Form { name: "text", write: write_text, reads_back: |wire, text| decode_text(wire) == text },
+    Form { name: "string", write: write_string, reads_back: |wire, text| decode_string(wire) == text },
+    Form {
+        name: "untyped",
+        write: write_untyped,
+        reads_back: |wire, text| match Literal::classify(wire) {
+            Literal::Text(form) => decode_text(form) == text,
+            Literal::String(raw) => unescape(raw) == text,
+            _ => false,
+        },
+    },
+];
+
+impl Form {
+    /// The spelling of a text, in a buffer that is used again.
+    fn spell<'b>(&self, text: &str, buffer: &'b mut String) -> &'b str {
+        buffer.clear();
+        (self.write)(buffer, text);
+        assert!(is_grammatical(buffer), "{} of {text:?}: {buffer}", self.name);
+        assert!((self.reads_back)(buffer, text), "{} of {text:?}: {buffer}", self.name);
+        buffer
+    }
+}
+
+// ---- Every character of Unicode -------------------------------------------------------
+
+/// Places of a character in a text: what stands before, between and behind it.
+const PLACES: [&[&str]; 5] = [&["", ""], &["", "", ""], &["_", "_"], &[" ", " "], &["%", "%"]];
+
+fn place(text: &mut String, c: char, around: &[&str]) {
+    text.clear();
+    for (at, piece) in around.iter().enumerate() {
+        if at > 0 {
+            text.push(c);
+        }
+        text.push_str(piece);
+    }
+}
+
+fn each_character_in_every_place(form: &Form) {
+    let (mut text, mut wire) = (String::new(), String::new());
+    for c in '\0'..=char::MAX {
+        for around in PLACES {
+            place(&mut text, c, around);
+            form.spell(&text, &mut wire);
+        }
+    }
+}
+
+#[test]
+fn every_character_comes_back_from_the_text_form() {
+    each_character_in_every_place(&FORMS[0]);
+}
+
+#[test]
+fn every_character_comes_back_from_a_string() {
+    each_character_in_every_place(&FORMS[1]);
+}
+
+#[test]
+fn every_character_comes_back_where_no_type_is_declared() {
+    each_character_in_every_place(&FORMS[2]);
+}
+
+#[test]
+fn every_character_comes_back_from_a_key() {
+    let characters: Vec<char> = ('\0'..=char::MAX).collect();
+    for chunk in characters.chunks(256) {
+        let mut keys = Vec::new();
+        for &c in chunk {
+            for around in [PLACES[0], &["_ ", "%"]] {
+                let mut key = String::new();
+                place(&mut key, c, around);
+                keys.push((key, Value::Null));
+            }
+        }
+        let map: Map<'_> = keys.into_iter().collect();
+        assert_eq!(map.len(), 2 * chunk.len());
+        let value = Value::Map(map);
+        assert_eq!(read(&value.to_string()), value);
+    }
+}
+
+fn read(wire: &str) -> Value<'_> {
+    let options = DecodeOptions { limits: Limits::NONE, ..DecodeOptions::default() };
+    let mut r = Reader::new(wire, options).unwrap();
+    let value = Value::read(&mut r).unwrap_or_else(|error| panic!("{wire}: {error}"));
+    assert_eq!(r.at(), wire.len(), "{wire}");
+    value
+}
+
+// ---- Short texts, all of them ---------------------------------------------------------
+
+/// Every sequence of up to `length` of these pieces.
+fn sequences(pieces: &[&str], length: usize) -> BTreeSet<String> {
+    let mut all = BTreeSet::from([String::new()]);
+    let mut last = vec![String::new()];
+    for _ in 0..length {
+        last = last.iter().flat_map(|start| pieces.iter().map(move |piece| format!("{start}{piece}"))).collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+#[test]
+fn no_two_short_texts_share_a_spelling() {
+    let pieces = ["_", " ", "%", "2", "0", "F", "-", ".", "\"", "#", ":", "\\", "é", "e"];
+    let texts = sequences(&pieces, 4);
+    for form in &FORMS {
+        let mut buffer = String::new();
+        let spellings: BTreeSet<String> =
+            texts.iter().map(|text| form.spell(text, &mut buffer).to_owned()).collect();
+        assert_eq!(spellings.len(), texts.len(), "{}", form.name);
+    }
+}
+
+/// Pieces of wire texts, written by an encoder or not.
+const WIRE_PIECES: [&str; 18] = [
+    "_", "__", "%", "%20", "%5F", "%5f", "%25", "%C3%A9", "%C3", "%FF", "2", "F", "\"", "#", "-", ".", "\\:", "a",
+];
+
+/// A wire text that is no canonical spelling is another spelling of one value, and what is
+/// written for that value is read as it was.
+#[test]
+fn every_short_wire_text_decodes_and_its_value_has_one_spelling() {
+    let mut wires = sequences(&WIRE_PIECES, 3);
+    wires.remove("");
+    let mut canonical: BTreeMap<String, Value<'_>> = BTreeMap::new();
+    for wire in &wires {
+        is_stable(wire);
+        let value = read(wire);
+        let spelling = value.to_string();
+        let kept = canonical.entry(spelling).or_insert_with(|| value.clone());
+        assert_eq!(*kept, value, "{wire}");
+    }
+}
+
+/// Decode, encode, decode: the value stays, whatever type the field has.
+fn is_stable(wire: &str) {
+    assert!(is_grammatical(wire), "{wire}");
+    let mut buffer = String::new();
+    let text = decode_text(wire);
+    assert_eq!(decode_text(FORMS[0].spell(&text, &mut buffer)), text, "{wire}");
+    let text = decode_string(wire);
+    assert_eq!(decode_string(FORMS[1].spell(&text, &mut buffer)), text, "{wire}");
+    let value = read(wire);
+    let spelling = value.to_string();
+    assert!(is_grammatical(&spelling), "{wire}");
+    assert_eq!(read(&spelling), value, "{wire}");
+    // Only what follows a mark has more spellings than one.
+    assert!(spelling == wire || wire.starts_with(['"', '#']), "{wire} is {spelling}");
+}
+
+// ---- Any text, any value ----------------------------------------------------------------
+
+/// Texts in which the awkward is likely.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[_ %]{1,3}",
+        2 => "%[0-9A-Fa-f]{2}",
+        2 => "[0-9A-Fa-f]{1,3}",
+        2 => r##"["#@>:{}\[\]|$,~\\]"##,
+        1 => "-?[0-9]{1,20}(\\.[0-9]{1,7})?",
+        1 => "true|false|null|NaN|\\$ref",
+        2 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+/// Wire texts of strings, most of which no encoder writes.
+fn wire() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(&WIRE_PIECES[..]).prop_map(str::to_owned),
+        2 => "%[0-9A-Fa-f]{2}",
+        2 => r"\\[@>:{}\[\]|$,~\\]",
+        2 => "[!-#%-+./0-9;-=?A-Z^_`a-z-]{1,3}",
+        1 => "-?[0-9]{1,20}(\\.[0-9]{1,7})?",
+        1 => "#-?[0-9]{1,20}(\\.[0-9]{1,20})?",
+        1 => "true|false",
+    ];
+    proptest::collection::vec(piece, 1..8).prop_map(|pieces| pieces.concat())
+}
+
+fn scalar() -> impl Strategy<Value = Value<'static>> {
+    prop_oneof![
+        4 => text().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => prop_oneof![any::<i64>(), -9..10_i64].prop_map(Value::from),
+        1 => prop_oneof![any::<i64>(), -9_999_999..10_000_000_i64]
+            .prop_map(|millionths| Decimal::from_millionths(millionths.into()).unwrap().into()),
+        1 => any::<f64>().prop_filter_map("finite", |float| Value::try_from(float).ok()),
+        1 => "[A-Za-z0-9_.]{1,8}".prop_map(|key| Value::Ref(key.into())),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value<'static>> {
+    scalar().prop_recursive(2, 12, 4, |inner| {
+        let key = prop_oneof![text(), "[a-z_]{1,3}"];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::vec((key, inner), 0..4)
+                .prop_map(|entries| Value::Map(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// `text`, `string` and untyped in one frame, as the profiles have them.
+fn chat(content: &str, role: &str, note: &str) -> String {
+    format!("@a>done:chat{{role:{role}|content:{content}|note:{note}|schema:CH}}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn every_text_comes_back(text in text()) {
+        let mut buffer = String::new();
+        for form in &FORMS {
+            form.spell(&text, &mut buffer);
+        }
+    }
+
+    #[test]
+    fn two_texts_never_share_a_spelling(a in text(), b in text()) {
+        let (mut one, mut two) = (String::new(), String::new());
+        for form in &FORMS {
+            prop_assert_eq!(form.spell(&a, &mut one) == form.spell(&b, &mut two), a == b);
+        }
+    }
+
+    #[test]
+    fn every_wire_text_decodes_and_is_stable(wire in wire()) {
+        is_stable(&wire);
+    }
+
+    #[test]
+    fn every_value_comes_back_and_two_never_share_a_spelling(a in value(), b in value()) {
+        let (one, two) = (a.to_string(), b.to_string());
+        prop_assert_eq!(&read(&one), &a);
+        prop_assert_eq!(&read(&two), &b);
+        prop_assert_eq!(one == two, a == b);
+    }
+
+    /// A key is any text, `_` and the empty one among them.
+    #[test]
+    fn every_key_comes_back(keys in proptest::collection::btree_set(text(), 0..4), value in value()) {
+        let map: Map<'_> = keys.into_iter().map(|key| (key, value.clone())).collect();
+        let wire = map.to_string();
+        prop_assert_eq!(read(&wire), Value::Map(map));
+    }
+
+    /// In a frame, by the type of the field: both judges take it, and it comes back.
+    #[test]
+    fn every_text_comes_back_from_a_frame(content in text(), role in text(), note in text(), key in text()) {
+        prop_assume!(key != "schema" && Registry::shared().schema("CH").unwrap().field(&key).is_none());
+        let message = Message::new("a", "done", "chat").unwrap().under("CH")
+            .with("content", content.as_str()).with("role", role.as_str())
+            .with("note", note.as_str()).with(key.as_str(), note.as_str());
+        let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
+        let frame = message.encode_with(Registry::shared(), options).unwrap();
+        prop_assert!(agree(frame.as_bytes()));
+        let back = Message::decode(&frame, Registry::shared()).unwrap();
+        for (key, value) in message.payload.iter() {
+            let full = accp_registry::expand(key).unwrap_or(key);
+            prop_assert_eq!(back.payload.get(full), Some(value), "{}", frame);
+        }
+    }
+
+    /// What no encoder wrote is taken, and written anew it says the same.
+    #[test]
+    fn every_wire_text_is_taken_in_a_frame_and_says_the_same_again(
+        content in wire(), role in wire(), note in wire()
+    ) {
+        let frame = chat(&content, &role, &note);
+        prop_assert!(agree(frame.as_bytes()));
+        let message = Message::decode(&frame, Registry::shared()).unwrap();
+        prop_assert_eq!(message.payload.get("content").unwrap().as_str().unwrap(), decode_text(&content));
+        prop_assert_eq!(message.payload.get("role").unwrap().as_str().unwrap(), decode_string(&role));
+        prop_assert_eq!(message.payload.get("note"), Some(&read(&note)));
+        let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
+        let again = message.encode_with(Registry::shared(), options).unwrap();
+        prop_assert_eq!(Message::decode(&again, Registry::shared()).unwrap(), message);
+    }
+}
