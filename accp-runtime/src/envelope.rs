@@ -267,10 +267,11 @@ fn once<T>(
     at: usize,
     what: &'static str,
 ) -> Result<(), DecodeError> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what)),
+    if slot.is_some() {
+        return Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what));
     }
+    *slot = Some(value);
+    Ok(())
 }
 
 #[inline]

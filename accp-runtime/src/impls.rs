@@ -41,7 +41,7 @@ fn scalar<'a>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<&'a str> {
 }
 
 #[cold]
-fn no_scalar<'a, T>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<T> {
+fn no_scalar<T>(r: &mut Reader<'_>, expected: &'static str) -> Decoded<T> {
     let at = r.at();
     r.token().and_then(|token| wrong(at, token, expected))
 }
@@ -416,12 +416,17 @@ pub(crate) fn decode_list<'a, T>(
         Token::Array => {}
         token => return wrong(at, token, "an array"),
     }
-    let mut items = Vec::new();
-    while r.element(items.len())? {
-        let item = read(r).map_err(|error| error.within_index(items.len()))?;
-        items.push(item);
+    if !r.element(0)? {
+        return Ok(Vec::new());
     }
-    Ok(items)
+    // The room that a first push makes, without the code that grows a `Vec`.
+    let mut items = Vec::with_capacity(4);
+    loop {
+        items.push(read(r).map_err(|error| error.within_index(items.len()))?);
+        if !r.element(items.len())? {
+            return Ok(items);
+        }
+    }
 }
 
 /// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry
@@ -572,13 +577,11 @@ impl<'a> DecodeValue<'a, kind::Any> for Value<'a> {
 impl<K, T: EncodeValue<K>> EncodeValue<K> for Option<T> {
     #[inline]
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        match self {
-            Some(value) => value.encode_value(w),
-            None => {
-                w.raw("~");
-                Ok(())
-            }
+        if let Some(value) = self {
+            return value.encode_value(w);
         }
+        w.raw("~");
+        Ok(())
     }
 
     #[inline]

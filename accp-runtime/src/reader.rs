@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 
 use accp_registry::lexical::{
-    self, AGENT, PLAIN, SAFE, is_agent_char, is_delimiter, is_key_char, is_ref_char,
+    self, is_agent_char, is_delimiter, is_key_char, is_ref_char, is_safe_char,
 };
 
 use crate::value::is_pairs;
@@ -53,13 +53,14 @@ pub struct Header<'a> {
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     text: &'a str,
-    at: usize,
+    /// The end of `text` that is still to be read.
+    rest: &'a str,
     depth: u32,
     elements: u32,
     params: u32,
     options: DecodeOptions,
-    /// The character classes that all of the last scalar shares; none when it has escapes.
-    shared: u8,
+    /// Whether there are escapes in the last scalar.
+    escaped: bool,
 }
 
 /// The two kinds of text behind a scalar position.
@@ -96,20 +97,21 @@ impl<'a> Reader<'a> {
         }
         Ok(Self {
             text,
-            at: 0,
+            rest: text,
             depth: 0,
             elements: 0,
             params: 0,
             options,
-            shared: 0,
+            escaped: false,
         })
     }
 
     /// Reads on at `at`, in the same text under the same options.
     #[must_use]
     pub fn fork_at(&self, at: usize) -> Self {
+        let rest = self.text.get(at..).unwrap_or_default();
         Self {
-            at,
+            rest,
             depth: 0,
             elements: 0,
             params: 0,
@@ -120,7 +122,7 @@ impl<'a> Reader<'a> {
     /// The next byte to be read, from 0.
     #[inline]
     pub fn at(&self) -> usize {
-        self.at
+        self.text.len() - self.rest.len()
     }
 
     /// The options in force.
@@ -129,44 +131,65 @@ impl<'a> Reader<'a> {
         &self.options
     }
 
-    /// The text between two bytes.
-    #[inline]
-    pub fn slice(&self, from: usize, to: usize) -> &'a str {
-        self.text.get(from..to).unwrap_or_default()
-    }
-
     #[inline]
     fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        self.rest.as_bytes().first().copied()
     }
 
     /// Fails at the next byte.
     #[cold]
     pub fn expected<T>(&self, what: &'static str) -> Result<T> {
-        Err(DecodeError::syntax(self.text, self.at, what))
+        Err(DecodeError::syntax(self.text, self.at(), what))
+    }
+
+    /// Consumes a character, if it is next.
+    #[inline]
+    fn eat(&mut self, character: char) -> bool {
+        match self.rest.strip_prefix(character) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
     }
 
     #[inline]
-    fn expect(&mut self, byte: u8, what: &'static str) -> Result<()> {
-        if self.peek() == Some(byte) {
-            self.at += 1;
+    fn expect(&mut self, character: char, what: &'static str) -> Result<()> {
+        if self.eat(character) {
             Ok(())
         } else {
             self.expected(what)
         }
     }
 
+    /// Consumes `length` bytes, all of them ASCII.
+    #[inline]
+    fn split(&mut self, length: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at_checked(length).unwrap_or_default();
+        self.rest = rest;
+        taken
+    }
+
+    /// The length of `*( class )`.
+    #[inline]
+    fn run(&self, class: impl Fn(u8) -> bool) -> usize {
+        let bytes = self.rest.as_bytes();
+        let mut length = 0;
+        while bytes.get(length).is_some_and(|&byte| class(byte)) {
+            length += 1;
+        }
+        length
+    }
+
     /// `1*( class )`
     #[inline]
     fn take(&mut self, class: impl Fn(u8) -> bool, what: &'static str) -> Result<&'a str> {
-        let start = self.at;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        let length = rest.iter().position(|&b| !class(b)).unwrap_or(rest.len());
+        let length = self.run(class);
         if length == 0 {
             return self.expected(what);
         }
-        self.at += length;
-        Ok(self.slice(start, self.at))
+        Ok(self.split(length))
     }
 
     /// ```abnf
@@ -178,13 +201,13 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there.
     #[inline]
     pub fn header(&mut self) -> Result<Header<'a>> {
-        self.expect(b'@', "'@' at the start of the frame")?;
+        self.expect('@', "'@' at the start of the frame")?;
         let agent = self.take(is_agent_char, "an agent id after '@'")?;
-        self.expect(b'>', "'>' after the agent id")?;
+        self.expect('>', "'>' after the agent id")?;
         let intent = self.take(|b| b.is_ascii_alphabetic(), "an intent after '>'")?;
-        self.expect(b':', "':' after the intent")?;
+        self.expect(':', "':' after the intent")?;
         let operation = self.take(is_key_char, "an operation after ':'")?;
-        self.expect(b'{', "'{' after the operation")?;
+        self.expect('{', "'{' after the operation")?;
         Ok(Header {
             agent,
             intent,
@@ -202,25 +225,17 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there; more params than the limit.
     #[inline]
     pub fn param(&mut self) -> Result<Option<&'a str>> {
-        if self.params == 0 {
-            if self.peek() == Some(b'}') {
-                self.at += 1;
-                return Ok(None);
-            }
-            return self.pair_key("a key or '}' after '{'").map(Some);
-        }
-        match self.peek() {
-            Some(b'|') => {
-                self.at += 1;
-                self.pair_key("a key after '|'").map(Some)
-            }
-            Some(b'}') => {
-                self.at += 1;
-                self.params = 0;
-                Ok(None)
-            }
-            _ => self.expected("'|' or '}' after a value"),
-        }
+        let what = if self.params > 0 && self.eat('|') {
+            "a key after '|'"
+        } else if self.eat('}') {
+            self.params = 0;
+            return Ok(None);
+        } else if self.params == 0 {
+            "a key or '}' after '{'"
+        } else {
+            return self.expected("'|' or '}' after a value");
+        };
+        self.pair_key(what).map(Some)
     }
 
     /// ```abnf
@@ -234,34 +249,48 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there; more pairs than the limit.
     #[inline]
     pub fn metadata(&mut self) -> Result<Option<&'a str>> {
-        if self.params == 0 {
-            return match self.peek() {
-                None => Ok(None),
-                Some(b'[') => {
-                    self.at += 1;
-                    self.pair_key("a key after '['").map(Some)
-                }
-                Some(_) => self.expected("'[' or the end after '}'"),
-            };
-        }
-        match self.peek() {
-            Some(b',') => {
-                self.at += 1;
-                self.pair_key("a key after ','").map(Some)
+        let what = if self.params == 0 {
+            if self.rest.is_empty() {
+                return Ok(None);
             }
-            Some(b']') => {
-                self.at += 1;
-                self.params = 0;
-                Ok(None)
-            }
-            _ => self.expected("',' or ']' after a value"),
-        }
+            self.expect('[', "'[' or the end after '}'")?;
+            "a key after '['"
+        } else if self.eat(',') {
+            "a key after ','"
+        } else if self.eat(']') {
+            self.params = 0;
+            return Ok(None);
+        } else {
+            return self.expected("',' or ']' after a value");
+        };
+        self.pair_key(what).map(Some)
     }
 
+    /// `key ":"`
     #[inline]
+    fn key(&mut self, what: &'static str) -> Result<&'a str> {
+        let length = self.run(is_key_char);
+        if length == 0 {
+            return self.expected(what);
+        }
+        // A colon that is known is a character boundary, which the split need not test.
+        if self.rest.as_bytes().get(length) != Some(&b':') {
+            self.split(length);
+            return self.expected("':' after the key");
+        }
+        let key = self.split(length);
+        self.eat(':');
+        Ok(key)
+    }
+
+    /// A `param` of the payload or the metadata, up to and with `:`.
+    #[expect(
+        clippy::inline_always,
+        reason = "decode is a tenth slower when this is called"
+    )]
+    #[inline(always)]
     fn pair_key(&mut self, what: &'static str) -> Result<&'a str> {
-        let key = self.take(is_key_char, what)?;
-        self.expect(b':', "':' after the key")?;
+        let key = self.key(what)?;
         self.params += 1;
         if self.params > self.options.limits.params {
             return self.over_limit(self.options.limits.params, "params");
@@ -276,7 +305,7 @@ impl<'a> Reader<'a> {
     /// E1001 when anything follows.
     #[inline]
     pub fn finish(&self) -> Result<()> {
-        if self.at == self.text.len() {
+        if self.rest.is_empty() {
             Ok(())
         } else {
             self.expected("the end of the frame")
@@ -293,31 +322,30 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there; nesting deeper than the limit.
     #[inline]
     pub fn token(&mut self) -> Result<Token<'a>> {
-        match self.peek() {
-            Some(b'~') => {
-                self.at += 1;
-                Ok(Token::Null)
-            }
-            Some(b'$') => {
-                self.at += 1;
-                self.take(is_ref_char, "a reference key after '$'")
-                    .map(Token::Ref)
-            }
-            Some(b'[') => self.open().map(|()| Token::Array),
-            Some(b'{') => self.open().map(|()| Token::Map),
-            _ => self.string().map(Token::Scalar),
+        if let Some(raw) = self.scalar()? {
+            Ok(Token::Scalar(raw))
+        } else if self.eat('~') {
+            Ok(Token::Null)
+        } else if self.eat('$') {
+            self.take(is_ref_char, "a reference key after '$'")
+                .map(Token::Ref)
+        } else {
+            self.open()
         }
     }
 
+    /// The opening bracket of an array or a map.
     #[inline]
-    fn open(&mut self) -> Result<()> {
+    fn open(&mut self) -> Result<Token<'a>> {
         let limit = self.options.limits.depth.min(Limits::MAX_DEPTH);
         if self.depth == limit {
             return self.over_limit(limit, "levels of nesting");
         }
-        self.at += 1;
         self.depth += 1;
-        Ok(())
+        if self.eat('[') {
+            return Ok(Token::Array);
+        }
+        self.expect('{', "a value").map(|()| Token::Map)
     }
 
     /// The raw text of a scalar; what else is a value is left where it is and `None`.
@@ -326,52 +354,44 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there.
     #[inline]
     pub(crate) fn scalar(&mut self) -> Result<Option<&'a str>> {
+        let length = self.run(is_safe_char);
+        if self.rest.as_bytes().get(length) == Some(&b'\\') {
+            return self.escaped_string().map(Some);
+        }
+        if length == 0 {
+            return self.no_scalar();
+        }
+        self.escaped = false;
+        Ok(Some(self.split(length)))
+    }
+
+    #[cold]
+    fn no_scalar(&self) -> Result<Option<&'a str>> {
         match self.peek() {
             Some(b'~' | b'$' | b'[' | b'{') => Ok(None),
-            _ => self.string().map(Some),
+            _ => self.expected("a value"),
         }
     }
 
-    /// ```abnf
-    /// string       = 1*( safe-char / escaped-char )
-    /// escaped-char = "\" delimiter
-    /// ```
-    #[inline]
-    fn string(&mut self) -> Result<&'a str> {
-        let start = self.at;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        let (mut length, mut shared) = (0, u8::MAX);
-        for &byte in rest {
-            let classes = lexical::classes(byte);
-            if classes & SAFE == 0 {
-                break;
-            }
-            shared &= classes;
-            length += 1;
-        }
-        (self.at, self.shared) = (start + length, shared);
-        match rest.get(length) {
-            Some(b'\\') => self.escaped_string(start),
-            _ if length == 0 => self.expected("a value"),
-            _ => Ok(self.slice(start, self.at)),
-        }
-    }
-
-    /// The rest of a string, from its first escape.
-    fn escaped_string(&mut self, start: usize) -> Result<&'a str> {
-        self.shared = 0;
-        while let Some(byte) = self.peek() {
+    /// A string that has an escape.
+    #[cold]
+    fn escaped_string(&mut self) -> Result<&'a str> {
+        self.escaped = true;
+        let bytes = self.rest.as_bytes();
+        let mut length = 0;
+        while let Some(&byte) = bytes.get(length) {
             if byte == b'\\' {
-                self.at += 1;
-                if !self.peek().is_some_and(is_delimiter) {
+                length += 1;
+                if !bytes.get(length).copied().is_some_and(is_delimiter) {
+                    self.split(length);
                     return self.expected("one of the 12 delimiters after '\\'");
                 }
-            } else if lexical::classes(byte) & SAFE == 0 {
+            } else if !is_safe_char(byte) {
                 break;
             }
-            self.at += 1;
+            length += 1;
         }
-        Ok(self.slice(start, self.at))
+        Ok(self.split(length))
     }
 
     /// ```abnf
@@ -384,16 +404,14 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there; more elements than the limit.
     #[inline]
     pub fn element(&mut self, read: usize) -> Result<bool> {
-        match self.peek() {
-            Some(b']') => {
-                self.at += 1;
-                self.depth = self.depth.saturating_sub(1);
-                return Ok(false);
-            }
-            Some(b',') if read > 0 => self.at += 1,
-            Some(_) if read == 0 => {}
-            _ if read == 0 => return self.expected("a value or ']' after '['"),
-            _ => return self.expected("',' or ']' after an element"),
+        if self.eat(']') {
+            self.depth = self.depth.saturating_sub(1);
+            return Ok(false);
+        }
+        if read > 0 {
+            self.expect(',', "',' or ']' after an element")?;
+        } else if self.rest.is_empty() {
+            return self.expected("a value or ']' after '['");
         }
         self.element_read()?;
         Ok(true)
@@ -409,21 +427,17 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and what was expected there; more elements than the limit.
     #[inline]
     pub fn entry(&mut self, read: usize) -> Result<Option<&'a str>> {
-        let what = match self.peek() {
-            Some(b'}') => {
-                self.at += 1;
-                self.depth = self.depth.saturating_sub(1);
-                return Ok(None);
-            }
-            Some(b',') if read > 0 => {
-                self.at += 1;
-                "a key after ','"
-            }
-            _ if read == 0 => "a key or '}' after '{'",
-            _ => return self.expected("',' or '}' after an entry"),
+        let what = if read > 0 && self.eat(',') {
+            "a key after ','"
+        } else if self.eat('}') {
+            self.depth = self.depth.saturating_sub(1);
+            return Ok(None);
+        } else if read == 0 {
+            "a key or '}' after '{'"
+        } else {
+            return self.expected("',' or '}' after an entry");
         };
-        let key = self.take(is_key_char, what)?;
-        self.expect(b':', "':' after the key")?;
+        let key = self.key(what)?;
         self.element_read()?;
         Ok(Some(key))
     }
@@ -440,7 +454,11 @@ impl<'a> Reader<'a> {
     #[cold]
     fn over_limit<T>(&self, limit: u32, of: &str) -> Result<T> {
         let expected = alloc::format!("at most {limit} {of}");
-        Err(DecodeError::new(ErrorCode::PARSE_ERROR, self.at, expected))
+        Err(DecodeError::new(
+            ErrorCode::PARSE_ERROR,
+            self.at(),
+            expected,
+        ))
     }
 
     /// Reads over one value and gives its text.
@@ -448,7 +466,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`token`](Self::token): what is skipped is held to the grammar all the same.
     pub fn skip_value(&mut self) -> Result<&'a str> {
-        let start = self.at;
+        let start = self.rest;
         match self.token()? {
             Token::Array => {
                 let mut read = 0;
@@ -466,15 +484,15 @@ impl<'a> Reader<'a> {
             }
             Token::Null | Token::Scalar(_) | Token::Ref(_) => {}
         }
-        Ok(self.slice(start, self.at))
+        Ok(start
+            .get(..start.len() - self.rest.len())
+            .unwrap_or_default())
     }
 
     /// Consumes a null, if one is next.
     #[inline]
     pub fn take_null(&mut self) -> bool {
-        let null = self.peek() == Some(b'~');
-        self.at += usize::from(null);
-        null
+        self.eat('~')
     }
 
     /// The schema code of the payload whose params come next; nothing is consumed.
@@ -505,7 +523,7 @@ impl<'a> Reader<'a> {
     /// resolved.
     #[inline]
     pub(crate) fn string_of(&self, raw: &'a str) -> Cow<'a, str> {
-        if self.shared & SAFE != 0 && raw.as_bytes().first() != Some(&lexical::MARK) {
+        if !self.escaped && raw.as_bytes().first() != Some(&lexical::MARK) {
             Cow::Borrowed(raw)
         } else if self.options.marks {
             lexical::decode_string(raw)
@@ -517,7 +535,7 @@ impl<'a> Reader<'a> {
     /// The scalar that has just been read, as a `text` field has it.
     #[inline]
     pub(crate) fn text_of(&self, raw: &'a str) -> Cow<'a, str> {
-        if self.shared & PLAIN != 0 {
+        if !self.escaped && lexical::is_plain(raw) {
             Cow::Borrowed(raw)
         } else {
             lexical::decode_text(raw)
@@ -527,10 +545,11 @@ impl<'a> Reader<'a> {
     /// The scalar that has just been read, as an agent id.
     #[inline]
     pub(crate) fn agent_of(&self, raw: &'a str) -> Option<&'a str> {
-        if self.shared & AGENT != 0 {
-            return Some(raw);
-        }
-        let name = raw.strip_prefix("\\@")?;
+        let name = if self.escaped {
+            raw.strip_prefix("\\@")?
+        } else {
+            raw
+        };
         lexical::is_agent_id(name).then_some(name)
     }
 }

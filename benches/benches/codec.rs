@@ -3,6 +3,7 @@
 //!
 //! The message is a TA frame with a full envelope. The peers carry the same fields under
 //! the same full names, borrowed where they can; prost has numbers for names, as it does.
+//! The peer of a dynamic message is a `serde_json::Value`.
 
 use std::borrow::Cow;
 
@@ -10,10 +11,7 @@ use accp_bench::{contender, race};
 use accp_runtime::{AccpFrame, AgentId, EncodeOptions, Message, Registry, Typed};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
+use serde_json::Value;
 
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
@@ -127,6 +125,7 @@ fn main() {
         ttl: 300,
     };
     let json = serde_json::to_string(&peer).expect("JSON is written");
+    let value: Value = serde_json::from_str(&json).expect("JSON is read");
     let owned: Owned = serde_json::from_str(&json).expect("JSON is read");
     let msgpack = rmp_serde::to_vec_named(&peer).expect("MessagePack is written");
     let proto = Proto {
@@ -149,49 +148,88 @@ fn main() {
     let protobuf = proto.encode_to_vec();
     let toon = toon_format::encode_default(&peer).expect("TOON is written");
 
-    println!("bytes: ACCP {}, JSON {}, MessagePack {}, protobuf {}, TOON {}\n",
-        FRAME.len(), json.len(), msgpack.len(), protobuf.len(), toon.len());
+    println!(
+        "bytes: ACCP {}, JSON {}, MessagePack {}, protobuf {}, TOON {}\n",
+        FRAME.len(),
+        json.len(),
+        msgpack.len(),
+        protobuf.len(),
+        toon.len()
+    );
 
-    race("decode (x: times as fast as serde_json)", vec![
-        contender("serde_json, borrowed", || serde_json::from_str::<Peer<'_>>(&json).expect("valid")),
-        contender("accp, typed", || Typed::<ScheduleTask<'_>>::decode(FRAME).expect("valid")),
-        contender("accp, dynamic message", || Message::decode(FRAME, registry).expect("valid")),
-        contender("sonic-rs, borrowed", || sonic_rs::from_str::<Peer<'_>>(&json).expect("valid")),
-        contender("rmp-serde, borrowed", || rmp_serde::from_slice::<Peer<'_>>(&msgpack).expect("valid")),
-        contender("prost", || Proto::decode(protobuf.as_slice()).expect("valid")),
-        contender("toon-format", || toon_format::decode_default::<Owned>(&toon).expect("valid")),
-    ]);
+    race(
+        "decode (x: times as fast as serde_json)",
+        vec![
+            contender("serde_json, borrowed", || {
+                serde_json::from_str::<Peer<'_>>(&json).expect("valid")
+            }),
+            contender("accp, typed", || {
+                Typed::<ScheduleTask<'_>>::decode(FRAME).expect("valid")
+            }),
+            contender("serde_json::Value", || {
+                serde_json::from_str::<Value>(&json).expect("valid")
+            }),
+            contender("accp, dynamic message", || {
+                Message::decode(FRAME, registry).expect("valid")
+            }),
+            contender("sonic-rs, borrowed", || {
+                sonic_rs::from_str::<Peer<'_>>(&json).expect("valid")
+            }),
+            contender("rmp-serde, borrowed", || {
+                rmp_serde::from_slice::<Peer<'_>>(&msgpack).expect("valid")
+            }),
+            contender("prost", || {
+                Proto::decode(protobuf.as_slice()).expect("valid")
+            }),
+            contender("toon-format", || {
+                toon_format::decode_default::<Owned>(&toon).expect("valid")
+            }),
+        ],
+    );
 
     let mut text = String::with_capacity(1024);
     let mut bytes = Vec::with_capacity(1024);
     let mut binary = Vec::with_capacity(1024);
-    race("encode, a new buffer each (x: times as fast as serde_json)", vec![
-        contender("serde_json", || serde_json::to_string(&peer).expect("written")),
-        contender("accp, typed", || typed.encode().expect("written")),
-        contender("accp, dynamic message", || message.encode(registry).expect("written")),
-        contender("sonic-rs", || sonic_rs::to_string(&peer).expect("written")),
-        contender("rmp-serde", || rmp_serde::to_vec_named(&peer).expect("written")),
-        contender("prost", || proto.encode_to_vec()),
-        contender("toon-format", || toon_format::encode_default(&peer).expect("written")),
-    ]);
-    race("encode into a buffer that is there (x: times as fast as serde_json)", vec![
-        contender("serde_json", || {
-            bytes.clear();
-            serde_json::to_writer(&mut bytes, &peer).expect("written");
-        }),
-        contender("accp, typed", || {
-            text.clear();
-            typed.encode_into(&mut text, EncodeOptions::default()).expect("written");
-        }),
-        contender("prost", || {
-            binary.clear();
-            proto.encode(&mut binary).expect("written");
-        }),
-    ]);
-
-    let region = Region::new(ALLOCATOR);
-    let decoded = Typed::<ScheduleTask<'_>>::decode(FRAME).expect("valid");
-    let change = region.change();
-    println!("allocations of one borrowed decode: {} (the Vec of `deps` is one)", change.allocations);
-    drop(decoded);
+    race(
+        "encode, a new buffer each (x: times as fast as serde_json)",
+        vec![
+            contender("serde_json", || {
+                serde_json::to_string(&peer).expect("written")
+            }),
+            contender("accp, typed", || typed.encode().expect("written")),
+            contender("serde_json::Value", || {
+                serde_json::to_string(&value).expect("written")
+            }),
+            contender("accp, dynamic message", || {
+                message.encode(registry).expect("written")
+            }),
+            contender("sonic-rs", || sonic_rs::to_string(&peer).expect("written")),
+            contender("rmp-serde", || {
+                rmp_serde::to_vec_named(&peer).expect("written")
+            }),
+            contender("prost", || proto.encode_to_vec()),
+            contender("toon-format", || {
+                toon_format::encode_default(&peer).expect("written")
+            }),
+        ],
+    );
+    race(
+        "encode into a buffer that is there (x: times as fast as serde_json)",
+        vec![
+            contender("serde_json", || {
+                bytes.clear();
+                serde_json::to_writer(&mut bytes, &peer).expect("written");
+            }),
+            contender("accp, typed", || {
+                text.clear();
+                typed
+                    .encode_into(&mut text, EncodeOptions::default())
+                    .expect("written");
+            }),
+            contender("prost", || {
+                binary.clear();
+                proto.encode(&mut binary).expect("written");
+            }),
+        ],
+    );
 }

@@ -48,7 +48,7 @@ pub const fn is_safe_char(byte: u8) -> bool {
 /// key = 1*( ALPHA / DIGIT / "_" )
 /// ```
 pub fn is_key(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(is_key_char)
+    !text.is_empty() && shared_classes(text) & KEY != 0
 }
 
 /// One character of a `key` or an `operation`.
@@ -57,84 +57,11 @@ pub const fn is_key_char(byte: u8) -> bool {
     CLASS[byte as usize] & KEY != 0
 }
 
-/// The length of the run of key characters at the start of `bytes`, and whether there is
-/// an underscore in it. Takes eight bytes at a time: most of a frame is such runs.
-#[inline]
-pub fn key_run(bytes: &[u8]) -> (usize, bool) {
-    let (mut length, mut underscore) = (0, false);
-    while let Some(chunk) = bytes.get(length..).and_then(<[u8]>::first_chunk::<8>) {
-        let (run, underscores) = key_run_of(u64::from_le_bytes(*chunk));
-        length += run;
-        underscore |= underscores;
-        if run < 8 {
-            return (length, underscore);
-        }
-    }
-    while let Some(&byte) = bytes.get(length).filter(|&&byte| is_key_char(byte)) {
-        underscore |= byte == b'_';
-        length += 1;
-    }
-    (length, underscore)
-}
-
-/// [`key_run`] of eight bytes, the first of them the lowest. Each byte is tested in its own
-/// lane: a sum sets the top bit of a lane where the byte, 7 bits wide, is over a bound.
-#[inline]
-fn key_run_of(bytes: u64) -> (usize, bool) {
-    const fn lanes(byte: u8) -> u64 {
-        u64::from_le_bytes([byte; 8])
-    }
-    const TOP: u64 = lanes(0x80);
-    const fn at_least(lane: u64, bound: u8) -> u64 {
-        lane + lanes(0x80 - bound)
-    }
-    let ascii = bytes & !TOP;
-    let folded = ascii | lanes(0x20);
-    let letter = at_least(folded, b'a') & !at_least(folded, b'z' + 1);
-    let digit = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
-    let underscore = !at_least(ascii ^ lanes(b'_'), 1);
-    let other = !(letter | digit | underscore) | bytes;
-    let length = (other & TOP).trailing_zeros() / 8;
-    // The lanes below the first other byte.
-    let below = if length == 8 {
-        TOP
-    } else {
-        TOP & !(u64::MAX << (8 * length))
-    };
-    (length as usize, underscore & below != 0)
-}
-
-/// The classes that all bytes of a text share.
-#[inline]
-pub fn shared_classes(text: &str) -> u8 {
-    let bytes = text.as_bytes();
-    let (mut at, mut shared) = (0, u8::MAX);
-    loop {
-        let (run, underscore) = key_run(bytes.get(at..).unwrap_or_default());
-        at += run;
-        shared &= if underscore {
-            CLASS[b'_' as usize]
-        } else {
-            u8::MAX
-        };
-        shared &= if run > 0 {
-            CLASS[b'0' as usize]
-        } else {
-            u8::MAX
-        };
-        match bytes.get(at) {
-            Some(&byte) => shared &= CLASS[byte as usize],
-            None => return shared,
-        }
-        at += 1;
-    }
-}
-
 /// ```abnf
 /// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
 /// ```
 pub fn is_agent_id(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(is_agent_char)
+    !text.is_empty() && shared_classes(text) & AGENT != 0
 }
 
 /// One character of an `agent-id`.
@@ -156,23 +83,17 @@ pub const fn is_ref_char(byte: u8) -> bool {
     is_key_char(byte) || byte == b'.'
 }
 
-/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame. The classes
-/// that all characters of a text share are the conjunction of theirs.
-#[inline]
-pub const fn classes(byte: u8) -> u8 {
-    CLASS[byte as usize]
-}
-
 /// `safe-char`.
-pub const SAFE: u8 = 1;
+const SAFE: u8 = 1;
 const DELIMITER: u8 = 2;
 /// A character of a `key`.
 const KEY: u8 = 4;
 /// A safe character that stands for itself in the text form.
-pub const PLAIN: u8 = 8;
+const PLAIN: u8 = 8;
 /// A character of an `agent-id`.
-pub const AGENT: u8 = 16;
+const AGENT: u8 = 16;
 
+/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame.
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0x21;
@@ -191,6 +112,14 @@ static CLASS: [u8; 256] = {
     }
     table
 };
+
+/// The classes that all bytes of a text share. A fold without an exit is faster than one
+/// that stops early, the texts of a frame being short.
+#[inline]
+fn shared_classes(text: &str) -> u8 {
+    text.bytes()
+        .fold(u8::MAX, |shared, byte| shared & CLASS[byte as usize])
+}
 
 /// What the wire text of one scalar is, in a position to which no type is declared.
 ///
@@ -447,9 +376,15 @@ fn hex_digit(byte: u8) -> Option<u8> {
     (byte as char).to_digit(16).map(|digit| digit as u8)
 }
 
+/// Whether the text form of `text` is `text` itself.
+#[inline]
+pub fn is_plain(text: &str) -> bool {
+    !text.is_empty() && shared_classes(text) & PLAIN != 0
+}
+
 /// Appends the text form of `text`, the inverse of [`decode_text`].
 pub fn write_text(out: &mut String, text: &str) {
-    if shared_classes(text) & PLAIN != 0 && !text.is_empty() {
+    if is_plain(text) {
         out.push_str(text);
         return;
     }

@@ -8,9 +8,28 @@ use std::path::{Path, PathBuf};
 
 /// The requirements of the draft by family, with the number of each.
 const FAMILIES: [(&str, u32); 22] = [
-    ("FRAME", 10), ("OPT", 6), ("SIZE", 2), ("ENV", 5), ("ERR", 2), ("DLV", 5), ("INT", 2), ("KEY", 1), ("OP", 2),
-    ("ST", 3), ("CKP", 8), ("DEL", 2), ("REG", 5), ("API", 3), ("BUD", 2), ("STR", 3), ("SEC", 5), ("LVL", 1),
-    ("HTTP", 3), ("WS", 2), ("MCP", 2), ("A2A", 1),
+    ("FRAME", 10),
+    ("OPT", 6),
+    ("SIZE", 2),
+    ("ENV", 5),
+    ("ERR", 2),
+    ("DLV", 5),
+    ("INT", 2),
+    ("KEY", 1),
+    ("OP", 2),
+    ("ST", 3),
+    ("CKP", 8),
+    ("DEL", 2),
+    ("REG", 5),
+    ("API", 3),
+    ("BUD", 2),
+    ("STR", 3),
+    ("SEC", 5),
+    ("LVL", 1),
+    ("HTTP", 3),
+    ("WS", 2),
+    ("MCP", 2),
+    ("A2A", 1),
 ];
 const PROFILES: [&str; 6] = ["PRO-CH", "PRO-TC", "PRO-TX", "PRO-ST", "PRO-TA", "PRO-ALL"];
 
@@ -21,7 +40,10 @@ struct Row {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 fn document() -> String {
@@ -32,8 +54,14 @@ fn document() -> String {
 fn tables() -> (Vec<Row>, Vec<Row>) {
     let text = document();
     let rows = text.lines().filter_map(|line| {
-        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
-        let [id, _, _, cells @ ..] = &cells[..] else { panic!("a row has three cells or five: {line}") };
+        let cells: Vec<&str> = line
+            .strip_prefix("| ")?
+            .strip_suffix(" |")?
+            .split(" | ")
+            .collect();
+        let [id, _, _, cells @ ..] = &cells[..] else {
+            panic!("a row has three cells or five: {line}")
+        };
         (*id != "Id").then(|| Row {
             id: (*id).to_owned(),
             cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
@@ -44,13 +72,26 @@ fn tables() -> (Vec<Row>, Vec<Row>) {
 
 /// The tests that a cell names, as `file::test`.
 fn named(cell: &str) -> Vec<&str> {
-    cell.split('`').skip(1).step_by(2).filter(|name| name.contains("::")).collect()
+    cell.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.contains("::"))
+        .collect()
 }
 
 /// Every test function of the workspace, as `file::test`.
 fn tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for folder in ["grammar", "registry", "accp-derive", "accp-build", "accp-runtime", "accp-tokens", "accp-cli", "tests"] {
+    for folder in [
+        "grammar",
+        "registry",
+        "accp-derive",
+        "accp-build",
+        "accp-runtime",
+        "accp-tokens",
+        "accp-cli",
+        "tests",
+    ] {
         collect(&root().join(folder), &mut found);
     }
     found
@@ -81,13 +122,18 @@ fn test_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// `OPT-04..06` is three ids, `INT-01` is one.
 fn expand(ids: &str) -> Vec<String> {
-    let ids = ids.split(',').map(str::trim).map(|id| id.trim_end_matches('.'));
+    let ids = ids
+        .split(',')
+        .map(str::trim)
+        .map(|id| id.trim_end_matches('.'));
     let expanded = ids.flat_map(|id| match id.split_once("..") {
         None => vec![id.to_owned()],
         Some((first, last)) => {
             let (family, first) = first.rsplit_once('-').unwrap();
             let numbers = first.parse::<u32>().unwrap()..=last.parse().unwrap();
-            numbers.map(|number| format!("{family}-{number:02}")).collect()
+            numbers
+                .map(|number| format!("{family}-{number:02}"))
+                .collect()
         }
     });
     expanded.collect()
@@ -96,7 +142,11 @@ fn expand(ids: &str) -> Vec<String> {
 #[test]
 fn every_requirement_stands_in_the_document_once() {
     let (covered, later) = tables();
-    let mut stands: Vec<String> = covered.iter().chain(&later).map(|row| row.id.clone()).collect();
+    let mut stands: Vec<String> = covered
+        .iter()
+        .chain(&later)
+        .map(|row| row.id.clone())
+        .collect();
     let mut expected: Vec<String> = PROFILES.map(str::to_owned).to_vec();
     for (family, count) in FAMILIES {
         expected.extend((1..=count).map(|number| format!("{family}-{number:02}")));
@@ -109,7 +159,13 @@ fn every_requirement_stands_in_the_document_once() {
 #[test]
 fn the_list_of_what_is_covered_is_the_table() {
     let text = document();
-    let list = text.split_once("Covered:").unwrap().1.split_once("\n\n").unwrap().0;
+    let list = text
+        .split_once("Covered:")
+        .unwrap()
+        .1
+        .split_once("\n\n")
+        .unwrap()
+        .0;
     let (covered, _) = tables();
     let ids: Vec<&String> = covered.iter().map(|row| &row.id).collect();
     assert_eq!(expand(list).iter().collect::<Vec<_>>(), ids);
@@ -119,19 +175,33 @@ fn the_list_of_what_is_covered_is_the_table() {
 fn every_requirement_names_tests_that_exist() {
     let tests = tests();
     for Row { id, cells } in tables().0 {
-        let [accepts, refuses] = &cells[..] else { panic!("{id} has cells {cells:?}") };
+        let [accepts, refuses] = &cells[..] else {
+            panic!("{id} has cells {cells:?}")
+        };
         let (accepting, refusing) = (named(accepts), named(refuses));
-        assert!(!(accepting.is_empty() && refusing.is_empty()), "{id} names no test");
+        assert!(
+            !(accepting.is_empty() && refusing.is_empty()),
+            "{id} names no test"
+        );
         // Where one of the two is not there, its place holds the reason.
-        assert!(!accepts.trim().is_empty() && !refuses.trim().is_empty(), "{id}");
+        assert!(
+            !accepts.trim().is_empty() && !refuses.trim().is_empty(),
+            "{id}"
+        );
         for name in accepting.iter().chain(&refusing) {
             assert!(tests.contains(*name), "{id}: there is no test `{name}`");
         }
         let prefix = id.to_lowercase().replace('-', "_");
         for (names, kind) in [(accepting, "accepts"), (refusing, "refuses")] {
-            for name in names.iter().filter_map(|name| name.strip_prefix("conformance_")) {
+            for name in names
+                .iter()
+                .filter_map(|name| name.strip_prefix("conformance_"))
+            {
                 let test = name.split("::").nth(1).unwrap();
-                assert!(test.starts_with(&format!("{prefix}_{kind}_")), "{id} names {test}");
+                assert!(
+                    test.starts_with(&format!("{prefix}_{kind}_")),
+                    "{id} names {test}"
+                );
             }
         }
     }

@@ -19,7 +19,11 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 fn request<'a, T>(frame: T) -> Typed<'a, T> {
-    Typed::new(AgentId::new("a").unwrap(), frame, Envelope::new("100001000001", 1))
+    Typed::new(
+        AgentId::new("a").unwrap(),
+        frame,
+        Envelope::new("100001000001", 1),
+    )
 }
 
 fn answer<'a, T>(frame: T) -> Typed<'a, T> {
@@ -44,7 +48,13 @@ where
 fn refused<'a, T: DecodeFrame<'a> + Debug>(text: &'a str) -> ErrorCode {
     assert!(agree(text.as_bytes()), "{text}");
     let code = Typed::<T>::decode(text).unwrap_err().code();
-    assert_eq!(Message::decode(text, Registry::shared()).unwrap_err().code(), code, "{text}");
+    assert_eq!(
+        Message::decode(text, Registry::shared())
+            .unwrap_err()
+            .code(),
+        code,
+        "{text}"
+    );
     code
 }
 
@@ -56,7 +66,10 @@ fn fields(code: &str) -> Vec<&'static str> {
 
 fn defaults(code: &str) -> Json {
     let schema = Registry::shared().schema(code).unwrap();
-    let defaults = schema.fields.iter().filter_map(|field| Some((field.name.clone(), field.default.clone()?)));
+    let defaults = schema
+        .fields
+        .iter()
+        .filter_map(|field| Some((field.name.clone(), field.default.clone()?)));
     Json::Object(defaults.collect())
 }
 
@@ -94,21 +107,35 @@ proptest! {
 
 #[test]
 fn pro_ch_accepts_the_examples_of_the_draft() {
-    assert_eq!(fields("CH"), ["role", "content", "turn", "lang", "reply_to"]);
+    assert_eq!(
+        fields("CH"),
+        ["role", "content", "turn", "lang", "reply_to"]
+    );
     assert_eq!(defaults("CH"), json!({ "role": "assistant", "lang": "en" }));
-    let text = "@user>req:chat{role:user|content:What_are_Q3_findings?|turn:1|schema:CH}[mid:1,seq:1]";
+    let text =
+        "@user>req:chat{role:user|content:What_are_Q3_findings?|turn:1|schema:CH}[mid:1,seq:1]";
     let question = Typed::<ChatReq<'_>>::decode(text).unwrap();
     assert_eq!(question.frame.content, "What are Q3 findings?");
     same(text, &question);
-    let text = "@assistant>done:chat{content:Revenue_declined_12%.|turn:2|schema:CH}[mid:2,seq:2,cid:1]";
+    let text =
+        "@assistant>done:chat{content:Revenue_declined_12%.|turn:2|schema:CH}[mid:2,seq:2,cid:1]";
     let reply = Typed::<ChatDone<'_>>::decode(text).unwrap();
-    assert_eq!((&*reply.frame.role, &*reply.frame.lang), ("assistant", "en"));
+    assert_eq!(
+        (&*reply.frame.role, &*reply.frame.lang),
+        ("assistant", "en")
+    );
     same(text, &reply);
 }
 
 #[test]
 fn pro_ch_refuses_a_message_without_content_and_a_turn_that_is_none() {
-    for payload in ["role:user", "content:x|turn:one", "content:x|turn:1.0", "content:[x]", "content:x|lang:{}"] {
+    for payload in [
+        "role:user",
+        "content:x|turn:one",
+        "content:x|turn:1.0",
+        "content:[x]",
+        "content:x|lang:{}",
+    ] {
         let text = format!("@a>req:chat{{{payload}|schema:CH}}");
         assert_eq!(refused::<ChatReq<'_>>(&text), ErrorCode::INVALID_TYPE);
     }
@@ -144,11 +171,16 @@ proptest! {
 
 #[test]
 fn pro_tc_accepts_the_examples_of_the_draft_and_an_error_in_er() {
-    assert_eq!(fields("TC"), ["tool_name", "arguments", "result", "status", "error_code"]);
+    assert_eq!(
+        fields("TC"),
+        ["tool_name", "arguments", "result", "status", "error_code"]
+    );
     assert_eq!(defaults("TC"), json!({ "status": "ok" }));
-    let text = "@orchestrator>req:tool{tool:web_search|args:{max:5,q:ACCP}|schema:TC}[mid:m1,seq:1]";
+    let text =
+        "@orchestrator>req:tool{tool:web_search|args:{max:5,q:ACCP}|schema:TC}[mid:m1,seq:1]";
     same(text, &Typed::<ToolReq<'_>>::decode(text).unwrap());
-    let text = "@tool_agent>done:tool{tool:web_search|res:{hits:[...]}|schema:TC}[mid:m2,seq:2,cid:m1]";
+    let text =
+        "@tool_agent>done:tool{tool:web_search|res:{hits:[...]}|schema:TC}[mid:m2,seq:2,cid:m1]";
     let done = Typed::<ToolDone<'_>>::decode(text).unwrap();
     assert_eq!(done.frame.status, "ok");
     same(text, &done);
@@ -157,7 +189,10 @@ fn pro_tc_accepts_the_examples_of_the_draft_and_an_error_in_er() {
                 [mid:m2,seq:2,cid:m1]";
     let error = Typed::<ErrorFail<'_>>::decode(text).unwrap();
     assert_eq!(error.frame.code.parse(), Ok(ErrorCode::TOOL_EXEC_FAILED));
-    assert_eq!(ErrorCode::TOOL_EXEC_FAILED.is_retryable(), Some(error.frame.retry));
+    assert_eq!(
+        ErrorCode::TOOL_EXEC_FAILED.is_retryable(),
+        Some(error.frame.retry)
+    );
     same(text, &error);
 }
 
@@ -172,10 +207,22 @@ fn pro_tc_refuses_a_response_without_cid() {
         status: "ok".into(),
         error_code: None,
     };
-    assert_eq!(request(frame).encode().unwrap_err().code(), ErrorCode::INVALID_TYPE);
-    let message = Message::new("b", "done", "tool").unwrap().under("TC").with("tool_name", "web_search");
-    assert_eq!(message.encode(Registry::shared()).unwrap_err().code(), ErrorCode::INVALID_TYPE);
-    for text in ["@a>req:tool{args:{q:x}|schema:TC}", "@a>req:tool{tool:t|args:[x]|schema:TC}"] {
+    assert_eq!(
+        request(frame).encode().unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
+    let message = Message::new("b", "done", "tool")
+        .unwrap()
+        .under("TC")
+        .with("tool_name", "web_search");
+    assert_eq!(
+        message.encode(Registry::shared()).unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
+    for text in [
+        "@a>req:tool{args:{q:x}|schema:TC}",
+        "@a>req:tool{tool:t|args:[x]|schema:TC}",
+    ] {
         assert_eq!(refused::<ToolReq<'_>>(text), ErrorCode::INVALID_TYPE);
     }
 }
@@ -232,12 +279,27 @@ proptest! {
 
 #[test]
 fn pro_tx_accepts_the_examples_of_the_draft() {
-    let names = ["transaction_id", "amount", "currency", "account", "reference", "status", "retryable"];
+    let names = [
+        "transaction_id",
+        "amount",
+        "currency",
+        "account",
+        "reference",
+        "status",
+        "retryable",
+    ];
     assert_eq!(fields("TX"), names);
-    assert_eq!(defaults("TX"), json!({ "currency": "USD", "status": "pending", "retryable": false }));
-    let text = "@payments>req:transaction{txn:txn_001|amt:142.5|acc:acct_9876|schema:TX}[mid:1,seq:5]";
+    assert_eq!(
+        defaults("TX"),
+        json!({ "currency": "USD", "status": "pending", "retryable": false })
+    );
+    let text =
+        "@payments>req:transaction{txn:txn_001|amt:142.5|acc:acct_9876|schema:TX}[mid:1,seq:5]";
     let asked = Typed::<TransactionReq<'_>>::decode(text).unwrap();
-    assert_eq!((&*asked.frame.currency, asked.frame.retryable), ("USD", false));
+    assert_eq!(
+        (&*asked.frame.currency, asked.frame.retryable),
+        ("USD", false)
+    );
     same(text, &asked);
     let text = "@payments>done:transaction{txn:txn_001|stat:settled|schema:TX}[mid:2,seq:6,cid:1]";
     same(text, &Typed::<TransactionDone<'_>>::decode(text).unwrap());
@@ -246,19 +308,49 @@ fn pro_tx_accepts_the_examples_of_the_draft() {
 #[test]
 fn pro_tx_refuses_an_amount_that_is_no_decimal_and_a_missing_id() {
     for payload in [
-        "txn:t1", "amt:1.5", "txn:t1|amt:1.1234567", "txn:t1|amt:1e3", "txn:t1|amt:\"1.5", "txn:t1|amt:USD1.5",
-        "txn:t1|amt:#1.1234567", "txn:t1|amt:[1.5]", "txn:t1|amt:9223372036854775808.0", "txn:t1|amt:1.5|retryable:no",
+        "txn:t1",
+        "amt:1.5",
+        "txn:t1|amt:1.1234567",
+        "txn:t1|amt:1e3",
+        "txn:t1|amt:\"1.5",
+        "txn:t1|amt:USD1.5",
+        "txn:t1|amt:#1.1234567",
+        "txn:t1|amt:[1.5]",
+        "txn:t1|amt:9223372036854775808.0",
+        "txn:t1|amt:1.5|retryable:no",
     ] {
         let text = format!("@a>req:transaction{{{payload}|schema:TX}}");
-        assert_eq!(refused::<TransactionReq<'_>>(&text), ErrorCode::INVALID_TYPE, "{text}");
+        assert_eq!(
+            refused::<TransactionReq<'_>>(&text),
+            ErrorCode::INVALID_TYPE,
+            "{text}"
+        );
     }
     let text = "@a>done:transaction{txn:t1|schema:TX}";
-    assert_eq!(refused::<TransactionDone<'_>>(text), ErrorCode::INVALID_TYPE);
-    for json in [json!(40.712_775_3), json!("1.1234567"), json!("one"), json!(""), json!(true), json!([1.5]), json!(1e300)] {
-        let message = Message::new("a", "req", "transaction").unwrap().under("TX")
-            .with("transaction_id", "t1").with("amount", Value::from_json(&json));
+    assert_eq!(
+        refused::<TransactionDone<'_>>(text),
+        ErrorCode::INVALID_TYPE
+    );
+    for json in [
+        json!(40.712_775_3),
+        json!("1.1234567"),
+        json!("one"),
+        json!(""),
+        json!(true),
+        json!([1.5]),
+        json!(1e300),
+    ] {
+        let message = Message::new("a", "req", "transaction")
+            .unwrap()
+            .under("TX")
+            .with("transaction_id", "t1")
+            .with("amount", Value::from_json(&json));
         let error = message.encode(Registry::shared()).unwrap_err();
-        assert_eq!((error.code(), error.path().as_str()), (ErrorCode::INVALID_TYPE, "amount"), "{json}");
+        assert_eq!(
+            (error.code(), error.path().as_str()),
+            (ErrorCode::INVALID_TYPE, "amount"),
+            "{json}"
+        );
     }
 }
 
@@ -286,15 +378,30 @@ proptest! {
 
 #[test]
 fn pro_st_accepts_the_examples_of_the_draft() {
-    assert_eq!(fields("ST"), ["chunk_index", "total_chunks", "data", "is_final"]);
+    assert_eq!(
+        fields("ST"),
+        ["chunk_index", "total_chunks", "data", "is_final"]
+    );
     assert_eq!(defaults("ST"), json!({ "is_final": false }));
     let mut said = String::new();
-    for (at, params) in ["idx:0|tot:3|d:Hello", "idx:1|tot:3|d:_world", "idx:2|tot:3|d:!|done:true"].iter().enumerate() {
-        let text = format!("@streamer>stream:infer{{{params}|schema:ST}}[mid:m{at},seq:{at},cid:stream_abc]");
+    for (at, params) in [
+        "idx:0|tot:3|d:Hello",
+        "idx:1|tot:3|d:_world",
+        "idx:2|tot:3|d:!|done:true",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let text = format!(
+            "@streamer>stream:infer{{{params}|schema:ST}}[mid:m{at},seq:{at},cid:stream_abc]"
+        );
         assert!(agree(text.as_bytes()));
         // The draft abbreviates `data`, a field of its own, as the standard key `d`.
         let chunk = Typed::<InferStream<'_>>::decode(&text).unwrap();
-        assert_eq!((chunk.frame.chunk_index, chunk.frame.is_final), (at as i64, at == 2));
+        assert_eq!(
+            (chunk.frame.chunk_index, chunk.frame.is_final),
+            (at as i64, at == 2)
+        );
         same(&text, &chunk);
         said += &chunk.frame.data;
     }
@@ -304,14 +411,31 @@ fn pro_st_accepts_the_examples_of_the_draft() {
 #[test]
 fn pro_st_refuses_a_chunk_without_index_data_or_cid() {
     for (params, metadata) in [
-        ("d:x", "[cid:s]"), ("idx:0", "[cid:s]"), ("idx:0|d:x", ""), ("idx:0|d:x", "[sid:s]"),
-        ("idx:first|d:x", "[cid:s]"), ("idx:0|d:x|done:yes", "[cid:s]"), ("idx:0|d:x|tot:3.0", "[cid:s]"),
+        ("d:x", "[cid:s]"),
+        ("idx:0", "[cid:s]"),
+        ("idx:0|d:x", ""),
+        ("idx:0|d:x", "[sid:s]"),
+        ("idx:first|d:x", "[cid:s]"),
+        ("idx:0|d:x|done:yes", "[cid:s]"),
+        ("idx:0|d:x|tot:3.0", "[cid:s]"),
     ] {
         let text = format!("@a>stream:infer{{{params}|schema:ST}}{metadata}");
-        assert_eq!(refused::<InferStream<'_>>(&text), ErrorCode::INVALID_TYPE, "{text}");
+        assert_eq!(
+            refused::<InferStream<'_>>(&text),
+            ErrorCode::INVALID_TYPE,
+            "{text}"
+        );
     }
-    let frame = InferStream { chunk_index: 0, total_chunks: None, data: "x".into(), is_final: false };
-    assert_eq!(request(frame).encode().unwrap_err().code(), ErrorCode::INVALID_TYPE);
+    let frame = InferStream {
+        chunk_index: 0,
+        total_chunks: None,
+        data: "x".into(),
+        is_final: false,
+    };
+    assert_eq!(
+        request(frame).encode().unwrap_err().code(),
+        ErrorCode::INVALID_TYPE
+    );
 }
 
 // ---- PRO-TA ------------------------------------------------------------------------
@@ -343,14 +467,21 @@ proptest! {
 
 #[test]
 fn pro_ta_accepts_the_examples_of_the_draft() {
-    assert_eq!(fields("TA"), ["assignee", "task", "priority", "deadline", "deps"]);
+    assert_eq!(
+        fields("TA"),
+        ["assignee", "task", "priority", "deadline", "deps"]
+    );
     assert_eq!(defaults("TA"), json!({ "priority": "medium", "deps": [] }));
     // The draft writes `asgn:@dev`, against its own grammar; the repaired frame is this one.
     let text = r"@planner>req:schedule{asgn:\@dev|task:impl_auth|dead:sprint_14|pri:high|schema:TA}[mid:1,seq:8]";
     assert!(agree(text.as_bytes()));
     let given = Typed::<ScheduleReq<'_>>::decode(text).unwrap();
-    assert_eq!((given.frame.assignee.as_str(), &*given.frame.priority), ("dev", "high"));
-    let text = "@dev>done:schedule{task:impl_auth|stat:complete|prog:100|schema:TA}[mid:2,seq:9,cid:1]";
+    assert_eq!(
+        (given.frame.assignee.as_str(), &*given.frame.priority),
+        ("dev", "high")
+    );
+    let text =
+        "@dev>done:schedule{task:impl_auth|stat:complete|prog:100|schema:TA}[mid:2,seq:9,cid:1]";
     let done = Typed::<ScheduleDone<'_>>::decode(text).unwrap();
     assert_eq!(done.frame.progress, Some(100));
     same(text, &done);
@@ -359,11 +490,19 @@ fn pro_ta_accepts_the_examples_of_the_draft() {
 #[test]
 fn pro_ta_refuses_a_task_without_a_name_or_an_agent() {
     for payload in [
-        "asgn:dev", "task:t", "asgn:dev|task:[t]", r"asgn:dev\:plan|task:t", "asgn:dev|task:t|deps:x",
+        "asgn:dev",
+        "task:t",
+        "asgn:dev|task:[t]",
+        r"asgn:dev\:plan|task:t",
+        "asgn:dev|task:t|deps:x",
         "asgn:dev|task:t|prog:most",
     ] {
         let text = format!("@a>req:schedule{{{payload}|schema:TA}}");
-        assert_eq!(refused::<ScheduleReq<'_>>(&text), ErrorCode::INVALID_TYPE, "{text}");
+        assert_eq!(
+            refused::<ScheduleReq<'_>>(&text),
+            ErrorCode::INVALID_TYPE,
+            "{text}"
+        );
     }
 }
 
@@ -419,6 +558,8 @@ fn pro_all_refuses_a_profile_that_is_not_active_and_two_that_clash() {
     }
     let mut standard = Registry::standard();
     let clash = json!({ "schemas": { "chapter": { "code": "CH", "fields": ["title"] } } });
-    standard.merge(Registry::from_json(&clash.to_string()).unwrap()).unwrap_err();
+    standard
+        .merge(Registry::from_json(&clash.to_string()).unwrap())
+        .unwrap_err();
     assert_eq!(standard, Registry::standard());
 }

@@ -1,0 +1,192 @@
+//! Holds recorded texts to the round trips of `tests/text_forms.rs`.
+//!
+//! `cargo run --release -p accp-tests --example corpus -- FILES...` reads JSON Lines: every
+//! string and every key goes through the text form, a string field, an untyped value and a
+//! key; every number through its literal; every array, object and line through a frame. It
+//! counts them and stops at the first that does not come back, with its file and line.
+//! Exit code 1: something did not come back, or a file cannot be read; 2: no files.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::ExitCode;
+
+use accp_registry::lexical::{
+    Literal, decode_string, decode_text, unescape, write_string, write_text, write_untyped,
+};
+use accp_runtime::{DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, Value};
+use serde_json::Value as Json;
+
+/// What has come back.
+#[derive(Default)]
+struct Counts {
+    lines: u64,
+    strings: u64,
+    keys: u64,
+    numbers: u64,
+    values: u64,
+}
+
+/// Why a line fails.
+type Fault = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    if files.is_empty() {
+        eprintln!("usage: corpus FILES...   (JSON Lines)");
+        return ExitCode::from(2);
+    }
+    let mut counts = Counts::default();
+    for file in &files {
+        if let Err(error) = counts.file(file) {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    println!("{counts}");
+    ExitCode::SUCCESS
+}
+
+impl Counts {
+    fn file(&mut self, path: &str) -> Result<(), Fault> {
+        let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
+        for (at, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(Fault::from);
+            line.and_then(|line| self.line(&line))
+                .map_err(|fault| format!("{path}:{}: {fault}", at + 1))?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Fault> {
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        let json = serde_json::from_str(line)?;
+        self.lines += 1;
+        self.json(&json)?;
+        if !matches!(json, Json::Array(_) | Json::Object(_)) {
+            self.whole(&json)?;
+        }
+        Ok(())
+    }
+
+    /// The value with all that is in it.
+    fn json(&mut self, json: &Json) -> Result<(), Fault> {
+        match json {
+            Json::Null | Json::Bool(_) => Ok(()),
+            Json::Number(_) => {
+                self.numbers += 1;
+                number(json)
+            }
+            Json::String(text) => {
+                self.strings += 1;
+                string(text)
+            }
+            Json::Array(items) => {
+                items.iter().try_for_each(|item| self.json(item))?;
+                self.whole(json)
+            }
+            Json::Object(entries) => {
+                for (key, value) in entries {
+                    self.keys += 1;
+                    string(key)?;
+                    self.json(value)?;
+                }
+                self.whole(json)
+            }
+        }
+    }
+
+    fn whole(&mut self, json: &Json) -> Result<(), Fault> {
+        self.values += 1;
+        through_a_frame(json)
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            lines,
+            strings,
+            keys,
+            numbers,
+            values,
+        } = self;
+        write!(
+            f,
+            "{strings} strings, {keys} keys, {numbers} numbers, {values} values"
+        )?;
+        write!(f, " in {lines} lines came back")
+    }
+}
+
+fn string(text: &str) -> Result<(), Fault> {
+    let mut wire = String::new();
+    write_text(&mut wire, text);
+    came_back("the text form", decode_text(&wire) == text, text, &wire)?;
+    wire.clear();
+    write_string(&mut wire, text);
+    came_back("a string field", decode_string(&wire) == text, text, &wire)?;
+    wire.clear();
+    write_untyped(&mut wire, text);
+    let back = match Literal::classify(&wire) {
+        Literal::Text(form) => decode_text(form) == text,
+        Literal::String(raw) => unescape(raw) == text,
+        _ => false,
+    };
+    came_back("an untyped value", back, text, &wire)?;
+    let map: Map<'_> = [(text, Value::from(text))].into_iter().collect();
+    let wire = map.to_string();
+    came_back("a key", read(&wire)? == Value::Map(map), text, &wire)
+}
+
+fn number(json: &Json) -> Result<(), Fault> {
+    let value = Value::from_json(json);
+    let wire = value.to_string();
+    let back = read(&wire)?;
+    came_back(
+        "a number",
+        back == value && back.to_json() == *json,
+        &json.to_string(),
+        &wire,
+    )
+}
+
+fn through_a_frame(json: &Json) -> Result<(), Fault> {
+    let message = Message::new("a", "qry", "lookup")?.with("value", Value::from_json(json));
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let frame = message.encode_with(Registry::shared(), options)?;
+    let back = Message::decode_with(&frame, Registry::shared(), &unlimited())?;
+    let value = back.payload.get("value").map(Value::to_json);
+    let same = value.as_ref() == Some(json) && back == message;
+    came_back("a frame", same, &json.to_string(), &frame)
+}
+
+fn unlimited() -> DecodeOptions {
+    DecodeOptions {
+        limits: Limits::NONE,
+        ..DecodeOptions::default()
+    }
+}
+
+fn read(wire: &str) -> Result<Value<'_>, Fault> {
+    let mut r = Reader::new(wire, unlimited())?;
+    let value = Value::read(&mut r)?;
+    if r.at() == wire.len() {
+        Ok(value)
+    } else {
+        Err(format!("read to byte {} of {wire}", r.at()).into())
+    }
+}
+
+fn came_back(through: &str, back: bool, original: &str, wire: &str) -> Result<(), Fault> {
+    if back {
+        return Ok(());
+    }
+    Err(format!("did not come back from {through}\n  was:  {original:?}\n  wire: {wire}").into())
+}
