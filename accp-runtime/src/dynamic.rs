@@ -22,7 +22,7 @@ pub(crate) struct Place<'p> {
 }
 
 impl Place<'_> {
-    const NESTED: Place<'static> = Place {
+    pub(crate) const NESTED: Place<'static> = Place {
         intent: "",
         operation: "",
     };

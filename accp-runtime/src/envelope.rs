@@ -75,6 +75,20 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// The number of pairs in the metadata.
+    pub(crate) fn len(&self) -> usize {
+        let fields = [
+            self.msg_id.is_some(),
+            self.sequence.is_some(),
+            self.timestamp.is_some(),
+            self.correlation_id.is_some(),
+            self.causation_id.is_some(),
+            self.session_id.is_some(),
+            self.ttl.is_some(),
+        ];
+        fields.into_iter().filter(|set| *set).count() + self.extra.len()
+    }
+
     /// The same envelope, owned.
     pub fn into_owned(self) -> Envelope<'static> {
         let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use accp_registry::lexical;
 use accp_registry::{Registry, Type};
 
+use crate::dynamic::{Dynamic, Place};
 use crate::external::{Externals, Reason};
 use crate::writer::{LONG_VALUE, put_external};
-use crate::{EncodeError, EncodeOptions, Limits, Map, Message, Value};
+use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Message, Value, Writer};
 
 /// Options under which only what has no text at all is refused.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
@@ -38,16 +39,20 @@ impl<'a> Plan<'_, 'a, '_> {
         };
         let depth = self.options.limits.depth.min(Limits::MAX_DEPTH) as usize;
         for (key, value) in payload.iter_mut() {
-            let field = schema
-                .and_then(|schema| schema.field(key))
-                .map(|(_, field)| field);
-            let exempt = field.is_some_and(|field| field.inline) && !self.options.strict;
+            let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
+            let (ty, exempt) = match found {
+                Some((schema, (index, field))) => {
+                    let inline = field.inline && !self.options.strict;
+                    let default = self.message.place().default_of(schema, index);
+                    (
+                        &field.ty,
+                        inline || self.is_default(value, &field.ty, default),
+                    )
+                }
+                None => (&Type::Any, false),
+            };
             if !(self.options.inline || exempt) {
-                self.long_values(
-                    value,
-                    field.map_or(&Type::Any, |field| &field.ty),
-                    &mut sink,
-                )?;
+                self.long_values(value, ty, &mut sink)?;
             }
             // The values of params whose keys do not fit stand in two arrays more.
             let plain = lexical::is_key(key) && key != "_";
@@ -55,6 +60,22 @@ impl<'a> Plan<'_, 'a, '_> {
         }
         self.fit(&mut payload, &mut sink)?;
         Ok(payload)
+    }
+
+    /// Whether a value is left out as the default, which then may be long.
+    fn is_default(&self, value: &Value<'_>, ty: &Type, default: Option<&str>) -> bool {
+        default
+            .filter(|text| text.len() > LONG_VALUE)
+            .is_some_and(|default| {
+                let mut text = String::new();
+                let value = Dynamic {
+                    value,
+                    ty,
+                    registry: self.registry,
+                };
+                let written = value.encode_value(&mut Writer::new(&mut text, unbounded()));
+                written.is_ok() && text == default
+            })
     }
 
     fn long_values(
@@ -88,11 +109,14 @@ impl<'a> Plan<'_, 'a, '_> {
             (Value::Map(map), ty) => {
                 let schema = ty.schema_code().and_then(|code| self.registry.schema(code));
                 for (key, item) in map.iter_mut() {
-                    let field = schema
-                        .and_then(|schema| schema.field(key))
-                        .map(|(_, field)| field);
-                    if field.is_some_and(|field| field.inline) && !self.options.strict {
-                        continue;
+                    let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
+                    let field = found.map(|(_, (_, field))| field);
+                    if let Some((schema, (index, field))) = found {
+                        let default = Place::NESTED.default_of(schema, index);
+                        let inline = field.inline && !self.options.strict;
+                        if inline || self.is_default(item, &field.ty, default) {
+                            continue;
+                        }
                     }
                     let item_type = match (ty, field) {
                         (Type::Map(item), _) => item,
@@ -124,8 +148,8 @@ impl<'a> Plan<'_, 'a, '_> {
             for (_, value) in payload.iter() {
                 total += 1 + measure(value, &mut sizes).elements;
             }
-            // The schema and the metadata count too.
-            let elements_over = (total + 16).saturating_sub(elements as usize);
+            total += usize::from(self.message.schema.is_some()) + self.message.envelope.len();
+            let elements_over = total.saturating_sub(elements as usize);
             if bytes_over == 0 && elements_over == 0 {
                 return Ok(());
             }

@@ -235,6 +235,14 @@ impl<'a> Message<'a> {
         Ok(out)
     }
 
+    /// Where the defaults of its params apply.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place {
+            intent: self.intent.as_str(),
+            operation: &self.operation,
+        }
+    }
+
     /// The schema of this message in `registry`.
     pub(crate) fn resolve<'r>(
         &self,
@@ -294,10 +302,7 @@ impl<'a> Message<'a> {
             let message = "`schema` is reserved: set the schema of the message instead";
             return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
         }
-        let place = Place {
-            intent: self.intent.as_str(),
-            operation: &self.operation,
-        };
+        let place = self.place();
         let none = Schema::new("", "");
         let of = schema.unwrap_or(&none);
         if let Some(missing) = of.required(place.intent, place.operation).find(|name| {

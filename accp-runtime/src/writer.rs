@@ -127,7 +127,7 @@ impl<'w, 'e> Writer<'w, 'e> {
             return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
         }
         envelope.write(self.out)?;
-        self.check_limits()
+        self.check_limits(envelope.len() as u32)
     }
 
     #[inline]
@@ -151,24 +151,25 @@ impl<'w, 'e> Writer<'w, 'e> {
     }
 
     #[inline]
-    fn check_limits(&self) -> Result<()> {
+    fn check_limits(&self, pairs: u32) -> Result<()> {
         let Limits {
             frame_bytes,
             params,
             elements,
             ..
         } = self.options.limits;
-        if self.out.len() - self.start <= frame_bytes
-            && self.params <= params
-            && self.elements <= elements
-        {
+        let written = (
+            self.out.len() - self.start,
+            self.params.max(pairs),
+            self.elements + pairs,
+        );
+        if written.0 <= frame_bytes && written.1 <= params && written.2 <= elements {
             return Ok(());
         }
         let message = format!(
-            "the frame has {} bytes, {} params, {} elements; at most {frame_bytes}, {params}, {elements}",
-            self.out.len() - self.start,
-            self.params,
-            self.elements,
+            "the frame has {} bytes, {} params or pairs, {} elements; at most {frame_bytes}, \
+             {params}, {elements}",
+            written.0, written.1, written.2,
         );
         Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
     }
@@ -204,16 +205,40 @@ impl<'w, 'e> Writer<'w, 'e> {
         }
         let before = (self.out.len(), self.params, self.elements);
         self.key(key);
-        let start = self.out.len();
         self.inline_field = inline;
-        value
-            .encode_value(self)
+        let is_default = self
+            .value(value, default)
             .map_err(|error| error.within(String::from(name)))?;
-        if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
+        if is_default {
             self.out.truncate(before.0);
             (self.params, self.elements) = (before.1, before.2);
         }
         Ok(())
+    }
+
+    /// Appends a value and tells whether its text is that of the default.
+    #[inline]
+    fn value<K, T: EncodeValue<K> + ?Sized>(
+        &mut self,
+        value: &T,
+        default: Option<&str>,
+    ) -> Result<bool> {
+        let start = self.out.len();
+        if let Some(text) = default.filter(|text| text.len() > LONG_VALUE) {
+            // Before a long value goes out by reference it has to be known for another one.
+            let (elements, inline) = (self.elements, self.options.inline);
+            self.options.inline = true;
+            let written = value.encode_value(self);
+            self.options.inline = inline;
+            written?;
+            if self.out.get(start..) == Some(text) {
+                return Ok(true);
+            }
+            self.out.truncate(start);
+            self.elements = elements;
+        }
+        value.encode_value(self)?;
+        Ok(default.is_some_and(|text| self.out.get(start..) == Some(text)))
     }
 
     /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).
@@ -239,11 +264,10 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.elements += 1;
         self.out.push_str(key);
         self.out.push(':');
-        let start = self.out.len();
-        value
-            .encode_value(self)
+        let is_default = self
+            .value(value, default)
             .map_err(|error| error.within(String::from(name)))?;
-        if default.is_some_and(|text| self.out.get(start..) == Some(text)) {
+        if is_default {
             self.out.truncate(before.0);
             (self.elements, map.written) = (before.1, before.2);
         }
