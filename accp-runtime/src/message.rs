@@ -235,6 +235,37 @@ impl<'a> Message<'a> {
         Ok(out)
     }
 
+    /// What the draft recommends and this message does not do. It is no reason to refuse it.
+    ///
+    /// ```
+    /// use accp_runtime::{Message, Registry};
+    ///
+    /// let text = "@a>req:transaction{txn:t1|amt:1.5|currency:euros|schema:TX}";
+    /// let message = Message::decode(text, &Registry::standard())?;
+    /// assert_eq!(
+    ///     message.warnings(),
+    ///     ["currency: `euros` is no ISO 4217 code: three capital letters (draft section 10.3)"]
+    /// );
+    /// # Ok::<(), accp_runtime::DecodeError>(())
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        let currency = match self.schema.as_deref() {
+            Some("TX") => self.payload.get("currency").and_then(Value::as_str),
+            _ => None,
+        };
+        let is_code = |text: &str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
+        let warn = |text| {
+            format!(
+                "currency: `{text}` is no ISO 4217 code: three capital letters (draft section 10.3)"
+            )
+        };
+        currency
+            .into_iter()
+            .filter(|text| !is_code(text))
+            .map(warn)
+            .collect()
+    }
+
     /// Where the defaults of its params apply.
     pub(crate) fn place(&self) -> Place<'_> {
         Place {

@@ -52,11 +52,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let verdict = check(line, registry.as_ref());
         faults += u64::from(verdict.is_err());
         match (args.format, verdict) {
-            (Format::Text, Ok(())) => {}
+            (Format::Text, Ok(warnings)) => {
+                for warning in warnings {
+                    output::note(format_args!("warning: {name}:{}: {warning}", line.number));
+                }
+            }
             (Format::Text, Err(fault)) => {
                 out.line(format_args!("{}\n", fault.render(&name, line, styled)))?;
             }
-            (Format::Json, Ok(())) => out.line(json!({ "line": line.number, "ok": true }))?,
+            (Format::Json, Ok(_)) => out.line(json!({ "line": line.number, "ok": true }))?,
             (Format::Json, Err(fault)) => {
                 let (code, message) = (fault.code.to_string(), fault.to_string());
                 out.line(json!({
@@ -72,14 +76,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-fn check(line: Line<'_>, registry: Option<&Registry>) -> Result<(), Fault> {
+/// What the draft recommends against, in a line that is a frame.
+fn check(line: Line<'_>, registry: Option<&Registry>) -> Result<Vec<String>, Fault> {
     accp_grammar::parse_bytes(line.bytes).map_err(|error| Fault::of_syntax(&error, line.bytes))?;
     match registry {
         Some(registry) => match Message::decode_bytes(line.bytes, registry) {
-            Ok(_) => Ok(()),
+            Ok(message) => Ok(message.warnings()),
             Err(error) => Err(Fault::of_decode(&error, line.bytes)),
         },
-        None => Ok(()),
+        None => Ok(Vec::new()),
     }
 }
 

@@ -204,3 +204,13 @@ fn a_registry_adds_to_the_standard_profiles() {
         Some(1)
     );
 }
+
+#[test]
+fn what_the_draft_recommends_against_is_a_warning() {
+    let frames = "@a>req:transaction{txn:t1|amt:1.5|currency:EUR|schema:TX}\n\
+                  @a>req:transaction{txn:t1|amt:1.5|currency:euros|schema:TX}\n";
+    let run = accp(&["check"], frames);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    let warning = "warning: stdin:2: currency: `euros` is no ISO 4217 code";
+    assert!(run.stderr.starts_with(warning), "{}", run.stderr);
+}
