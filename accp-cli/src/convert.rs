@@ -94,7 +94,10 @@ fn convert_files(args: &Args) -> Outcome {
     let mut files = Vec::new();
     for path in args.inputs() {
         let mut converter = Converter::new(args, counter);
-        converter.file(path, &mut sinks)?;
+        if let Err(fault) = converter.file(path, &mut sinks) {
+            sinks.map_or(Ok(()), Sinks::abandon)?;
+            return Err(fault);
+        }
         files.push((path, converter.summary));
     }
     if let Some(sinks) = sinks {

@@ -30,6 +30,10 @@ const DIGITS: usize = 12;
 /// text in a deep value in one over the limits.
 const MAX_CHAIN: usize = 32;
 
+/// References that one value may lead to, all levels together: a few lines that reference
+/// each other twice would double at every level. A frame holds 4096 elements at most.
+const MAX_RESOLVED: usize = 100_000;
+
 /// Writes a side file. It takes its place at [`finish`](Self::finish), never before.
 #[derive(Debug)]
 pub(crate) struct Externals {
@@ -71,7 +75,7 @@ impl Externals {
     pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
         let file = File::open(path).map_err(Failure::at(path))?;
         let mut loaded = Loaded {
-            path: path.to_owned(),
+            path: Some(path.to_owned()),
             values: HashMap::new(),
         };
         for (index, line) in BufReader::new(file).split(b'\n').enumerate() {
@@ -128,7 +132,8 @@ impl accp_runtime::Externals for Externals {
 /// A side file that has been read.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    path: PathBuf,
+    /// The file; `None` when the values are kept in memory.
+    path: Option<PathBuf>,
     values: HashMap<String, Json>,
 }
 
@@ -136,7 +141,7 @@ impl Loaded {
     /// Values that are kept in memory and in no file.
     pub(crate) fn in_memory() -> Self {
         Self {
-            path: PathBuf::from("memory"),
+            path: None,
             values: HashMap::new(),
         }
     }
@@ -155,19 +160,26 @@ impl Loaded {
 
     /// The value with what each reference in it leads to in the place of the reference.
     pub(crate) fn resolve(&self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
-        self.resolve_at(value, 0)
+        self.resolve_at(value, 0, &mut 0)
     }
 
-    fn resolve_at(&self, value: &Value<'_>, level: usize) -> Result<Value<'static>, Unresolved> {
+    fn resolve_at(
+        &self,
+        value: &Value<'_>,
+        level: usize,
+        resolved: &mut usize,
+    ) -> Result<Value<'static>, Unresolved> {
         Ok(match value {
             Value::Array(items) => {
-                let items = items.iter().map(|item| self.resolve_at(item, level));
+                let items = items
+                    .iter()
+                    .map(|item| self.resolve_at(item, level, resolved));
                 Value::Array(items.collect::<Result<_, _>>()?)
             }
             Value::Map(map) => {
-                let entries = map
-                    .iter()
-                    .map(|(key, item)| Ok((key.to_owned(), self.resolve_at(item, level)?)));
+                let entries = map.iter().map(|(key, item)| {
+                    Ok((key.to_owned(), self.resolve_at(item, level, resolved)?))
+                });
                 Value::Map(entries.collect::<Result<_, _>>()?)
             }
             Value::Ref(key) => {
@@ -178,15 +190,21 @@ impl Loaded {
                     })
                 };
                 let Some(json) = self.get(key) else {
-                    return unresolved(format!(
-                        "expected a key of {}, found `{key}`",
-                        self.path.display()
-                    ));
+                    return unresolved(match &self.path {
+                        Some(path) => {
+                            format!("expected a key of {}, found `{key}`", path.display())
+                        }
+                        None => format!("`{key}` is a reference, and there is no side file"),
+                    });
                 };
+                *resolved += 1;
+                if *resolved > MAX_RESOLVED {
+                    return unresolved(format!("expected at most {MAX_RESOLVED} references"));
+                }
                 if level == MAX_CHAIN {
                     return unresolved(format!("expected at most {MAX_CHAIN} nested references"));
                 }
-                self.resolve_at(&Value::from_json(json), level + 1)
+                self.resolve_at(&Value::from_json(json), level + 1, resolved)
                     .map_err(|inner| Unresolved {
                         key: key.to_string(),
                         ..inner

@@ -73,6 +73,11 @@ impl Output {
         out.finish()
     }
 
+    /// Whether what is written is out at once.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self.sink, Sink::Stdout(_))
+    }
+
     /// Writes `text` and a line break.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
         let written = match &mut self.sink {

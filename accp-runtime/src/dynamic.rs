@@ -50,7 +50,10 @@ pub(crate) fn read<'a>(
     }
     let at = r.at();
     let wrong = || {
-        let expected = format!("a value of type {ty}");
+        let expected = match ty {
+            Type::Decimal => String::from("a decimal of at most 6 places"),
+            ty => format!("a value of type {ty}"),
+        };
         Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
     };
     let mut ahead = r.clone();
@@ -111,7 +114,7 @@ fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>>
         Type::Integer => Value::Integer(lexical::parse_integer(raw)?),
         Type::Decimal => Value::Decimal(lexical::parse_decimal(raw).ok()?),
         Type::Number => match Literal::classify(raw) {
-            Literal::Integer(value) => Value::Integer(value),
+            Literal::Integer(value) if !is_float(value) => Value::Integer(value),
             Literal::Decimal(value) => Value::Decimal(value),
             Literal::Number(value) => Value::Number(value),
             _ => Value::try_from(lexical::parse_number(raw)?).ok()?,
@@ -128,6 +131,11 @@ fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>>
         }
         _ => return None,
     })
+}
+
+/// Whether a float holds the integer exactly.
+fn is_float(integer: i64) -> bool {
+    integer as f64 as i128 == i128::from(integer)
 }
 
 fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v EnumValue> {
@@ -191,12 +199,21 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             registry,
         } = *self;
         match (value, ty) {
-            (value, Type::Any) => EncodeValue::<kind::Any>::encode_value(value, w),
-            (Value::Null | Value::Ref(_), _)
+            (value @ Value::Ref(_), _) | (value, Type::Any) => {
+                EncodeValue::<kind::Any>::encode_value(value, w)
+            }
+            // One number has one text under `number`, however it came.
+            (Value::Integer(integer), Type::Number) if is_float(*integer) => {
+                EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
+            }
+            (Value::Number(Number::Float(float)), Type::Number) => {
+                EncodeValue::<kind::Number>::encode_value(float, w)
+            }
+            (Value::Null, _)
             | (Value::Boolean(_), Type::Boolean)
-            | (Value::Integer(_), Type::Integer)
-            | (Value::Decimal(_), Type::Decimal)
-            | (Value::Integer(_) | Value::Decimal(_) | Value::Number(_), Type::Number) => {
+            | (Value::Integer(_), Type::Integer | Type::Number)
+            | (Value::Decimal(_), Type::Decimal | Type::Number)
+            | (Value::Number(_), Type::Number) => {
                 value.write(w.out());
                 Ok(())
             }

@@ -201,25 +201,25 @@ impl<'a> Envelope<'a> {
     /// E1001 when `sequence` is above [`i64::MAX`], an extra key does not fit the grammar
     /// or is one of the envelope's own; E1004 when an extra value is no scalar.
     pub fn write(&self, out: &mut String) -> Result<(), EncodeError> {
-        let start = out.len();
         let mut digits = itoa::Buffer::new();
-        out.push('[');
-        put_text(out, "mid:", self.msg_id.as_deref());
+        let start = out.len();
+        let mut pairs = Pairs { out, start };
+        pairs.put_text("mid:", self.msg_id.as_deref());
         if let Some(sequence) = self.sequence {
             if i64::try_from(sequence).is_err() {
                 let message = format!("sequence {sequence} is above {}", i64::MAX);
                 return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
             }
-            put(out, "seq:", digits.format(sequence));
+            pairs.put("seq:", digits.format(sequence));
         }
         if let Some(timestamp) = self.timestamp {
-            put(out, "ts:", digits.format(timestamp));
+            pairs.put("ts:", digits.format(timestamp));
         }
-        put_text(out, "cid:", self.correlation_id.as_deref());
-        put_text(out, "aid:", self.causation_id.as_deref());
-        put_text(out, "sid:", self.session_id.as_deref());
+        pairs.put_text("cid:", self.correlation_id.as_deref());
+        pairs.put_text("aid:", self.causation_id.as_deref());
+        pairs.put_text("sid:", self.session_id.as_deref());
         if let Some(ttl) = self.ttl {
-            put(out, "ttl:", digits.format(ttl));
+            pairs.put("ttl:", digits.format(ttl));
         }
         for (key, value) in self.extra.iter() {
             let own = accp_registry::ENVELOPE
@@ -233,33 +233,44 @@ impl<'a> Envelope<'a> {
                 let message = format!("`{key}` is {}; metadata holds scalars", value.kind());
                 return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
             }
-            put(out, key, ":");
-            value.write(out);
+            if matches!(value, Value::Ref(to) if !lexical::is_ref_key(to)) {
+                return Err(crate::value::no_ref_key(value));
+            }
+            pairs.put(key, ":");
+            value.write(pairs.out);
         }
-        if out.len() > start + 1 {
-            out.push(']');
-        } else {
-            out.truncate(start);
+        if pairs.out.len() > pairs.start {
+            pairs.out.push(']');
         }
         Ok(())
     }
 }
 
-/// Appends a key and what follows it, after a comma unless it is the first of the block.
-#[inline]
-fn put(out: &mut String, key: &str, text: &str) {
-    if !out.ends_with('[') {
-        out.push(',');
-    }
-    out.push_str(key);
-    out.push_str(text);
+/// Appends the pairs of a metadata block that starts at byte `start`.
+struct Pairs<'o> {
+    out: &'o mut String,
+    start: usize,
 }
 
-#[inline]
-fn put_text(out: &mut String, key: &str, text: Option<&str>) {
-    if let Some(text) = text {
-        put(out, key, "");
-        lexical::write_string(out, text);
+impl Pairs<'_> {
+    /// Appends a key and what follows it, after a comma unless it is the first.
+    #[inline]
+    fn put(&mut self, key: &str, text: &str) {
+        self.out.push(if self.out.len() == self.start {
+            '['
+        } else {
+            ','
+        });
+        self.out.push_str(key);
+        self.out.push_str(text);
+    }
+
+    #[inline]
+    fn put_text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.put(key, "");
+            lexical::write_string(self.out, text);
+        }
     }
 }
 

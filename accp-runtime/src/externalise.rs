@@ -52,11 +52,13 @@ impl<'a> Plan<'_, 'a, '_> {
                 None => (&Type::Any, false),
             };
             if !(self.options.inline || exempt) {
-                self.long_values(value, ty, &mut sink)?;
+                self.long_values(value, ty, &mut sink)
+                    .map_err(|error| error.within(String::from(key)))?;
             }
             // The values of params whose keys do not fit stand in two arrays more.
             let plain = lexical::is_key(key) && key != "_";
-            deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)?;
+            deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)
+                .map_err(|error| error.within(String::from(key)))?;
         }
         self.fit(&mut payload, &mut sink)?;
         Ok(payload)
@@ -153,16 +155,15 @@ impl<'a> Plan<'_, 'a, '_> {
             if bytes_over == 0 && elements_over == 0 {
                 return Ok(());
             }
-            let Some(chosen) = choose(&sizes, bytes_over, elements_over) else {
+            let chosen = choose(&sizes, bytes_over, elements_over);
+            if chosen.is_empty() {
                 // Nothing is left to take: the writer reports the limit.
                 return Ok(());
-            };
+            }
             let mut at = 0;
-            for (_, value) in payload.iter_mut() {
-                if let Some(value) = nth(value, chosen, &mut at) {
-                    sink.take(value, Reason::Limit)?;
-                    break;
-                }
+            for (key, value) in payload.iter_mut() {
+                take_out(value, &chosen, &mut at, sink)
+                    .map_err(|error| error.within(String::from(key)))?;
             }
         }
     }
@@ -204,7 +205,7 @@ struct Size {
 /// A reference is about this long; taking out less than twice that gains nothing.
 const WORTHWHILE: usize = 64;
 
-/// Costs in the order in which [`nth`] counts, children before parents.
+/// Costs in the order in which [`take_out`] counts, children before parents.
 fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     let mut size = Size {
         bytes: 2,
@@ -244,56 +245,63 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     size
 }
 
-/// The value to take out next: single long texts before whole containers, and of the
-/// containers the smallest that suffices.
-fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Option<usize> {
-    let candidates = || sizes.iter().enumerate();
-    if elements_over == 0 {
-        let longest = candidates()
-            .filter(|(_, size)| size.scalar && size.bytes > 4 * WORTHWHILE)
-            .max_by_key(|(_, size)| size.bytes);
-        if let Some((at, _)) = longest {
-            return Some(at);
-        }
+/// The values to take out next, ascending: the longest single texts, as many as it takes,
+/// before whole containers, and of those the smallest that suffices.
+fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Vec<usize> {
+    let mut texts: Vec<usize> = (0..sizes.len())
+        .filter(|&at| sizes[at].scalar && sizes[at].bytes > 4 * WORTHWHILE)
+        .collect();
+    if elements_over == 0 && !texts.is_empty() {
+        texts.sort_by_key(|&at| core::cmp::Reverse(sizes[at].bytes));
+        let mut saved = 0;
+        let enough = texts.iter().position(|&at| {
+            saved += sizes[at].bytes - WORTHWHILE;
+            saved >= bytes_over
+        });
+        texts.truncate(enough.map_or(texts.len(), |last| last + 1));
+        texts.sort_unstable();
+        return texts;
     }
     let suffices =
         |size: &Size| size.bytes >= bytes_over + WORTHWHILE && size.elements >= elements_over;
-    candidates()
+    let containers = || sizes.iter().enumerate();
+    containers()
         .filter(|(_, size)| suffices(size))
         .min_by_key(|(_, size)| size.bytes)
         .or_else(|| {
-            candidates()
+            containers()
                 .filter(|(_, size)| !size.scalar && size.bytes > WORTHWHILE)
                 .max_by_key(|(_, size)| (size.elements, size.bytes))
         })
         .map(|(at, _)| at)
+        .into_iter()
+        .collect()
 }
 
-/// The value at index `wanted` in the order of [`measure`].
-fn nth<'v, 'a>(
-    value: &'v mut Value<'a>,
-    wanted: usize,
+/// Takes out the values at the indices `chosen`, in the order of [`measure`].
+fn take_out(
+    value: &mut Value<'_>,
+    chosen: &[usize],
     at: &mut usize,
-) -> Option<&'v mut Value<'a>> {
-    // Found by counting first, so that the borrow ends before the value itself is given.
-    let inside = count(value) - 1;
-    if (*at..*at + inside).contains(&wanted) {
-        return match value {
-            Value::Array(items) => items.iter_mut().find_map(|item| nth(item, wanted, at)),
-            Value::Map(map) => map.iter_mut().find_map(|(_, item)| nth(item, wanted, at)),
-            _ => None,
-        };
+    sink: &mut Sink<'_>,
+) -> Result<(), EncodeError> {
+    match value {
+        Value::Array(items) => {
+            items
+                .iter_mut()
+                .try_for_each(|item| take_out(item, chosen, at, sink))?;
+        }
+        Value::Map(map) => {
+            map.iter_mut()
+                .try_for_each(|(_, item)| take_out(item, chosen, at, sink))?;
+        }
+        _ => {}
     }
-    *at += inside + 1;
-    (*at == wanted + 1).then_some(value)
-}
-
-/// The number of values in a value, itself included.
-fn count(value: &Value<'_>) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(count).sum(),
-        Value::Map(map) => map.iter().map(|(_, item)| count(item)).sum(),
-        _ => 0,
+    let index = *at;
+    *at += 1;
+    match chosen.binary_search(&index) {
+        Ok(_) => sink.take(value, Reason::Limit),
+        Err(_) => Ok(()),
     }
 }
 

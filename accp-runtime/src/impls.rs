@@ -11,7 +11,7 @@ use accp_registry::lexical::{self, Literal};
 
 use crate::reader::Token;
 use crate::typed::{DecodeValue, EncodeValue};
-use crate::value::push_display;
+use crate::value::{no_ref_key, push_display};
 use crate::{
     AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind,
 };
@@ -552,6 +552,10 @@ impl EncodeValue<kind::Any> for Value<'_> {
             Value::String(text) => EncodeValue::<kind::Any>::encode_value(text, w),
             Value::Array(items) => EncodeValue::<kind::Any>::encode_value(items, w),
             Value::Map(map) => EncodeValue::<kind::Any>::encode_value(map, w),
+            Value::Ref(key) if !lexical::is_ref_key(key) => Err(no_ref_key(self)),
+            Value::Number(Number::Float(float)) if !float.is_finite() => {
+                EncodeValue::<kind::Number>::encode_value(float, w)
+            }
             Value::Number(number) => {
                 let mut text = String::new();
                 number.write(&mut text);

@@ -311,7 +311,12 @@ impl<'t> Lenient<'t> {
             return;
         }
         self.at += 1;
-        let is_map = elements > 0 && entries.len() == elements && !self.out.ends_with(',');
+        // With a key that stands twice it is no map, and the strict reader says so.
+        let mut keys: Vec<&str> = entries.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        let twice = keys.windows(2).any(|pair| pair[0] == pair[1]);
+        let is_map =
+            elements > 0 && entries.len() == elements && !self.out.ends_with(',') && !twice;
         if is_map {
             self.as_map(start, open, entries);
         } else {

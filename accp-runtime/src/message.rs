@@ -76,8 +76,7 @@ impl<'a> Message<'a> {
             ));
         };
         if !lexical::is_key(&operation) {
-            let message = format!("`{operation}` is no operation: letters, digits and '_' only");
-            return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
+            return Err(no_operation(&operation));
         }
         Ok(Self {
             agent: AgentId::new(agent)?,
@@ -303,6 +302,9 @@ impl<'a> Message<'a> {
         out: &mut String,
         options: EncodeOptions<'_>,
     ) -> Result<(), EncodeError> {
+        if !lexical::is_key(&self.operation) {
+            return Err(no_operation(&self.operation));
+        }
         let schema = self.resolve(registry)?;
         let spec = schema.and_then(|schema| schema.frame(self.intent.as_str(), &self.operation));
         let envelope: Vec<&str> = spec
@@ -395,6 +397,12 @@ fn has_field(payload: &Map<'_>, field: &accp_registry::Field) -> bool {
         .get(&field.name)
         .or_else(|| payload.get(&field.short))
         .is_some()
+}
+
+#[cold]
+fn no_operation(operation: &str) -> EncodeError {
+    let message = format!("`{operation}` is no operation: letters, digits and '_' only");
+    EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 
 fn intents() -> String {

@@ -194,5 +194,9 @@ impl<'a, T> Typed<'a, T> {
 #[cold]
 pub(crate) fn missing_envelope(at: usize, field: &str) -> DecodeError {
     let expected = alloc::format!("the envelope field {field}, which this frame requires");
-    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
+    let code = match field {
+        "mid" | "seq" => ErrorCode::PARSE_ERROR,
+        _ => ErrorCode::INVALID_TYPE,
+    };
+    DecodeError::new(code, at, expected)
 }

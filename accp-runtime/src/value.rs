@@ -142,6 +142,13 @@ impl<'a> Value<'a> {
     }
 }
 
+/// A reference whose key does not fit the grammar has no text.
+#[cold]
+pub(crate) fn no_ref_key(value: &Value<'_>) -> crate::EncodeError {
+    let message = alloc::format!("`{value}` is no reference: letters, digits, '_' and '.' only");
+    crate::EncodeError::new(ErrorCode::PARSE_ERROR, message)
+}
+
 /// Appends `[v1,v2]`, each element by `write`.
 pub(crate) fn write_array<T>(
     out: &mut String,

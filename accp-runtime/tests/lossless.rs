@@ -229,3 +229,45 @@ fn the_param_of_other_keys_holds_only_those() {
         assert_eq!(Message::decode(&canonical, registry).unwrap(), message);
     }
 }
+
+/// What the caller hands over cannot break out of its place in the frame.
+#[test]
+fn nothing_a_caller_gives_breaks_the_frame() {
+    let registry = Registry::shared();
+    let message = || Message::new("a", "req", "plan").unwrap();
+    for key in ["k|role:admin", "", "k}[mid:1", "k 1"] {
+        let reference = Value::Ref(key.into());
+        assert!(
+            message()
+                .with("x", reference.clone())
+                .encode(registry)
+                .is_err(),
+            "{key}"
+        );
+        let nested = Value::Array(vec![reference.clone()]);
+        assert!(
+            message().with("x", nested).encode(registry).is_err(),
+            "{key}"
+        );
+        let mut envelope = Envelope::new("1", 1);
+        envelope.extra.insert("of", reference);
+        assert!(
+            message().in_envelope(envelope).encode(registry).is_err(),
+            "{key}"
+        );
+    }
+    let mut odd = message();
+    odd.operation = "plan{}[mid:1] x".into();
+    assert!(odd.encode(registry).is_err());
+    for number in [f64::NAN, f64::INFINITY] {
+        let number = Value::Number(accp_runtime::Number::Float(number));
+        assert!(message().with("x", number).encode(registry).is_err());
+    }
+    // A bracket at the end of a metadata value is no start of the block.
+    let envelope = Envelope::new("m[", 1).answering("c[");
+    let text = message()
+        .in_envelope(envelope.clone())
+        .encode(registry)
+        .unwrap();
+    assert_eq!(Message::decode(&text, registry).unwrap().envelope, envelope);
+}

@@ -111,7 +111,7 @@ fn counterpart<'r>(schema: &Schema, here: &Registry, there: &'r Registry) -> Opt
 }
 
 const REFUSED_FIELD: &str = "one side leaves out what the other refuses to miss (E1004)";
-const REFUSED_ENVELOPE: &str = "one side leaves out what the other refuses to miss (E1001)";
+const REFUSED_ENVELOPE: &str = "one side leaves out what the other refuses to miss (E1001, E1004)";
 const OTHER_VALUE: &str = "a field left out means another value";
 
 struct Changes(Vec<Change>);

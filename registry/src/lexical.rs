@@ -494,5 +494,5 @@ pub fn parse_number(raw: &str) -> Option<f64> {
     if !plain || fraction.is_empty() || whole.trim_start_matches('-').is_empty() {
         return None;
     }
-    raw.parse().ok()
+    raw.parse().ok().filter(|value: &f64| value.is_finite())
 }

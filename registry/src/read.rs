@@ -75,6 +75,8 @@ pub(crate) fn document(json: &Value, problems: &mut Vec<Problem>) -> Document {
                 reader.name(&at, "schema name", name);
                 document.schemas.extend(reader.schema(&at, name, schema));
             }
+            // The order of a JSON object is a matter of serde_json's features.
+            document.schemas.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
     document

@@ -136,13 +136,13 @@ fn frames() {
     /schemas/a/frames/0/required: `x` is now required in req:o
         breaks: one side leaves out what the other refuses to miss (E1004)
     /schemas/a/frames/0/envelope: the envelope field `cid` is now required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1001)
+        breaks: one side leaves out what the other refuses to miss (E1001, E1004)
     ");
     assert_snapshot!(changes(&frames(strict), &frames(plain)), @"
     /schemas/a/frames/0/required: `x` is no longer required in req:o
         breaks: one side leaves out what the other refuses to miss (E1004)
     /schemas/a/frames/0/envelope: the envelope field `cid` is no longer required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1001)
+        breaks: one side leaves out what the other refuses to miss (E1001, E1004)
     ");
     let about =
         |fields: &str| format!(r#"{{ "intent": "req", "operation": "o", "fields": [{fields}] }}"#);

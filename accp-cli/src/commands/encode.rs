@@ -83,8 +83,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
     }
-    // The values first: a frame in its place never refers to what is not there.
-    if let Some(externals) = externals.filter(|_| faults == 0) {
+    // The values first: a frame in its place never refers to what is not there. Frames that
+    // went to stdout are out already, and so their values have to be kept.
+    if let Some(externals) = externals.filter(|_| faults == 0 || out.is_stdout()) {
         externals.finish()?;
     }
     out.conclude(faults)

@@ -216,6 +216,9 @@ impl Layout {
 }
 
 const MAX_INDENT: usize = 8;
+/// A text with more keys out of order travels as text: it is no record of a known shape,
+/// and the order would cost more than it saves.
+const MAX_KEYS: usize = 256;
 
 impl Space {
     fn of(text: &str) -> Self {
@@ -260,6 +263,7 @@ fn merge_keys<'k>(order: &mut Vec<String>, keys: impl Iterator<Item = &'k String
         match order.iter().position(|k| k == key) {
             Some(at) if at >= next => next = at + 1,
             Some(_) => return None,
+            None if order.len() == MAX_KEYS => return None,
             None => {
                 order.insert(next, key.clone());
                 next += 1;

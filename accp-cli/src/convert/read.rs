@@ -9,6 +9,8 @@ pub(super) struct Documents<R> {
     input: R,
     line: u64,
     buffer: Vec<u8>,
+    /// Further values of a document over several lines, the last one first.
+    pending: Vec<Json>,
     /// Bytes read so far.
     pub(super) bytes: u64,
 }
@@ -31,6 +33,7 @@ impl<R: BufRead> Documents<R> {
             input,
             line: 0,
             buffer: Vec::new(),
+            pending: Vec::new(),
             bytes: 0,
         }
     }
@@ -40,28 +43,81 @@ impl<R: BufRead> Documents<R> {
     /// # Errors
     /// When reading fails, or the text is no JSON.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Json)>, Fault> {
+        if let Some(json) = self.pending.pop() {
+            return Ok(Some((self.line, json)));
+        }
         loop {
             self.buffer.clear();
             if self.read_line()? == 0 {
                 return Ok(None);
+            }
+            if self.line == 1 {
+                self.take_byte_order_mark()?;
             }
             if !self.buffer.trim_ascii().is_empty() {
                 break;
             }
         }
         let start = self.line;
-        match serde_json::from_slice(&self.buffer) {
-            Ok(json) => Ok(Some((start, json))),
-            // A line that is only the beginning of a value: a document over several lines.
-            Err(error) if error.is_eof() && start == 1 => {
-                while self.read_line()? > 0 {}
-                match serde_json::from_slice(&self.buffer) {
-                    Ok(json) => Ok(Some((start, json))),
-                    Err(error) => Err(self.fault(start, &error)),
-                }
-            }
-            Err(error) => Err(self.fault(start, &error)),
+        let cut = match serde_json::from_slice(self.buffer.trim_ascii_end()) {
+            Ok(json) => return self.held(start).map(|()| Some((start, json))),
+            Err(error) if error.is_eof() => self.fault(start, &error),
+            Err(error) => return Err(self.fault(start, &error)),
+        };
+        // The beginning of a document over several lines, unless the next line is whole.
+        let next = self.buffer.len();
+        self.read_line()?;
+        if serde_json::from_slice::<serde_json::Map<String, Json>>(&self.buffer[next..]).is_ok() {
+            return Err(cut);
         }
+        while self.read_line()? > 0 {}
+        let documents =
+            serde_json::Deserializer::from_slice(self.buffer.trim_ascii_end()).into_iter();
+        let documents: Result<Vec<Json>, _> = documents.collect();
+        self.pending = documents.map_err(|error| self.fault(start, &error))?;
+        self.held(start)?;
+        self.pending.reverse();
+        Ok(self.pending.pop().map(|json| (start, json)))
+    }
+
+    /// A mark of UTF-8 is passed over; what is marked as UTF-16 is refused by its name.
+    fn take_byte_order_mark(&mut self) -> Result<(), Fault> {
+        if self.buffer.starts_with(b"\xEF\xBB\xBF") {
+            self.buffer.drain(..3);
+        }
+        if self.buffer.starts_with(b"\xFF\xFE") || self.buffer.starts_with(b"\xFE\xFF") {
+            let message = "the text is UTF-16; save it as UTF-8".to_owned();
+            return Err(Fault::Text {
+                line: 1,
+                column: 1,
+                message,
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses an integer that no 64-bit number holds: it would come back as another one.
+    fn held(&self, start: u64) -> Result<(), Fault> {
+        let Some((at, digits)) = unheld_integer(&self.buffer) else {
+            return Ok(());
+        };
+        let before = &self.buffer[..at];
+        let lines = before.split(|&byte| byte == b'\n').count() as u64 - 1;
+        let column = before
+            .iter()
+            .rev()
+            .take_while(|&&byte| byte != b'\n')
+            .count() as u64
+            + 1;
+        let message = format!(
+            "the integer {digits} is outside 64 bits and would not come back the same; record it \
+             as a string"
+        );
+        Err(Fault::Text {
+            line: start + lines,
+            column,
+            message,
+        })
     }
 
     fn read_line(&mut self) -> Result<usize, Fault> {
@@ -100,6 +156,38 @@ impl<R: BufRead> Documents<R> {
     }
 }
 
+/// The first integer of a valid JSON text that is outside 64 bits, and where it stands.
+fn unheld_integer(json: &[u8]) -> Option<(usize, &str)> {
+    let mut at = 0;
+    while let Some(&byte) = json.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(&byte) = json.get(at).filter(|&&byte| byte != b'"') {
+                    at += if byte == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                let in_number =
+                    |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                at += json[start..]
+                    .iter()
+                    .take_while(|byte| in_number(byte))
+                    .count();
+                let text = std::str::from_utf8(&json[start..at]).ok()?;
+                let integer = !text.contains(['.', 'e', 'E']);
+                if integer && text.parse::<i64>().is_err() && text.parse::<u64>().is_err() {
+                    return Some((start, text));
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +219,42 @@ mod tests {
             read("{\"messages\":[]}\n\n{\"messages\":[]}"),
             [Ok((1, one.clone())), Ok((3, one.clone()))]
         );
-        assert_eq!(read("{\n  \"messages\": []\n}\n"), [Ok((1, one))]);
+        let pretty = "{\n  \"messages\": []\n}\n";
+        assert_eq!(read(pretty), [Ok((1, one.clone()))]);
+        assert_eq!(read(&format!("\u{feff}{pretty}")), [Ok((1, one.clone()))]);
+        let twice = read(&format!("\n{pretty}{pretty}"));
+        assert_eq!(twice, [Ok((2, one.clone())), Ok((7, one))]);
+    }
+
+    #[test]
+    fn an_integer_that_would_change_is_refused() {
+        let text = "{\"messages\":[{\"n\":[1e400,18446744073709551615,-9223372036854775808]}]}";
+        assert!(unheld_integer(text.as_bytes()).is_none());
+        for digits in [
+            "18446744073709551616",
+            "-9223372036854775809",
+            "123456789012345678901234567890",
+        ] {
+            let text = format!(
+                "{{\"messages\":[]}}\n{{\"messages\":[{{\"t\":\"\\\"{digits}\",\"n\":{digits}}}]}}"
+            );
+            let found = read(&text);
+            let message = found[1].as_ref().unwrap_err();
+            assert!(
+                message.starts_with("2:") && message.contains(digits),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_line_that_is_cut_is_the_one_named() {
+        let found = read("{\"messages\":[\n{\"messages\":[]}\n{\"messages\":[]}\n");
+        let message = found[0].as_ref().unwrap_err();
+        assert!(
+            message.starts_with("1:") && message.contains("the file is cut"),
+            "{message}"
+        );
     }
 
     #[test]

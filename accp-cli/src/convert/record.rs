@@ -59,6 +59,8 @@ pub(super) struct Recorder<'r> {
     /// Number and message count of each agent.
     members: BTreeMap<String, (u32, u32)>,
     sequence: u64,
+    /// The senders of the frames made for the message at hand.
+    written: Vec<String>,
     start: i64,
 }
 
@@ -70,6 +72,7 @@ impl<'r> Recorder<'r> {
             state: State::default(),
             members: BTreeMap::new(),
             sequence: 0,
+            written: Vec::new(),
             start,
         }
     }
@@ -97,7 +100,7 @@ impl<'r> Recorder<'r> {
         &mut self,
         recorded: &'j Json,
     ) -> Result<Vec<Message<'j>>, EncodeError> {
-        let before = (self.members.clone(), self.sequence);
+        self.written.clear();
         let frames = self.profiled(recorded);
         if let Some(frames) = frames
             && restore_message(&frames, &self.state).as_ref() == Some(recorded)
@@ -105,11 +108,24 @@ impl<'r> Recorder<'r> {
             self.state.learn(&frames);
             return Ok(frames);
         }
-        (self.members, self.sequence) = before;
+        self.undo();
         let payload = [("data", Value::from_data(recorded))].into_iter().collect();
         let frames = vec![self.frame(HOST, "sync", VERBATIM, None, payload)?];
         self.state.learn(&frames);
         Ok(frames)
+    }
+
+    /// Takes back the frames of the message at hand.
+    fn undo(&mut self) {
+        for agent in std::mem::take(&mut self.written) {
+            self.sequence -= 1;
+            if let Some((_, count)) = self.members.get_mut(&agent) {
+                *count -= 1;
+                if *count == 0 {
+                    self.members.remove(&agent);
+                }
+            }
+        }
     }
 
     fn profiled<'j>(&mut self, recorded: &'j Json) -> Option<Vec<Message<'j>>> {
@@ -382,13 +398,13 @@ impl<'r> Recorder<'r> {
         payload: Map<'j>,
     ) -> Result<Message<'j>, EncodeError> {
         let members = self.members.len() as u32;
-        let (member, count) = self
-            .members
-            .entry(agent.to_owned())
-            .or_insert((100 + members % 900, 0));
+        let (member, count) = self.members.entry(agent.to_owned()).or_insert((members, 0));
         *count += 1;
         self.sequence += 1;
-        let mid = format!("{member:03}001{:06}", *count % 1_000_000);
+        self.written.push(agent.to_owned());
+        // Three digits of the member, three of its epoch, six that count.
+        let (number, epoch) = (100 + *member % 900, 1 + *member / 900);
+        let mid = format!("{number}{epoch:03}{:06}", *count % 1_000_000);
         let time = self.start.saturating_add(self.sequence as i64);
         let mut message = Message::new(agent.to_owned(), intent, operation)?;
         message.schema = schema.map(Into::into);

@@ -191,6 +191,8 @@ fn data(value: &Value<'_>) -> Option<Json> {
 pub(super) struct Restorer {
     state: State,
     current: Option<Opened>,
+    /// The sequence number of the last frame.
+    sequence: u64,
     /// The frames of the recorded message that is not complete yet.
     frames: Vec<Message<'static>>,
 }
@@ -232,6 +234,7 @@ impl Restorer {
                 expected,
                 line,
             });
+            self.sequence = frame.envelope.sequence.unwrap_or(0);
             self.state = State::default();
             self.state.learn(std::slice::from_ref(&frame));
             return Ok(ended);
@@ -241,6 +244,15 @@ impl Restorer {
                 "expected a frame `@{HOST}>sync:{OPENING}{{..}}` first"
             ));
         }
+        let sequence = frame.envelope.sequence.unwrap_or(0);
+        if sequence != self.sequence + 1 {
+            return Err(format!(
+                "expected the frame with seq:{}, found seq:{sequence}: lines are missing, twice, \
+                 or out of order",
+                self.sequence + 1
+            ));
+        }
+        self.sequence = sequence;
         let continues = frame.envelope.causation_id.is_some()
             && frame.envelope.causation_id
                 == self

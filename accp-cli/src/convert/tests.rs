@@ -93,11 +93,14 @@ fn string() -> BoxedStrategy<Json> {
 
 fn call() -> impl Strategy<Value = Json> {
     let id = || {
-        prop::sample::select(vec![
-            json!("call_1"),
-            json!("call_2"),
-            json!("100001000001"),
-        ])
+        prop_oneof![
+            prop::sample::select(vec![
+                json!("call_1"),
+                json!("call_2"),
+                json!("100001000001"),
+            ]),
+            text().prop_map(Json::from)
+        ]
         .boxed()
     };
     let function = object(vec![("name", string()), ("arguments", string())]);

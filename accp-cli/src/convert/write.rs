@@ -1,7 +1,7 @@
 //! Conversations to frames: encoding, counting, and where it all goes.
 
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use accp_registry::Registry;
 use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message};
@@ -31,9 +31,21 @@ impl Sinks {
             (None, Some(output)) if *output != *"-" => Some(beside(output)),
             (None, _) => None,
         };
+        let inputs = args.inputs().into_iter().map(Path::to_path_buf);
+        let outputs = args.output.iter().chain(&side).cloned();
+        distinct(inputs.chain(outputs))?;
         let side = side.map(|path| Externals::create(&path)).transpose()?;
         let frames = Output::to(args.output.as_deref())?;
         Ok(Self { frames, side })
+    }
+
+    /// After a fault in the input: frames that are out on stdout keep their values; files
+    /// stay as they were.
+    pub(super) fn abandon(self) -> Result<(), Failure> {
+        match self.side {
+            Some(side) if self.frames.is_stdout() => side.finish(),
+            _ => Ok(()),
+        }
     }
 
     /// The side file first: frames whose references lead nowhere are never in place.
@@ -41,6 +53,22 @@ impl Sinks {
         self.side.map_or(Ok(()), Externals::finish)?;
         self.frames.finish()
     }
+}
+
+/// Refuses to read and write, or to write twice, the same file.
+fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
+    let mut seen = Vec::new();
+    for path in paths.filter(|path| path != "-") {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.contains(&real) {
+            let name = path.display();
+            return Err(Failure::Misuse(format!(
+                "{name} is named twice: give input, output and side file names of their own"
+            )));
+        }
+        seen.push(real);
+    }
+    Ok(())
 }
 
 /// Converts the conversations of one file.
@@ -80,14 +108,16 @@ impl<'c> Converter<'c> {
                     column,
                     message,
                 }) => {
-                    return Err(at(&self.name, line, format_args!("{column}: {message}")));
+                    return Err(at(&format!("{}:{line}", self.name), column, message));
                 }
             };
             progress.set_position(documents.bytes);
-            let text = json.to_string();
-            let conversation =
-                Conversation::new(json).map_err(|expected| at(&self.name, line, expected))?;
-            self.conversation(line, &text, conversation, sinks)?;
+            for json in conversations(json) {
+                let text = json.to_string();
+                let conversation =
+                    Conversation::new(json).map_err(|expected| at(&self.name, line, expected))?;
+                self.conversation(line, &text, conversation, sinks)?;
+            }
         }
         progress.finish_and_clear();
         Ok(())
@@ -259,6 +289,14 @@ impl accp_runtime::Externals for Tally<'_> {
                 Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
             }
         }
+    }
+}
+
+/// The conversations of a document: itself, or the elements of an array of conversations.
+fn conversations(json: Json) -> Vec<Json> {
+    match json {
+        Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => items,
+        json => vec![json],
     }
 }
 
