@@ -230,3 +230,89 @@ fn a_missing_file_is_a_failure() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     assert!(run.stderr.contains("no-such-file.jsonl"));
 }
+
+#[test]
+fn the_readme_shows_what_the_command_prints() {
+    let run = Folder::with(&[("bakery.jsonl", &example())])
+        .run(&["convert", "--verify", "bakery.jsonl"], "");
+    assert_eq!(run.code, Some(0));
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    assert!(
+        readme.contains(&run.stdout),
+        "README.md should show:\n{}",
+        run.stdout
+    );
+}
+
+/// Frames in another order, or one twice, are no conversation.
+#[test]
+fn shuffled_frames_are_noticed() {
+    let frames = accp(&["convert"], example()).stdout;
+    let mut lines: Vec<&str> = frames.lines().collect();
+    lines.swap(2, 3);
+    let run = accp(&["convert", "--restore"], lines.join("\n") + "\n");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("expected the frame with seq:3"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_file_is_not_read_and_written_at_once() {
+    for arguments in [
+        &["convert", "in.jsonl", "-o", "in.jsonl"][..],
+        &["convert", "in.jsonl", "-o", "out", "--externals", "out"],
+        &[
+            "convert",
+            "in.jsonl",
+            "-o",
+            "out",
+            "--externals",
+            "./in.jsonl",
+        ],
+    ] {
+        let folder = Folder::with(&[("in.jsonl", &awkward())]);
+        let run = folder.run(arguments, "");
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains("is named twice"), "{}", run.stderr);
+        assert_eq!(
+            (folder.read("in.jsonl"), folder.names()),
+            (awkward(), vec!["in.jsonl".to_owned()])
+        );
+    }
+}
+
+/// Frames that are out already keep what they reference, whatever comes after them.
+#[test]
+fn what_is_printed_leads_somewhere() {
+    let folder = Folder::with(&[]);
+    let input = awkward() + "{\"messages\":[\n";
+    let run = folder.run(&["convert", "--externals", "side.jsonl"], &input);
+    assert_eq!(
+        (run.code, run.stdout.lines().count()),
+        (Some(1), 3),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(folder.read("side.jsonl").lines().count(), 3);
+    let run = folder.run(
+        &["convert", "--restore", "--externals", "side.jsonl"],
+        &run.stdout,
+    );
+    assert_eq!(lines(&run.stdout), lines(&awkward()));
+}
+
+#[test]
+fn an_array_of_conversations_is_several() {
+    let array = format!("[{}]", example().trim_end().replace('\n', ","));
+    let run = accp(&["convert", "--verify", "--format", "json"], array);
+    assert_eq!(
+        (
+            run.json()[0]["conversations"].as_u64(),
+            run.json()[0]["restored_equal"].as_u64()
+        ),
+        (Some(2), Some(2))
+    );
+}
