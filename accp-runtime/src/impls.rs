@@ -1,20 +1,22 @@
 //! Which Rust type carries which registry type.
 
+mod containers;
+
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use accp_registry::lexical::{self, Literal};
 
 use crate::reader::Token;
 use crate::typed::{DecodeValue, EncodeValue};
-use crate::value::{no_ref_key, push_display};
+use crate::value::push_display;
 use crate::{
-    AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind,
+    AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Number, Reader, Value, Writer, kind,
 };
+
+pub(crate) use containers::{Pair, PairKind, decode_entries, decode_list, encode_entries};
 
 type Decoded<T> = Result<T, DecodeError>;
 type Encoded = Result<(), EncodeError>;
@@ -353,228 +355,6 @@ macro_rules! booleans {
 }
 
 booleans!(Boolean, Any);
-
-// Lists and maps ---------------------------------------------------------------------
-
-/// A list or a map of a declared item type, and one of which nothing is declared.
-macro_rules! containers {
-    ($([$($item:ident)?] $list:ty, $map:ty => $of:ty;)*) => {$(
-        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for [T] {
-            #[inline]
-            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                w.array(self)
-            }
-        }
-
-        impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for Vec<T> {
-            #[inline]
-            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                w.array(self)
-            }
-        }
-
-        impl<'a, $($item,)? T: DecodeValue<'a, $of>> DecodeValue<'a, $list> for Vec<T> {
-            #[inline]
-            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                decode_list(r, T::decode_value)
-            }
-        }
-
-        impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>> EncodeValue<$map> for BTreeMap<S, T> {
-            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                encode_entries(w, self.iter().map(|(key, value)| (key.as_ref(), value, None)))
-            }
-        }
-
-        impl<'a, $($item,)? S, T> DecodeValue<'a, $map> for BTreeMap<S, T>
-        where
-            S: From<Cow<'a, str>> + Ord,
-            T: DecodeValue<'a, $of>,
-        {
-            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                decode_entries(r, Self::new(), |r, _| T::decode_value(r), |map, key, value| {
-                    map.insert(key.into(), value).is_none()
-                })
-            }
-        }
-    )*};
-}
-
-containers! {
-    [K] kind::List<K>, kind::Map<K> => K;
-    [] kind::Any, kind::Any => kind::Any;
-}
-
-/// Reads an array, each element by `read`.
-#[inline]
-pub(crate) fn decode_list<'a, T>(
-    r: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>) -> Decoded<T>,
-) -> Decoded<Vec<T>> {
-    let at = r.at();
-    match r.token()? {
-        Token::Array => {}
-        token => return wrong(at, token, "an array"),
-    }
-    if !r.element(0)? {
-        return Ok(Vec::new());
-    }
-    // The room that a first push makes, without the code that grows a `Vec`.
-    let mut items = Vec::with_capacity(4);
-    loop {
-        items.push(read(r).map_err(|error| error.within_index(items.len()))?);
-        if !r.element(items.len())? {
-            return Ok(items);
-        }
-    }
-}
-
-/// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry
-/// is a key, a value, and the default with whose text it is left out of a plain map.
-pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
-    w: &mut Writer<'_, '_>,
-    mut entries: impl Iterator<Item = (&'m str, &'m T, Option<&'m str>)> + Clone,
-) -> Encoded {
-    let mut keys = entries.clone().map(|(key, ..)| key);
-    let lone_underscore = keys.next() == Some("_") && keys.next().is_none();
-    let plain = !lone_underscore && entries.clone().all(|(key, ..)| lexical::is_key(key));
-    w.map(|w, map| {
-        if plain {
-            return entries
-                .try_for_each(|(key, value, default)| w.entry(map, key, key, value, default));
-        }
-        let pairs: Vec<_> = entries.map(|(key, value, _)| Pair { key, value }).collect();
-        w.entry::<PairKind<K>, _>(map, "_", "_", pairs.as_slice(), None)
-    })
-}
-
-/// `[k,v]`
-#[derive(Debug)]
-pub(crate) struct Pair<'m, T> {
-    pub(crate) key: &'m str,
-    pub(crate) value: &'m T,
-}
-
-/// The kind of a list of [`Pair`]s and of one, with values of kind `K`.
-pub(crate) struct PairKind<K>(core::marker::PhantomData<K>);
-
-impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
-    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        w.array::<PairKind<K>, _>(self)
-    }
-}
-
-impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for Pair<'_, T> {
-    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        w.pair(self.key, self.value)
-            .map_err(|error| error.within(String::from(self.key)))
-    }
-}
-
-/// Reads a map, plain or as pairs, each value by `read`. `insert` tells whether the key is
-/// new.
-pub(crate) fn decode_entries<'a, T, M>(
-    r: &mut Reader<'a>,
-    mut map: M,
-    mut read: impl FnMut(&mut Reader<'a>, &str) -> Decoded<T>,
-    mut insert: impl FnMut(&mut M, Cow<'a, str>, T) -> bool,
-) -> Decoded<M> {
-    let at = r.at();
-    match r.token()? {
-        Token::Map => {}
-        token => return wrong(at, token, "a map"),
-    }
-    let mut add = |map: &mut M, at: usize, key: Cow<'a, str>, r: &mut Reader<'a>| {
-        let value = read(r, &key).map_err(|error| error.within(key.clone().into_owned()))?;
-        if insert(map, key, value) {
-            return Ok(());
-        }
-        Err(DecodeError::new(
-            ErrorCode::PARSE_ERROR,
-            at,
-            "every key once in a map",
-        ))
-    };
-    let mut entries = 0;
-    loop {
-        let at = r.at();
-        let Some(key) = r.entry(entries)? else {
-            return Ok(map);
-        };
-        if key == "_" && entries == 0 && r.at_pairs() {
-            r.token()?;
-            let mut pairs = 0;
-            while r.element(pairs)? {
-                let at = r.at();
-                r.token()?;
-                r.element(0)?;
-                let key = <Cow<'a, str> as DecodeValue<'a, kind::Any>>::decode_value(r)?;
-                r.element(1)?;
-                add(&mut map, at, key, r)?;
-                r.element(2)?;
-                pairs += 1;
-            }
-        } else {
-            add(&mut map, at, Cow::Borrowed(key), r)?;
-        }
-        entries += 1;
-    }
-}
-
-macro_rules! dynamic_maps {
-    ($($kind:ty),*) => {$(
-        impl EncodeValue<$kind> for Map<'_> {
-            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                encode_entries::<kind::Any, Value<'_>>(
-                    w,
-                    self.iter().map(|(key, value)| (key, value, None)),
-                )
-            }
-        }
-
-        impl<'a> DecodeValue<'a, $kind> for Map<'a> {
-            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-                let at = r.at();
-                match r.token()? {
-                    Token::Map => Map::read_entries(r),
-                    token => wrong(at, token, "a map"),
-                }
-            }
-        }
-    )*};
-}
-
-dynamic_maps!(kind::Map<kind::Any>, kind::Any);
-
-impl EncodeValue<kind::Any> for Value<'_> {
-    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        match self {
-            Value::String(text) => EncodeValue::<kind::Any>::encode_value(text, w),
-            Value::Array(items) => EncodeValue::<kind::Any>::encode_value(items, w),
-            Value::Map(map) => EncodeValue::<kind::Any>::encode_value(map, w),
-            Value::Ref(key) if !lexical::is_ref_key(key) => Err(no_ref_key(self)),
-            Value::Number(Number::Float(float)) if !float.is_finite() => {
-                EncodeValue::<kind::Number>::encode_value(float, w)
-            }
-            Value::Number(number) => {
-                let mut text = String::new();
-                number.write(&mut text);
-                w.scalar(&text, self)
-            }
-            scalar => {
-                scalar.write(w.out());
-                Ok(())
-            }
-        }
-    }
-}
-
-impl<'a> DecodeValue<'a, kind::Any> for Value<'a> {
-    #[inline]
-    fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        Value::read(r)
-    }
-}
 
 // Wrappers ---------------------------------------------------------------------------
 
