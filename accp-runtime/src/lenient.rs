@@ -269,6 +269,13 @@ impl<'t> Lenient<'t> {
             let operation = class(operation, is_key_char);
             length += if operation > 0 { 1 + operation } else { 0 };
         }
+        // What goes on is no bare agent, and the strict reader says so.
+        if !matches!(
+            rest.as_bytes().get(length),
+            None | Some(b'|' | b',' | b'}' | b']')
+        ) {
+            return;
+        }
         let mut to = String::new();
         lexical::write_escaped(&mut to, &rest[..length]);
         self.repair(self.at, Shorthand::Agent, &rest[..length], &to);

@@ -179,3 +179,27 @@ fn of_the_caller() {
     "#);
     assert!(Value::try_from(f64::NAN).is_err());
 }
+
+/// Only what the shorthand is in full is repaired, and a repaired frame needs no repair.
+#[test]
+fn of_the_lenient_reader() {
+    for text in [
+        "@a>sync:x{d:{b:1,a:@d)v0}}",
+        "@a>sync:x{d:@}",
+        "@a>sync:x{d:[a:1,a:2]}",
+        "@a>sync:x{d: [1}",
+    ] {
+        assert!(Frame::parse_lenient(text).is_err(), "{text}");
+    }
+    let (frame, repairs) =
+        Frame::parse_lenient("@a>sync:x{d: {b:1, a:@d:op}|e:[y:2,x:@c]}").unwrap();
+    assert_eq!(
+        frame.to_string(),
+        r"@a>sync:x{d:{a:\@d\:op,b:1}|e:{x:\@c,y:2}}"
+    );
+    assert_eq!(repairs.len(), 5);
+    assert_eq!(
+        Frame::parse_lenient(&frame.to_string()),
+        Ok((frame, vec![]))
+    );
+}
