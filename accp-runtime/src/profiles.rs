@@ -10,7 +10,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
-pub const REGISTRY_HASH: &str = "f94fe1d2cd1dd3fabcc883df5c3f6651ba0969037534fbee0a443f06cd48b5d3";
+pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 /// Says something and asks for an answer.
 ///
@@ -125,6 +125,14 @@ pub struct ErrorFail<'a> {
     ///
     /// `at` on the wire: an integer, optional.
     pub at: Option<i64>,
+    /// With E3002: the number of the member whose frame has this id.
+    ///
+    /// `holder` on the wire: an integer, optional.
+    pub holder: Option<i64>,
+    /// With E3002: the sequence number that this frame took.
+    ///
+    /// `seq` on the wire: an integer, optional.
+    pub sequence: Option<i64>,
     /// With E4001 to E4003: the tool.
     ///
     /// `tool` on the wire: a string, optional.

@@ -3,7 +3,9 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -31,6 +33,11 @@ use crate::model::Registry;
 pub struct Hash([u8; 32]);
 
 impl Hash {
+    /// The digest of bytes, such as a value that is kept outside the context.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// The digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -53,6 +60,43 @@ impl fmt::Display for Hash {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
+
+impl FromStr for Hash {
+    type Err = HashSyntax;
+
+    /// Reads all 64 digits, of either case.
+    fn from_str(text: &str) -> Result<Self, HashSyntax> {
+        let digits = text.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 64 {
+            return Err(HashSyntax);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16).ok_or(HashSyntax);
+            *byte = (digit(0)? * 16 + digit(1)?) as u8;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Hash {
+    /// As its 64 digits.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'d> Deserialize<'d> for Hash {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The text is not 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is 64 hexadecimal digits")]
+pub struct HashSyntax;
 
 impl fmt::Debug for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +121,7 @@ fn hash_of(json: &Value) -> Hash {
 }
 
 /// RFC 8785 for JSON without fractions.
-fn write_canonical(out: &mut String, json: &Value) {
+pub(crate) fn write_canonical(out: &mut String, json: &Value) {
     match json {
         Value::Array(items) => {
             out.push('[');
@@ -170,6 +214,24 @@ mod tests {
         let full = hash.to_string();
         for (asked, given) in [(0, 6), (6, 6), (7, 7), (64, 64), (65, 64)] {
             assert_eq!(hash.short(asked), full[..given]);
+        }
+    }
+
+    #[test]
+    fn comes_back_from_its_text() {
+        let hash = Hash::of(b"abc"); // FIPS 180-2, appendix B.1
+        let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash.to_string(), text);
+        assert_eq!(text.parse(), Ok(hash));
+        assert_eq!(text.to_uppercase().parse(), Ok(hash));
+        for wrong in [
+            "",
+            "ba78",
+            &text[1..],
+            &text.replace('a', "g"),
+            &text.replace("ba", "é"),
+        ] {
+            assert_eq!(wrong.parse::<Hash>(), Err(HashSyntax), "{wrong}");
         }
     }
 

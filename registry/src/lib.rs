@@ -54,6 +54,7 @@ extern crate std;
 
 mod assemble;
 mod decimal;
+mod delta;
 mod diff;
 mod document;
 mod hash;
@@ -72,8 +73,9 @@ mod types;
 mod write;
 
 pub use decimal::{Decimal, DecimalError};
+pub use delta::{Delta, DeltaError, DeltaPolicy};
 pub use diff::{Change, diff};
-pub use hash::Hash;
+pub use hash::{Hash, HashSyntax};
 pub use limits::Limits;
 #[cfg(feature = "std")]
 pub use load::registry_files;

@@ -3,6 +3,9 @@
 use alloc::vec::Vec;
 use core::mem;
 
+/// Names of more characters get no suggestion.
+const LONGEST: usize = 64;
+
 /// The candidate that `name` was probably meant to be: the nearest by edit distance (a
 /// swap of neighbours is one edit), if at most one in three characters differs, or just one.
 ///
@@ -19,7 +22,12 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let length = name.chars().count();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
-        let limit = (length.max(candidate.chars().count()) / 3).max(1);
+        let other = candidate.chars().count();
+        let limit = (length.max(other) / 3).max(1);
+        // Nobody mistypes a name of this length, and the time goes with its square.
+        if length.max(other) > LONGEST || length.abs_diff(other) > limit {
+            continue;
+        }
         let distance = distance(&name, &candidate.to_ascii_lowercase());
         // A one-letter name is one edit away from every other one-letter name.
         let shares = distance < length || distance == 0;

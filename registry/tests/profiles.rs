@@ -130,6 +130,8 @@ fn error_is_that_of_section_3_6() {
             "version v integer optional",
             "field field string optional",
             "at at integer optional",
+            "holder holder integer optional",
+            "sequence seq integer optional",
             "tool_name tool string optional",
             "escalate_to esc agent optional",
         ]
