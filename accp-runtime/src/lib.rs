@@ -27,6 +27,8 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
+//! - `session` (default): [`session`], what two or more agents need to talk and lose nothing.
+//! - `testing`: a simulated link, a virtual clock, a store in memory, proptest strategies.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 #![no_std]
 
@@ -52,6 +54,10 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+#[cfg(feature = "session")]
+pub mod session;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tokens;
 mod typed;
 mod value;

@@ -1,0 +1,545 @@
+//! What a property does not say: the very lines, and the very words of errors.
+
+use accp_runtime::session::{
+    Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Headers, Hot, Time, Trigger,
+    Turn, Verdict, Warm, render_context,
+};
+use accp_runtime::{AgentId, Message, Registry, Value};
+use insta::assert_snapshot;
+
+use super::Quarters;
+
+/// A host that takes a checkpoint when it is told to.
+#[derive(Default)]
+struct Table {
+    hot: Hot,
+    warm: Warm,
+    position: u64,
+}
+
+impl Table {
+    fn say(&mut self, frame: &str) -> u64 {
+        self.position += 1;
+        self.hot
+            .push(self.position, frame, &Quarters, &ContextLimits::DRAFT)
+            .expect("a frame");
+        self.position
+    }
+
+    fn checkpointer() -> Checkpointer<'static> {
+        Checkpointer {
+            registry: Registry::shared(),
+            counter: &Quarters,
+            summarizer: &Headers,
+            limits: ContextLimits::DRAFT,
+        }
+    }
+
+    /// A checkpoint that leaves nothing hot but the requests in flight.
+    fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
+        self.turn(Turn {
+            current: None,
+            request: None,
+            in_flight,
+            triggers: &[Trigger::Phase],
+            at: Time::from_secs(0),
+        })
+    }
+
+    fn turn(&mut self, turn: Turn<'_>) -> Checkpoint {
+        let checkpointer = Self::checkpointer();
+        let checkpoint = checkpointer.take(&checkpointer.freeze(&self.hot, &self.warm, turn));
+        self.hot.apply(&checkpoint);
+        self.warm.apply(&checkpoint);
+        checkpoint
+    }
+
+    /// The facts of frames that leave, in one line.
+    fn facts(frames: &[&str]) -> String {
+        let mut table = Self::default();
+        for frame in frames {
+            table.say(frame);
+        }
+        let checkpoint = table.phase(&[]);
+        let message = checkpoint.to_message(&AgentId::new("hub").expect("an id"));
+        let text = message
+            .encode_with(Registry::shared(), inline())
+            .expect("a frame");
+        let copy = Message::decode(&text, Registry::shared()).expect("a frame");
+        assert_eq!(Checkpoint::from_message(&copy).as_ref(), Ok(&checkpoint));
+        let line = checkpoint.digest().map(Digest::line).unwrap_or_default();
+        let facts = line
+            .split_once("|facts:")
+            .map_or("none", |(_, facts)| facts);
+        facts.trim_end_matches('}').to_owned()
+    }
+
+    fn context(&self) -> String {
+        render_context(&self.warm, &self.hot)
+    }
+}
+
+#[test]
+fn the_current_frame_stays_with_its_request_and_those_in_flight() {
+    let mut table = Table::default();
+    table.say("@boss>req:plan{task:T0}");
+    let in_flight = table.say("@boss>req:plan{task:T1}");
+    table.say("@dev>wait:plan{task:T1|why:review}");
+    let long = format!(
+        "@boss>req:chat{{content:{}|turn:3|schema:CH}}",
+        "Well_".repeat(120)
+    );
+    let request = table.say(&long);
+    table.say("@dev>qry:lookup{src:$cold.p1}");
+    let current = table.say("@dev>done:chat{content:Done.|schema:CH}");
+    let checkpoint = table.turn(Turn {
+        current: Some(current),
+        request: Some(request),
+        in_flight: &[in_flight],
+        triggers: &[Trigger::Done, Trigger::Comp, Trigger::Done],
+        at: Time::from_secs(1_714_000_000),
+    });
+    assert_snapshot!(table.context(), @r"
+    @warm>sync:ckpt_1{cold:p1-p5|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]}
+    @boss>req:plan{task:T1}
+    @boss>req:chat{ref:$cold.p4|turn:3|schema:CH|begins:Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_Well_We}
+    @dev>done:chat{content:Done.|schema:CH}
+    ");
+    assert_eq!(checkpoint.left(), [(1, 1), (3, 3), (5, 5)]);
+    assert_eq!(checkpoint.covers(), 5);
+    let frame = checkpoint.to_message(&AgentId::new("hub").unwrap());
+    assert_snapshot!(frame.encode_with(Registry::shared(), inline()).unwrap(), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
+    // Each frame is whole all the same.
+    assert_eq!(table.hot.frame(request), Some(&*long));
+}
+
+fn inline() -> accp_runtime::EncodeOptions<'static> {
+    accp_runtime::EncodeOptions {
+        inline: true,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn facts_are_about_the_id_of_their_record() {
+    assert_snapshot!(Table::facts(&[
+        "@pay>req:transaction{txn:tx_9|amt:142.5|acc:acct_7|schema:TX}",
+        "@pay>done:transaction{txn:tx_9|stat:settled|schema:TX}",
+    ]), @"[[transaction_id,tx_9,{account:acct_7,amount:142.5,status:settled}]]");
+    // Of records in a list each has its own; one without an id has a number.
+    assert_snapshot!(Table::facts(&[
+        "@t>done:tool{tool:get_booking|res:{booking_id:B7,user_id:mia,cabin:economy,\
+         flights:[{flight_number:HAT1,price:152.5},{flight_number:HAT2,price:103.25}],\
+         people:[{dob:1990-04-05},{dob:1991-01-01}],payment:{amount:255.75}}|schema:TC}",
+    ]), @"[[booking_id,B7,{cabin:economy,payment_amount:255.75,user_id:mia}],[B7.people.1,{dob:1990-04-05}],[B7.people.2,{dob:1991-01-01}],[flight_number,HAT1,{price:152.5}],[flight_number,HAT2,{price:103.25}],[tool_name,get_booking]]");
+    // Names that are no keys.
+    assert_snapshot!(
+        Table::facts(&["@a>done:plan{data:{_:[[first-name,Ada],[zip,\"94107]]}|note:~|list:[a,b]}"]),
+        @r#"[[a.plan,[[first-name,Ada],[list,[a,b]],[zip,"94107]]]]"#
+    );
+    assert_snapshot!(Table::facts(&[r#"@a>done:plan{_:[[_,[x,"]]]}"#]), @r#"[[a.plan,[[_,[x,"]]]]]"#);
+    // One name for two things: the first.
+    assert_snapshot!(Table::facts(&["@a>done:plan{data:{p:{q:{x:1}},r:{q:{x:2}}}}"]), @"[[a.plan,{q_x:1}]]");
+    // What says nothing, or too much, or is about the session.
+    assert_snapshot!(Table::facts(&[
+        "@user>req:chat{role:user|content:This_is_more_than_what_fits_in_fifty_characters_of_a_frame.|schema:CH}",
+        "@a>sync:state{v:7|delta:{task_3:done}}",
+        "@a>done:plan{deps:[]|note:\"|why:~}",
+        "@a>done:plan{schema:NO|x:1}",
+    ]), @"none");
+}
+
+#[test]
+fn a_default_is_a_fact_where_something_else_was_said_before() {
+    assert_snapshot!(
+        Table::facts(&["@t>done:tool{tool:ping|schema:TC}"]),
+        @"[[tool_name,ping]]"
+    );
+    assert_snapshot!(Table::facts(&[
+        "@t>done:tool{tool:ping|stat:error|schema:TC}",
+        "@t>done:tool{tool:ping|schema:TC}",
+    ]), @"[[tool_name,ping,{status:ok}]]");
+    let mut table = Table::default();
+    table.say("@t>done:tool{tool:ping|stat:error|schema:TC}");
+    table.phase(&[]);
+    table.say("@t>done:tool{tool:ping|schema:TC}");
+    table.phase(&[]);
+    assert_eq!(table.warm.resolve("ckpt_1", "status"), Some("error".into()));
+    assert_eq!(table.warm.resolve("ckpt_2", "status"), Some("ok".into()));
+}
+
+#[test]
+fn what_warm_state_says_already_is_said_again_only_as_it_ages() {
+    let mut table = Table::default();
+    let mut said_at = Vec::new();
+    for turn in 1..=8 {
+        table.say("@a>done:plan{task:T1|status:open}");
+        table.say(&format!("@b>done:plan{{order_id:O{turn}}}"));
+        let checkpoint = table.phase(&[]);
+        let facts = checkpoint.digest().map_or(&[][..], |digest| digest.facts());
+        if facts.iter().any(|fact| fact.relationship() == "status") {
+            said_at.push(turn);
+        }
+    }
+    assert_eq!(said_at, [1, 3, 7]);
+}
+
+#[test]
+fn a_path_leads_to_a_fact() {
+    let mut table = Table::default();
+    table.say("@a>done:plan{task:T1|note:late|progress:100}");
+    table.say("@a>done:plan{task:T2|status:open}");
+    table.say("@a>done:plan{task:T1|status:done}");
+    table.phase(&[]);
+    let resolve = |path: &str| {
+        let value = table.warm.resolve("ckpt_1", path);
+        value.map_or_else(|| "nothing".to_owned(), |value| value.to_string())
+    };
+    let paths = [
+        "status",
+        "T1.status",
+        "T2.progress",
+        "progress",
+        "summary",
+        "cold",
+        "facts",
+        "",
+        "x",
+    ];
+    assert_snapshot!(paths.map(|path| format!("{path} -> {}", resolve(path))).join("\n"), @r"
+    status -> done
+    T1.status -> done
+    T2.progress -> nothing
+    progress -> 100
+    summary -> a.done.plan*3
+    cold -> p1-p3
+    facts -> [[T2,status,open],[T2,task,T2],[T1,note,late],[T1,progress,100],[T1,status,done],[T1,task,T1]]
+     -> {cold:p1-p3,facts:[[T2,status,open],[T2,task,T2],[T1,note,late],[T1,progress,100],[T1,status,done],[T1,task,T1]],summary:a.done.plan*3}
+    x -> nothing
+    ");
+    for key in ["ckpt_0", "ckpt_2", "ckpt_01", "ckpt_", "ckpt_-1", "1", ""] {
+        assert_eq!(table.warm.resolve(key, ""), None, "{key}");
+    }
+}
+
+#[test]
+fn the_oldest_checkpoints_become_one() {
+    let mut table = Table::default();
+    let mut before = String::new();
+    let merged = loop {
+        let turn = table.position;
+        table.say("@a>done:plan{task:T1|status:open|amount:1.5}");
+        for order in 0..12 {
+            table.say(&format!(
+                "@b>done:plan{{order_id:order_{turn}_{order}|price:{turn}.25}}"
+            ));
+        }
+        let checkpoint = table.phase(&[]);
+        if let Some((through, _)) = checkpoint.merged() {
+            break through;
+        }
+        let context = table.context();
+        assert!(context.starts_with(&before));
+        before = context;
+    };
+    assert!(merged >= 2);
+    assert!(table.warm.tokens() <= 1_500, "a quarter is free again");
+    let first = &table.warm.digests()[0];
+    assert_eq!(first.checkpoints(), (1, merged));
+    assert_snapshot!(first.line(), @"@warm>sync:ckpt_7{from:ckpt_1|cold:p1-p91|sum:a.done.plan*7;b.done.plan*84|facts:[[order_id,order_65_0],[order_id,order_65_1,{price:65.25}],[order_id,order_65_6,{price:65.25}],[order_id,order_65_7,{price:65.25}],[order_id,order_65_8,{price:65.25}],[order_id,order_65_9,{price:65.25}],[order_id,order_65_10,{price:65.25}],[order_id,order_65_11,{price:65.25}],[order_id,order_78_0,{price:78.25}],[order_id,order_78_1,{price:78.25}],[order_id,order_78_2,{price:78.25}],[order_id,order_78_3,{price:78.25}],[order_id,order_78_4,{price:78.25}],[order_id,order_78_5,{price:78.25}],[order_id,order_78_6,{price:78.25}],[order_id,order_78_7,{price:78.25}],[order_id,order_78_8,{price:78.25}],[order_id,order_78_9,{price:78.25}],[order_id,order_78_10,{price:78.25}],[order_id,order_78_11,{price:78.25}]]}");
+    // What stood in its own line is found in the common one.
+    assert_eq!(
+        table.warm.resolve("ckpt_1", "summary"),
+        table.warm.resolve(&format!("ckpt_{merged}"), "summary")
+    );
+    // A later checkpoint has said it again.
+    assert_eq!(table.warm.resolve("ckpt_1", "T1.status"), None);
+}
+
+#[test]
+fn a_checkpoint_of_nothing_takes_no_line() {
+    let mut table = Table::default();
+    let current = table.say("@a>comp:state{}");
+    let checkpoint = table.turn(Turn {
+        current: Some(current),
+        request: None,
+        in_flight: &[],
+        triggers: &[Trigger::Comp],
+        at: Time::from_secs(0),
+    });
+    assert_eq!(
+        (checkpoint.id(), checkpoint.digest(), checkpoint.left()),
+        (1, None, &[][..])
+    );
+    assert_eq!((table.warm.last(), table.warm.tokens()), (1, 0));
+    assert_eq!(table.warm.resolve("ckpt_1", ""), None);
+    assert_snapshot!(table.context(), @"@a>comp:state{}");
+}
+
+#[test]
+fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
+    let limits = ContextLimits::DRAFT;
+    let mut table = Table::default();
+    let frame = |count| format!("@a>req:chat{{content:{}|schema:CH}}", "x".repeat(count));
+    table.say(&frame(1_000));
+    assert!(!table.hot.is_over_trigger(&limits));
+    let current = table.say(&frame(1_200));
+    assert!(table.hot.is_over_trigger(&limits) && table.hot.is_full());
+    assert!(table.hot.lines().nth(1).unwrap().contains("ref:$cold.p2"));
+    table.turn(Turn {
+        current: Some(current),
+        request: None,
+        in_flight: &[],
+        triggers: &[Trigger::Hot],
+        at: Time::from_secs(0),
+    });
+    assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
+    assert!(!table.hot.is_full());
+    // One without room for as much as a preview is there, and is not shown.
+    let hidden = table.say(&format!("@{}>req:plan{{}}", "a".repeat(3_000)));
+    assert!(table.hot.is_full());
+    assert!(table.hot.frame(hidden).is_some());
+    assert_eq!(table.context().lines().count(), 2);
+}
+
+#[test]
+fn hooks_see_what_would_leave() {
+    struct Two(Vec<u64>);
+    impl CheckpointHooks for Two {
+        fn before(&mut self, frozen: &accp_runtime::session::Frozen<'_>) -> Verdict {
+            match frozen.leaving().count() {
+                0..2 => Verdict::Veto("too few".into()),
+                _ => Verdict::Go,
+            }
+        }
+        fn after(&mut self, checkpoint: &Checkpoint) {
+            self.0.push(checkpoint.id());
+        }
+    }
+    let mut hooks = Two(Vec::new());
+    let mut table = Table::default();
+    table.say("@a>done:plan{}");
+    let turn = Turn {
+        current: None,
+        request: None,
+        in_flight: &[],
+        triggers: &[Trigger::Phase],
+        at: Time::from_secs(0),
+    };
+    let checkpointer = Table::checkpointer();
+    let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
+    assert_eq!(hooks.before(&frozen), Verdict::Veto("too few".into()));
+    assert_eq!(().before(&frozen), Verdict::Go);
+    table.say("@a>done:plan{}");
+    let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
+    assert_eq!(
+        (frozen.id(), frozen.covers(), frozen.kept()),
+        (1, 2, &[][..])
+    );
+    assert_eq!(hooks.before(&frozen), Verdict::Go);
+    hooks.after(&checkpointer.take(&frozen));
+    assert_eq!(hooks.0, [1]);
+}
+
+#[test]
+fn what_is_no_checkpoint_is_refused_with_the_param() {
+    let whole = "id:ckpt_2|covers:7|at:0|on:[done]";
+    let texts = [
+        "@h>sync:state{}".to_owned(),
+        "@h>sync:checkpoint{}".to_owned(),
+        "@h>sync:checkpoint{id:ckpt_0|covers:7|at:0}".to_owned(),
+        "@h>sync:checkpoint{id:ckpt_1|covers:-7|at:0}".to_owned(),
+        "@h>sync:checkpoint{id:ckpt_1|covers:7}".to_owned(),
+        "@h>sync:checkpoint{id:ckpt_1|covers:7|at:0|on:[soon]}".to_owned(),
+        format!("@h>sync:checkpoint{{{whole}|left:[5-1]}}"),
+        format!("@h>sync:checkpoint{{{whole}|kept:[[7,1],[6,1]]}}"),
+        format!("@h>sync:checkpoint{{{whole}|old:ckpt_2}}"),
+        format!("@h>sync:checkpoint{{{whole}|old:ckpt_1|old_tok:0}}"),
+        format!("@h>sync:checkpoint{{{whole}|tok:9|cold:5}}"),
+        format!("@h>sync:checkpoint{{{whole}|tok:9|sum:5}}"),
+        format!("@h>sync:checkpoint{{{whole}|tok:9|facts:[[a,[[b,{{}}]]]]}}"),
+        format!("@h>sync:checkpoint{{{whole}|tok:9|facts:[[[a],{{b:c}}]]}}"),
+        format!("@h>sync:checkpoint{{{whole}|tok:9|from:ckpt_2}}"),
+    ];
+    let errors = texts.map(|text| {
+        let message = Message::decode(&text, Registry::shared()).unwrap();
+        match Checkpoint::from_message(&message) {
+            Ok(_) => "no error".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    });
+    assert_snapshot!(errors.join("\n"), @r"
+    E1004 at byte 0: expected sync:checkpoint
+    E1004 at byte 0 in id: expected the key of a checkpoint, ckpt_1
+    E1004 at byte 0 in id: expected the key of a checkpoint, ckpt_1
+    E1004 at byte 0 in covers: expected a position, an integer from 0
+    E1004 at byte 0 in at: expected milliseconds, an integer
+    E1004 at byte 0 in on: expected a list of triggers
+    E1004 at byte 0 in left: expected a list of positions and ranges, 3 or 1-9
+    E1004 at byte 0 in kept: expected a list of [position,tokens], ascending
+    E1004 at byte 0 in old: expected the key of an earlier checkpoint, ckpt_1
+    E1004 at byte 0 in old_tok: expected tokens, an integer from 1
+    E1004 at byte 0 in cold: expected two positions, p1-p9
+    E1004 at byte 0 in sum: expected a text
+    E1004 at byte 0 in facts: expected a list of [entity,{field:value}]
+    E1004 at byte 0 in facts: expected a list of [entity,{field:value}]
+    E1004 at byte 0 in from: expected an earlier checkpoint, ckpt_1
+    ");
+}
+
+#[test]
+fn what_is_no_snapshot_is_refused() {
+    let hot = r#"{"items":[{"position":1,"tokens":3,"cut":false,"text":"@a>req:x{}\n@b>req:x{}"}],
+                  "squeezed":false,"checkpoint":0,"reset":0}"#;
+    let warm = |line: &str| format!(r#"{{"digests":[{{"tokens":9,"line":{line:?}}}],"last":1}}"#);
+    let errors = [
+        serde_json::from_str::<Hot>(hot).unwrap_err(),
+        serde_json::from_str::<Warm>(&warm("@warm>sync:ckpt_1{sum:x}\n")).unwrap_err(),
+        serde_json::from_str::<Warm>(&warm("@warm>sync:ckpt{sum:x}")).unwrap_err(),
+        serde_json::from_str::<Warm>(&warm("@warm>sync:ckpt_1{facts:[a]}")).unwrap_err(),
+    ];
+    assert_snapshot!(errors.map(|error| error.to_string()).join("\n"), @r"
+    E1001 at byte 10: expected '[' or the end after '}', found '\n'
+    E1001 at byte 24: expected '[' or the end after '}', found '\n' at line 1 column 61
+    E1004 at byte 0 in operation: expected the key of a checkpoint, ckpt_1 at line 1 column 57
+    E1004 at byte 0 in facts: expected a list of [entity,{field:value}] at line 1 column 63
+    ");
+}
+
+#[test]
+fn a_fact_is_written_and_read() {
+    use accp_runtime::session::Fact;
+
+    let fact = Fact::new(
+        &Value::from("planner.plan"),
+        "first-name",
+        &Value::from("12"),
+    );
+    assert_eq!(fact.to_string(), r#"[planner.plan,first-name,"12]"#);
+    assert_eq!(fact.entity(), Value::from("planner.plan"));
+    assert_eq!(fact.value(), Value::from("12"));
+}
+
+/// A frame with so many facts that no checkpoint has room for them.
+fn telling(agent: &str, name: &str) -> String {
+    let rows = (0..100).map(|row| format!("{{{name}_id:{name}{row},amount:{row}.25}}"));
+    let rows: Vec<_> = rows.collect();
+    format!("@{agent}>req:plan{{data:[{}]}}", rows.join(","))
+}
+
+#[test]
+fn what_leaves_is_remembered_before_what_is_cut() {
+    let mut table = Table::default();
+    table.say("@a>done:plan{task:T1|note:a_word}");
+    let current = table.say(&telling("b", "row"));
+    let checkpoint = table.turn(Turn {
+        current: Some(current),
+        request: None,
+        in_flight: &[],
+        triggers: &[Trigger::Hot],
+        at: Time::from_secs(0),
+    });
+    assert!(checkpoint.kept()[0].cut);
+    assert_eq!(
+        table.warm.resolve("ckpt_1", "T1.note"),
+        Some("a_word".into())
+    );
+    // What is cut has what room is left.
+    assert_eq!(
+        table.warm.resolve("ckpt_1", "row0.row_id"),
+        Some("row0".into())
+    );
+}
+
+#[test]
+fn a_frame_that_is_cut_tells_its_facts_once_and_once_more_when_it_leaves() {
+    let mut table = Table::default();
+    let request = table.say(&telling("a", "row"));
+    assert!(table.phase(&[request]).digest().is_some());
+    assert!(table.phase(&[request]).digest().is_none());
+    assert!(
+        table
+            .phase(&[])
+            .digest()
+            .is_some_and(|digest| !digest.facts().is_empty())
+    );
+}
+
+#[test]
+fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
+    let limits = ContextLimits {
+        hot: u32::MAX,
+        trigger: u32::MAX,
+        checkpoint: u32::MAX,
+        summary: u32::MAX,
+        warm: 1,
+    };
+    let mut table = Table::default();
+    let checkpointer = Checkpointer {
+        counter: &super::Ones,
+        limits,
+        ..Table::checkpointer()
+    };
+    let mut in_flight = Vec::new();
+    for round in 0..3 {
+        for turn in 0..600 {
+            table.position += 1;
+            let frame = telling(&format!("agent_{turn}"), &format!("row{round}x{turn}x"));
+            table
+                .hot
+                .push(table.position, &frame, &super::Ones, &limits)
+                .unwrap();
+            if turn % 2 == 0 {
+                in_flight.push(table.position);
+            }
+        }
+        let turn = Turn {
+            current: Some(table.position),
+            request: None,
+            in_flight: &in_flight,
+            triggers: &Trigger::ALL,
+            at: Time::from_secs(0),
+        };
+        let checkpoint = checkpointer.take(&checkpointer.freeze(&table.hot, &table.warm, turn));
+        let message = checkpoint.to_message(&AgentId::new("hub").unwrap());
+        let text = message.encode_with(Registry::shared(), inline()).unwrap();
+        assert!(checkpoint.kept().len() <= 128);
+        assert!(text.len() < 16 * 1024, "{}", text.len());
+        table.hot.apply(&checkpoint);
+        table.warm.apply(&checkpoint);
+    }
+}
+
+#[test]
+fn a_line_without_room_for_a_summary_has_none() {
+    let mut table = Table::default();
+    table.say(&format!("@{}>done:plan{{task:T1}}", "a".repeat(60)));
+    let mut line = |checkpoint| {
+        let checkpointer = Checkpointer {
+            limits: ContextLimits {
+                checkpoint,
+                ..ContextLimits::DRAFT
+            },
+            ..Table::checkpointer()
+        };
+        let turn = Turn {
+            current: None,
+            request: None,
+            in_flight: &[],
+            triggers: &[Trigger::Phase],
+            at: Time::from_secs(0),
+        };
+        let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
+        checkpointer
+            .take(&frozen)
+            .digest()
+            .map(Digest::line)
+            .unwrap_or_default()
+    };
+    assert_snapshot!([40, 20, 7, 6].map(&mut line).join("\n"), @r"
+    @warm>sync:ckpt_1{cold:p1|sum:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.done.plan|facts:[[task,T1]]}
+    @warm>sync:ckpt_1{cold:p1|facts:[[task,T1]]}
+    @warm>sync:ckpt_1{cold:p1}
+    
+    ");
+}

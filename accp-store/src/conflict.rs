@@ -1,0 +1,70 @@
+//! The words for a batch that does not fit what is kept, the same for every store.
+
+use accp_registry::Hash;
+use accp_runtime::session::{Cold, Mid};
+
+/// The position of an entry is not after `last`.
+pub(crate) fn position(found: u64, last: u64) -> String {
+    format!("an entry at position {found}, where the log stands at {last}: {RESTORE}")
+}
+
+/// The message id of the entry at `found` is that of another.
+pub(crate) fn mid(mid: &Mid, found: u64, kept: u64) -> String {
+    format!(
+        "the entry at position {found} has the message id {mid}, which is that of position \
+         {kept}: {RESTORE}"
+    )
+}
+
+/// No entry is due at this position.
+pub(crate) fn handled(position: u64) -> String {
+    format!(
+        "position {position} is marked handled and is not due: it was handled before, by this \
+         process or another; {RESTORE}"
+    )
+}
+
+/// A place in the outbox is taken.
+pub(crate) fn place(order: u64, found: &Mid, kept: &Mid) -> String {
+    format!("place {order} of the outbox is for {found} and taken by {kept}: {RESTORE}")
+}
+
+/// A snapshot would replace a later one.
+pub(crate) fn snapshot(found: u64, kept: u64) -> String {
+    format!("a snapshot at position {found}, where one at {kept} is kept: {RESTORE}")
+}
+
+/// An epoch was used before.
+pub(crate) fn epoch(found: u32, kept: u32) -> String {
+    format!(
+        "epoch {found}, where {kept} was used: is the session open twice? Close one, then \
+         {RESTORE}"
+    )
+}
+
+/// A key was put with other bytes.
+pub(crate) fn key(found: &Cold, digest: &Hash, length: u64) -> String {
+    format!(
+        "key `{}` is kept with digest {digest} and {length} bytes, and put with digest {} and {} \
+         bytes: put other bytes under another key",
+        found.key, found.digest, found.length
+    )
+}
+
+/// The bytes of a put against what it says of them.
+pub(crate) fn check_bytes(value: &Cold) -> Result<(), String> {
+    let Some(bytes) = &value.bytes else {
+        return Ok(());
+    };
+    let (digest, length) = (Hash::of(bytes), bytes.len() as u64);
+    if (digest, length) == (value.digest, value.length) {
+        return Ok(());
+    }
+    Err(format!(
+        "key `{}` is put with digest {} and {} bytes, and its bytes have digest {digest} and are \
+         {length}: fetch them again",
+        value.key, value.digest, value.length
+    ))
+}
+
+const RESTORE: &str = "restore the session from its store";

@@ -1,0 +1,276 @@
+//! What a store should do, in the plainest way: lists that are searched, and a copy of
+//! everything before a change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::{
+    Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored,
+};
+
+use crate::{Freed, Kept, Retention, Summary};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Model {
+    sessions: BTreeMap<String, Session>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Session {
+    entries: Vec<Entry>,
+    /// Entries before this position have lost their text.
+    first: u64,
+    cold: BTreeMap<String, (Hash, u64, bool)>,
+    bytes: BTreeMap<Hash, Arc<[u8]>>,
+    outbox: Vec<Outgoing>,
+    outbox_sequence: u64,
+    last_put: u64,
+    epoch: u32,
+    registries: BTreeMap<Hash, String>,
+    snapshot: Option<Snapshot>,
+}
+
+impl Model {
+    /// Whether the batch fits; where it does not, the model is of no use any more.
+    pub(super) fn apply(&mut self, name: &str, batch: &Batch) -> bool {
+        if !batch.is_durable() {
+            return true;
+        }
+        let session = self.sessions.entry(name.into()).or_default();
+        session.first = session.first.max(1);
+        batch.cold.iter().all(|value| session.put(value))
+            && batch.expired.iter().all(|key| session.expire(key))
+            && batch.entries.iter().all(|entry| session.append(entry))
+            && batch
+                .handled
+                .iter()
+                .all(|&position| session.handle(position))
+            && batch.outbox.iter().all(|change| session.change(change))
+            && session.settle(batch)
+    }
+
+    pub(super) fn load(&self, name: &str) -> Option<Stored> {
+        let session = self.sessions.get(name)?;
+        let covered = session.covered();
+        let (before, after): (Vec<_>, Vec<_>) = session
+            .entries
+            .iter()
+            .cloned()
+            .partition(|entry| entry.position <= covered);
+        let consumed = session.entries.iter().filter(|entry| entry.sequence > 0);
+        Some(Stored {
+            snapshot: session.snapshot.clone(),
+            entries: after,
+            last: session.last(),
+            due: before.into_iter().filter(|entry| entry.due).collect(),
+            seen: consumed
+                .map(|entry| Seen {
+                    mid: entry.mid.clone(),
+                    sender: entry.sender,
+                    sequence: entry.sequence,
+                    dropped: entry.kind == EntryKind::Dropped,
+                })
+                .collect(),
+            outbox: session.outbox.clone(),
+            outbox_sequence: session.outbox_sequence,
+            last_put: session.last_put,
+            epoch: session.epoch,
+            registries: session.registries.clone().into_iter().collect(),
+        })
+    }
+
+    pub(super) fn entries(&self, name: &str, from: u64) -> Vec<Entry> {
+        let Some(session) = self.sessions.get(name) else {
+            return Vec::new();
+        };
+        let from = from.max(session.first);
+        session
+            .entries
+            .iter()
+            .filter(|entry| entry.position >= from)
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn cold(&self, name: &str, key: &str) -> Option<Kept> {
+        let session = self.sessions.get(name)?;
+        let &(digest, length, expired) = session.cold.get(key)?;
+        let bytes = session.bytes.get(&digest).cloned();
+        let value = Cold {
+            key: key.into(),
+            digest,
+            length,
+            bytes: bytes.filter(|bytes| !expired && bytes.len() as u64 == length),
+        };
+        Some(Kept { value, expired })
+    }
+
+    pub(super) fn cold_keys(&self, name: &str) -> Vec<String> {
+        let session = self.sessions.get(name);
+        session.map_or_else(Vec::new, |session| session.cold.keys().cloned().collect())
+    }
+
+    pub(super) fn list(&self) -> Vec<Summary> {
+        let summary = |(name, session): (&String, &Session)| Summary {
+            session: name.clone(),
+            last: session.last(),
+            first: session.first,
+            snapshot: session.snapshot.as_ref().map(|snapshot| snapshot.position),
+            entries: session.entries.len() as u64,
+            bytes: session
+                .entries
+                .iter()
+                .map(|entry| entry.text.len() as u64)
+                .sum(),
+            due: session.entries.iter().filter(|entry| entry.due).count() as u64,
+            at: session.entries.last().map(|entry| entry.at),
+        };
+        self.sessions.iter().map(summary).collect()
+    }
+
+    pub(super) fn delete(&mut self, name: &str) -> bool {
+        self.sessions.remove(name).is_some()
+    }
+
+    pub(super) fn retain(&mut self, name: &str, retention: Retention) -> Freed {
+        let mut freed = Freed::default();
+        let Some(session) = self.sessions.get_mut(name) else {
+            return freed;
+        };
+        for (digest, bytes) in session.bytes.clone() {
+            let is_needed = session.cold.values().any(|key| key.0 == digest && !key.2);
+            if !is_needed {
+                freed.bytes += bytes.len() as u64;
+                session.bytes.remove(&digest);
+            }
+        }
+        let covered = session.covered();
+        let first_due = session
+            .entries
+            .iter()
+            .find(|entry| entry.due)
+            .map(|entry| entry.position);
+        for position in session.first..=covered {
+            if position >= retention.log_before || first_due == Some(position) {
+                break;
+            }
+            session.first = position + 1;
+            if let Some(entry) = session.entries.iter_mut().find(|e| e.position == position) {
+                freed.entries += 1;
+                freed.bytes += entry.text.len() as u64;
+                entry.text = "".into();
+            }
+        }
+        freed
+    }
+
+    /// The last position that is kept of a session, or covered.
+    pub(super) fn end(&self, name: &str) -> u64 {
+        self.sessions
+            .get(name)
+            .map_or(0, |session| session.last().max(session.covered()))
+    }
+
+    /// The position of an entry that is due, and of one that is not.
+    pub(super) fn due(&self, name: &str) -> (Option<u64>, Option<u64>) {
+        let find = |due| {
+            let entries = &self.sessions.get(name)?.entries;
+            entries
+                .iter()
+                .rfind(|entry| entry.due == due)
+                .map(|entry| entry.position)
+        };
+        (find(true), find(false))
+    }
+
+    pub(super) fn epoch(&self, name: &str) -> u32 {
+        self.sessions.get(name).map_or(0, |session| session.epoch)
+    }
+}
+
+impl Session {
+    fn last(&self) -> u64 {
+        self.entries.last().map_or(0, |entry| entry.position)
+    }
+
+    fn covered(&self) -> u64 {
+        self.snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.position)
+    }
+
+    fn put(&mut self, value: &Cold) -> bool {
+        let (digest, length) = (value.digest, value.length);
+        let is_true = value
+            .bytes
+            .as_ref()
+            .is_none_or(|bytes| Hash::of(bytes) == digest && bytes.len() as u64 == length);
+        let key = self
+            .cold
+            .entry(value.key.clone())
+            .or_insert((digest, length, false));
+        if let Some(bytes) = value.bytes.clone().filter(|_| !key.2) {
+            self.bytes.insert(digest, bytes);
+        }
+        is_true && (key.0, key.1) == (digest, length)
+    }
+
+    fn expire(&mut self, key: &str) -> bool {
+        if let Some(key) = self.cold.get_mut(key) {
+            key.2 = true;
+        }
+        true
+    }
+
+    fn append(&mut self, entry: &Entry) -> bool {
+        let fits = entry.position > self.last().max(self.covered());
+        let is_consumed = |kept: &Entry| kept.sequence > 0 && kept.mid == entry.mid;
+        let is_new = entry.sequence == 0 || !self.entries.iter().any(is_consumed);
+        self.entries.push(entry.clone());
+        fits && is_new
+    }
+
+    fn handle(&mut self, position: u64) -> bool {
+        let entry = self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.position == position);
+        entry.is_some_and(|entry| std::mem::replace(&mut entry.due, false))
+    }
+
+    fn change(&mut self, change: &OutboxChange) -> bool {
+        let frame = match change {
+            OutboxChange::Put(frame) => frame,
+            OutboxChange::Remove(mid) => {
+                self.outbox.retain(|kept| kept.mid != *mid);
+                return true;
+            }
+        };
+        self.outbox.retain(|kept| kept.mid != frame.mid);
+        let is_free = self.outbox.iter().all(|kept| kept.order != frame.order);
+        self.outbox.push(frame.clone());
+        self.outbox.sort_by_key(|frame| frame.order);
+        is_free
+    }
+
+    /// What a session has one of.
+    fn settle(&mut self, batch: &Batch) -> bool {
+        self.outbox_sequence = batch.outbox_sequence.unwrap_or(self.outbox_sequence);
+        self.last_put = batch.last_put.unwrap_or(self.last_put);
+        let epoch_fits = batch.epoch.is_none_or(|epoch| epoch > self.epoch);
+        self.epoch = batch.epoch.unwrap_or(self.epoch);
+        for (digest, json) in &batch.registries {
+            self.registries
+                .entry(*digest)
+                .or_insert_with(|| json.clone());
+        }
+        let covered = self.covered();
+        let snapshot_fits = batch
+            .snapshot
+            .as_ref()
+            .is_none_or(|new| new.position >= covered);
+        self.snapshot = batch.snapshot.clone().or(self.snapshot.take());
+        epoch_fits && snapshot_fits
+    }
+}

@@ -1,0 +1,276 @@
+//! What a store is made to do.
+
+use std::sync::Arc;
+
+use accp_registry::{ErrorCode, Hash};
+use accp_runtime::session::{
+    Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::model::Model;
+
+/// The names of the sessions there are.
+pub(super) const SESSIONS: [&str; 3] = ["launch", "", "Grüße, '%\"\u{0}/"];
+/// The keys of values.
+pub(super) const KEYS: [&str; 5] = ["k101_1", "k101_2", "k102_1", "", "ü'\u{0}"];
+
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    pub steps: Vec<Step>,
+    /// From where, and how many entries are read each time.
+    pub window: (u64, usize),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Commit(Vec<(&'static str, Plan)>),
+    Reopen,
+    Retain {
+        session: &'static str,
+        log_before: u64,
+    },
+    Delete(&'static str),
+}
+
+/// A batch, as far as it is known before the state that it meets.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    batch: Parts,
+    /// How far each entry is after the one before; 0 does not fit.
+    gaps: Vec<u64>,
+    handled: Option<Handled>,
+    /// How far the epoch is after the last; 0 does not fit.
+    epoch: Option<u32>,
+    /// How far before the end a snapshot covers, and its text; before another it does not fit.
+    snapshot: Option<(u64, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct Parts {
+    cold: Vec<Cold>,
+    expired: Vec<&'static str>,
+    entries: Vec<Entry>,
+    outbox: Vec<OutboxChange>,
+    outbox_sequence: Option<u64>,
+    last_put: Option<u64>,
+    registry: Option<(Hash, String)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Handled {
+    Due,
+    NotDue,
+    Unknown,
+}
+
+impl Plan {
+    /// The batch for what is kept of the session now.
+    pub(super) fn to_batch(&self, model: &Model, name: &str) -> Batch {
+        let parts = self.batch.clone();
+        let mut end = model.end(name);
+        let mut entries = parts.entries;
+        for (entry, gap) in entries.iter_mut().zip(&self.gaps) {
+            end += gap;
+            entry.position = end;
+        }
+        let (due, not_due) = model.due(name);
+        let handled = match self.handled {
+            Some(Handled::Due) => due,
+            Some(Handled::NotDue) => not_due,
+            Some(Handled::Unknown) => Some(end + 1),
+            None => None,
+        };
+        let snapshot = self.snapshot.as_ref().map(|(back, text)| Snapshot {
+            position: end.saturating_sub(*back),
+            text: text.clone(),
+        });
+        Batch {
+            cold: parts.cold,
+            expired: parts.expired.into_iter().map(Into::into).collect(),
+            entries,
+            handled: handled.into_iter().collect(),
+            outbox: parts.outbox,
+            outbox_sequence: parts.outbox_sequence,
+            last_put: parts.last_put,
+            epoch: self
+                .epoch
+                .map(|ahead| model.epoch(name).saturating_add(ahead)),
+            registries: parts.registry.into_iter().collect(),
+            snapshot,
+            ..Batch::default()
+        }
+    }
+}
+
+pub(super) fn script() -> impl Strategy<Value = Script> {
+    (vec(step(), 1..12), (0u64..12, 0usize..6)).prop_map(|(steps, window)| Script { steps, window })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => vec((name(), plan()), 1..4).prop_map(Step::Commit),
+        3 => Just(Step::Reopen),
+        2 => (name(), prop_oneof![0u64..12, Just(u64::MAX)])
+            .prop_map(|(session, log_before)| Step::Retain { session, log_before }),
+        1 => name().prop_map(Step::Delete),
+    ]
+}
+
+/// Mostly the first, so that something builds up.
+fn name() -> impl Strategy<Value = &'static str> {
+    prop_oneof![4 => Just(SESSIONS[0]), 1 => Just(SESSIONS[1]), 1 => Just(SESSIONS[2])]
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let handled = prop_oneof![
+        8 => Just(Handled::Due),
+        1 => Just(Handled::NotDue),
+        1 => Just(Handled::Unknown),
+    ];
+    let snapshot = (prop_oneof![4 => 0u64..2, 1 => 2u64..20], text());
+    (
+        parts(),
+        vec(
+            prop_oneof![20 => Just(1u64), 10 => 2u64..4, 1 => Just(0)],
+            4,
+        ),
+        sometimes(handled),
+        sometimes(prop_oneof![9 => 1u32..4, 1 => Just(0)]),
+        sometimes(snapshot),
+    )
+        .prop_map(|(batch, gaps, handled, epoch, snapshot)| Plan {
+            batch,
+            gaps,
+            handled,
+            epoch,
+            snapshot,
+        })
+}
+
+fn parts() -> impl Strategy<Value = Parts> {
+    let registry = text().prop_map(|json| (Hash::of(json.as_bytes()), json));
+    (
+        vec(cold(), 0..3),
+        vec(prop::sample::select(&KEYS[..]), 0..2),
+        vec(entry(), 0..4),
+        vec(change(), 0..3),
+        sometimes(0u64..9),
+        sometimes(0u64..9),
+        sometimes(registry),
+    )
+        .prop_map(
+            |(cold, expired, entries, outbox, outbox_sequence, last_put, registry)| Parts {
+                cold,
+                expired,
+                entries,
+                outbox,
+                outbox_sequence,
+                last_put,
+                registry,
+            },
+        )
+}
+
+/// Every key has one value; now and then another, or one that is not what it says.
+fn cold() -> impl Strategy<Value = Cold> {
+    let values = ["", "one", "one", "a value\u{0}", "ü"];
+    let flaw = prop_oneof![
+        20 => Just(None),
+        1 => Just(Some("other bytes")),
+        1 => Just(Some("length")),
+        1 => Just(Some("digest")),
+    ];
+    (0..KEYS.len(), any::<bool>(), flaw).prop_map(move |(index, has_bytes, flaw)| {
+        let mut bytes = values[index]
+            .as_bytes()
+            .repeat(if index == 3 { 1000 } else { 1 });
+        if flaw == Some("other bytes") {
+            bytes.push(b'!');
+        }
+        Cold {
+            key: KEYS[index].into(),
+            digest: Hash::of(if flaw == Some("digest") { b"x" } else { &bytes }),
+            length: bytes.len() as u64 + u64::from(flaw == Some("length")),
+            bytes: has_bytes.then(|| Arc::from(bytes)),
+        }
+    })
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let kind = prop_oneof![
+        Just(EntryKind::Frame),
+        Just(EntryKind::Control),
+        Just(EntryKind::Part),
+        Just(EntryKind::Dropped),
+        (0u16..=9999)
+            .prop_filter_map("a code", ErrorCode::new)
+            .prop_map(EntryKind::Refused),
+    ];
+    let sequence = prop_oneof![2 => Just(0), 3 => 1u64..9, 1 => Just(i64::MAX as u64)];
+    let sender = (100u16..=899).prop_filter_map("a member", MemberId::new);
+    let at = prop_oneof![0i64..9, any::<i64>()].prop_map(Time::from_millis);
+    (
+        at,
+        kind,
+        sender,
+        mid(),
+        sequence,
+        any::<u32>(),
+        any::<bool>(),
+        any::<bool>(),
+        text(),
+    )
+        .prop_map(
+            |(at, kind, sender, mid, sequence, tokens, cut, due, text)| Entry {
+                position: 0, // the plan sets it
+                at,
+                kind,
+                sender,
+                mid,
+                sequence,
+                tokens,
+                cut,
+                due,
+                text: text.into(),
+            },
+        )
+}
+
+fn change() -> impl Strategy<Value = OutboxChange> {
+    let put = (1u64..9, mid(), text(), text()).prop_map(|(order, mid, head, tail)| Outgoing {
+        order,
+        mid,
+        head,
+        tail,
+    });
+    prop_oneof![
+        2 => put.prop_map(OutboxChange::Put),
+        1 => mid().prop_map(OutboxChange::Remove),
+    ]
+}
+
+/// Enough of them that most are new.
+fn mid() -> impl Strategy<Value = Mid> {
+    prop_oneof![
+        8 => (0u64..400).prop_map(|bits| Mid::parse(&format!("{bits:012x}"))),
+        1 => Just(Mid::parse("FFFFFFFFFFFF")),
+        3 => "[m0]{0,3}".prop_map(|name| Mid::parse(&name)),
+        1 => Just(Mid::parse("ü\u{0}'")),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[ -~]{0,40}",
+        1 => Just("a\u{0}b".to_owned()),
+        1 => (0usize..9000).prop_map(|length| "ü".repeat(length)),
+    ]
+}
+
+fn sometimes<T: std::fmt::Debug + Clone>(
+    strategy: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Option<T>> {
+    prop::option::weighted(0.3, strategy)
+}

@@ -1,0 +1,111 @@
+//! What goes wrong in a store.
+
+use std::error::Error;
+use std::fmt;
+
+/// What went wrong in a store, where, and what helps.
+///
+/// Nothing of the commit that failed may leave the session.
+pub struct StoreError(Box<Inner>);
+
+struct Inner {
+    kind: StoreErrorKind,
+    store: Option<String>,
+    session: Option<String>,
+    text: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// Who is at fault, and so what helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// Another process holds the lock: try again.
+    Busy,
+    /// The disk is full: free space, then try again.
+    Full,
+    /// The disk or its file system failed: open the store anew.
+    Io,
+    /// What is kept is damaged: take a copy back from a backup.
+    Corrupt,
+    /// A newer version wrote the file: update.
+    Version,
+    /// The file is no store of sessions: name another.
+    Foreign,
+    /// A batch does not fit what is kept: restore its session.
+    Conflict,
+}
+
+impl StoreError {
+    /// An error with this text, which says what was expected, what was found, and what helps.
+    pub fn new(kind: StoreErrorKind, text: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            store: None,
+            session: None,
+            text: text.into(),
+            source: None,
+        }))
+    }
+
+    /// Names the store, such as its file.
+    pub fn in_store(mut self, store: &str) -> Self {
+        self.0.store = Some(store.into());
+        self
+    }
+
+    /// Names the session that it is about.
+    pub fn in_session(mut self, session: &str) -> Self {
+        self.0.session = Some(session.into());
+        self
+    }
+
+    /// Names what caused it.
+    pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// Who is at fault.
+    pub fn kind(&self) -> StoreErrorKind {
+        self.0.kind
+    }
+
+    /// The session that it is about: in a group that was refused, the one at fault.
+    pub fn session(&self) -> Option<&str> {
+        self.0.session.as_deref()
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.0.store, &self.0.session) {
+            (Some(store), Some(session)) => write!(f, "{store}, session `{session}`: ")?,
+            (Some(store), None) => write!(f, "{store}: ")?,
+            (None, Some(session)) => write!(f, "session `{session}`: ")?,
+            (None, None) => {}
+        }
+        f.write_str(&self.0.text)
+    }
+}
+
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("StoreError");
+        debug.field("kind", &self.0.kind);
+        debug.field("text", &self.to_string());
+        if let Some(source) = &self.0.source {
+            debug.field("source", source);
+        }
+        debug.finish()
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0.source {
+            Some(source) => Some(source.as_ref()),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Where sessions are kept.
+//!
+//! A session hands out [`Batch`]es; a [`Store`] keeps each as a whole or not at all, and gives
+//! back what a session is restored from after a crash. [`SqliteStore`] keeps sessions in one
+//! file, whose format `docs/format.md` describes; [`MemoryStore`] keeps them for as long as
+//! it lives. Authors of other stores run `conformance` (feature `testing`) on theirs.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use accp_runtime::session::{Batch, Entry, EntryKind, MemberId, Mid, Time};
+//! use accp_store::{MemoryStore, Store, StoreErrorKind};
+//!
+//! let mut batch = Batch::default();
+//! batch.entries.push(Entry {
+//!     position: 1,
+//!     at: Time::from_secs(1_714_000_000),
+//!     kind: EntryKind::Frame,
+//!     sender: MemberId::HOST,
+//!     mid: Mid::parse("100000001001"),
+//!     sequence: 1,
+//!     tokens: 9,
+//!     cut: false,
+//!     due: true,
+//!     text: Arc::from("@hub>req:plan{}[mid:100000001001,seq:1,ts:1714000000]"),
+//! });
+//!
+//! let mut store = MemoryStore::new();
+//! store.commit(&[("launch", &batch)])?;
+//! let stored = store.load("launch")?.expect("it was committed");
+//! assert_eq!(stored.entries, batch.entries);
+//!
+//! // What was kept is never overwritten.
+//! let twice = store.commit(&[("launch", &batch)]).unwrap_err();
+//! assert_eq!(twice.kind(), StoreErrorKind::Conflict);
+//! # Ok::<(), accp_store::StoreError>(())
+//! ```
+//!
+//! [`Batch`]: accp_runtime::session::Batch
+
+mod conflict;
+#[cfg(feature = "testing")]
+pub mod conformance;
+mod error;
+mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+
+pub use error::{StoreError, StoreErrorKind};
+pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+pub use store::{Freed, Kept, Retention, Store, Summary};

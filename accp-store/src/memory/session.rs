@@ -1,0 +1,338 @@
+//! One session in memory, and how a change of it is taken back.
+
+use std::collections::btree_map::Entry as MapEntry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::{
+    Batch, Cold, Entry, EntryKind, Mid, OutboxChange, Outgoing, Seen, Snapshot, Stored,
+};
+
+use crate::{Freed, Kept, Retention, Summary, conflict};
+
+/// What is kept of one session.
+#[derive(Debug)]
+pub(super) struct Session {
+    entries: BTreeMap<u64, Entry>,
+    /// Where the ids were consumed.
+    mids: BTreeMap<Mid, u64>,
+    /// The positions of the entries that are due.
+    due: BTreeSet<u64>,
+    /// Positions before it have no text any more.
+    first: u64,
+    cold: BTreeMap<String, Key>,
+    bytes: BTreeMap<Hash, Arc<[u8]>>,
+    outbox: BTreeMap<u64, Outgoing>,
+    outbox_sequence: u64,
+    last_put: u64,
+    epoch: u32,
+    registries: BTreeMap<Hash, String>,
+    snapshot: Option<Snapshot>,
+}
+
+#[derive(Debug)]
+struct Key {
+    digest: Hash,
+    length: u64,
+    expired: bool,
+}
+
+/// Takes one change back.
+pub(super) type Undo = Box<dyn FnOnce(&mut Session)>;
+
+impl Session {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            mids: BTreeMap::new(),
+            due: BTreeSet::new(),
+            first: 1,
+            cold: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            outbox: BTreeMap::new(),
+            outbox_sequence: 0,
+            last_put: 0,
+            epoch: 0,
+            registries: BTreeMap::new(),
+            snapshot: None,
+        }
+    }
+
+    /// Applies a batch; each change leaves in `undo` what takes it back.
+    pub(super) fn apply(&mut self, batch: &Batch, undo: &mut Vec<Undo>) -> Result<(), String> {
+        for value in &batch.cold {
+            self.put(value, undo)?;
+        }
+        for key in &batch.expired {
+            if let Some(row) = self.cold.get_mut(key) {
+                let (key, was) = (key.clone(), row.expired);
+                row.expired = true;
+                undo.push(Box::new(move |session| {
+                    if let Some(row) = session.cold.get_mut(&key) {
+                        row.expired = was;
+                    }
+                }));
+            }
+        }
+        for entry in &batch.entries {
+            self.append(entry, undo)?;
+        }
+        for &position in &batch.handled {
+            if !self.due.contains(&position) {
+                return Err(conflict::handled(position));
+            }
+            self.set_due(position, false);
+            undo.push(Box::new(move |session| session.set_due(position, true)));
+        }
+        if !batch.outbox.is_empty() {
+            let was = self.outbox.clone(); // the outbox is bounded
+            undo.push(Box::new(move |session| session.outbox = was));
+        }
+        for change in &batch.outbox {
+            self.change_outbox(change)?;
+        }
+        if let Some(sequence) = batch.outbox_sequence {
+            let was = std::mem::replace(&mut self.outbox_sequence, sequence);
+            undo.push(Box::new(move |session| session.outbox_sequence = was));
+        }
+        if let Some(number) = batch.last_put {
+            let was = std::mem::replace(&mut self.last_put, number);
+            undo.push(Box::new(move |session| session.last_put = was));
+        }
+        if let Some(epoch) = batch.epoch {
+            let was = self.epoch;
+            if epoch <= was {
+                return Err(conflict::epoch(epoch, was));
+            }
+            self.epoch = epoch;
+            undo.push(Box::new(move |session| session.epoch = was));
+        }
+        for (digest, json) in &batch.registries {
+            if let MapEntry::Vacant(place) = self.registries.entry(*digest) {
+                let digest = *digest;
+                place.insert(json.clone());
+                undo.push(Box::new(move |session| {
+                    session.registries.remove(&digest);
+                }));
+            }
+        }
+        if let Some(snapshot) = &batch.snapshot {
+            if let Some(kept) = &self.snapshot
+                && kept.position > snapshot.position
+            {
+                return Err(conflict::snapshot(snapshot.position, kept.position));
+            }
+            let was = self.snapshot.replace(snapshot.clone());
+            undo.push(Box::new(move |session| session.snapshot = was));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, value: &Cold, undo: &mut Vec<Undo>) -> Result<(), String> {
+        conflict::check_bytes(value)?;
+        match self.cold.get(&value.key) {
+            Some(row) if (row.digest, row.length) != (value.digest, value.length) => {
+                return Err(conflict::key(value, &row.digest, row.length));
+            }
+            Some(row) if row.expired => return Ok(()),
+            Some(_) => {}
+            None => {
+                let row = Key {
+                    digest: value.digest,
+                    length: value.length,
+                    expired: false,
+                };
+                let key = value.key.clone();
+                self.cold.insert(key.clone(), row);
+                undo.push(Box::new(move |session| {
+                    session.cold.remove(&key);
+                }));
+            }
+        }
+        if let Some(bytes) = &value.bytes
+            && !self.bytes.contains_key(&value.digest)
+        {
+            let digest = value.digest;
+            self.bytes.insert(digest, Arc::clone(bytes));
+            undo.push(Box::new(move |session| {
+                session.bytes.remove(&digest);
+            }));
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, entry: &Entry, undo: &mut Vec<Undo>) -> Result<(), String> {
+        let position = entry.position;
+        let covered = self
+            .snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.position);
+        let last = self.last().max(covered);
+        if position <= last {
+            return Err(conflict::position(position, last));
+        }
+        if entry.sequence > 0 {
+            if let Some(&kept) = self.mids.get(&entry.mid) {
+                return Err(conflict::mid(&entry.mid, position, kept));
+            }
+            self.mids.insert(entry.mid.clone(), position);
+            let mid = entry.mid.clone();
+            undo.push(Box::new(move |session| {
+                session.mids.remove(&mid);
+            }));
+        }
+        self.entries.insert(position, entry.clone());
+        if entry.due {
+            self.due.insert(position);
+        }
+        undo.push(Box::new(move |session| {
+            session.entries.remove(&position);
+            session.due.remove(&position);
+        }));
+        Ok(())
+    }
+
+    fn change_outbox(&mut self, change: &OutboxChange) -> Result<(), String> {
+        let mid = match change {
+            OutboxChange::Put(frame) => &frame.mid,
+            OutboxChange::Remove(mid) => mid,
+        };
+        self.outbox.retain(|_, kept| kept.mid != *mid);
+        if let OutboxChange::Put(frame) = change {
+            if let Some(kept) = self.outbox.get(&frame.order) {
+                return Err(conflict::place(frame.order, &frame.mid, &kept.mid));
+            }
+            self.outbox.insert(frame.order, frame.clone());
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> u64 {
+        self.entries
+            .last_key_value()
+            .map_or(0, |(&position, _)| position)
+    }
+
+    fn set_due(&mut self, position: u64, due: bool) {
+        if let Some(entry) = self.entries.get_mut(&position) {
+            entry.due = due;
+        }
+        if due {
+            self.due.insert(position);
+        } else {
+            self.due.remove(&position);
+        }
+    }
+
+    pub(super) fn entries(&self, from: u64, limit: usize) -> Vec<Entry> {
+        let entries = self.entries.range(from.max(self.first)..);
+        entries
+            .take(limit)
+            .map(|(_, entry)| entry.clone())
+            .collect()
+    }
+
+    pub(super) fn value(&self, key: &str) -> Option<Kept> {
+        let row = self.cold.get(key)?;
+        let bytes = self.bytes.get(&row.digest);
+        let bytes = bytes.filter(|bytes| !row.expired && bytes.len() as u64 == row.length);
+        Some(Kept {
+            value: Cold {
+                key: key.into(),
+                digest: row.digest,
+                length: row.length,
+                bytes: bytes.cloned(),
+            },
+            expired: row.expired,
+        })
+    }
+
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.cold.keys().cloned().collect()
+    }
+
+    pub(super) fn to_stored(&self) -> Stored {
+        let covered = self
+            .snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.position);
+        let after = self.entries.range(covered + 1..);
+        let due = self.due.range(..=covered);
+        let counted = self.entries.values().filter(|entry| entry.sequence > 0);
+        Stored {
+            snapshot: self.snapshot.clone(),
+            entries: after.map(|(_, entry)| entry.clone()).collect(),
+            last: self.last(),
+            due: due.filter_map(|at| self.entries.get(at).cloned()).collect(),
+            seen: counted.map(seen).collect(),
+            outbox: self.outbox.values().cloned().collect(),
+            outbox_sequence: self.outbox_sequence,
+            last_put: self.last_put,
+            epoch: self.epoch,
+            registries: self
+                .registries
+                .iter()
+                .map(|(hash, json)| (*hash, json.clone()))
+                .collect(),
+        }
+    }
+
+    pub(super) fn to_summary(&self, name: &str) -> Summary {
+        Summary {
+            session: name.into(),
+            last: self.last(),
+            first: self.first,
+            snapshot: self.snapshot.as_ref().map(|snapshot| snapshot.position),
+            entries: self.entries.len() as u64,
+            bytes: self
+                .entries
+                .values()
+                .map(|entry| entry.text.len() as u64)
+                .sum(),
+            due: self.due.len() as u64,
+            at: self.entries.last_key_value().map(|(_, entry)| entry.at),
+        }
+    }
+
+    pub(super) fn retain(&mut self, retention: Retention) -> Freed {
+        let mut freed = Freed::default();
+        let keys = self.cold.values().filter(|row| !row.expired);
+        let needed: BTreeSet<Hash> = keys.map(|row| row.digest).collect();
+        self.bytes.retain(|digest, bytes| {
+            let is_needed = needed.contains(digest);
+            freed.bytes += if is_needed { 0 } else { bytes.len() as u64 };
+            is_needed
+        });
+        let covered = self
+            .snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.position);
+        let first_due = self.due.first().copied().unwrap_or(u64::MAX);
+        let first = retention
+            .log_before
+            .min(covered + 1)
+            .min(first_due)
+            .max(self.first);
+        for entry in self
+            .entries
+            .range_mut(self.first..first)
+            .map(|(_, entry)| entry)
+        {
+            freed.entries += 1;
+            freed.bytes += entry.text.len() as u64;
+            entry.text = Arc::from("");
+        }
+        self.first = first;
+        freed
+    }
+}
+
+fn seen(entry: &Entry) -> Seen {
+    Seen {
+        mid: entry.mid.clone(),
+        sender: entry.sender,
+        sequence: entry.sequence,
+        dropped: entry.kind == EntryKind::Dropped,
+    }
+}

@@ -1,0 +1,275 @@
+//! Sessions in one file.
+
+mod cold;
+mod commit;
+mod entry;
+mod fault;
+mod read;
+mod row;
+mod schema;
+mod session;
+mod verify;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use accp_runtime::session::{Batch, Entry, Stored};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::{Freed, Kept, Retention, Store, StoreError, Summary};
+use fault::Fault;
+use session::Session;
+
+/// Keeps sessions in one SQLite file, in the format of `docs/format.md`.
+///
+/// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL,
+/// `synchronous` FULL), so what was committed stays through a power cut, as far as the disk
+/// does what it is told. Beside the file stand two others while it is open, `-wal` and
+/// `-shm`; until it is closed, a copy has to take all three. The file does not shrink: what
+/// is deleted makes room for what comes.
+///
+/// Several processes may have one file open: commits wait for each other for up to
+/// [`PATIENCE`](Self::PATIENCE), and readers wait for nobody.
+///
+/// ```
+/// use accp_runtime::session::Batch;
+/// use accp_store::{SqliteStore, Store};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("sessions.accp");
+/// let mut store = SqliteStore::open(&path)?;
+/// let batch = Batch { epoch: Some(1), ..Batch::default() };
+/// store.commit(&[("launch", &batch), ("review", &batch)])?;
+/// drop(store);
+///
+/// let mut store = SqliteStore::open_read_only(&path)?;
+/// let names: Vec<_> = store.list()?.into_iter().map(|summary| summary.session).collect();
+/// assert_eq!(names, ["launch", "review"]);
+/// assert!(store.commit(&[("launch", &batch)]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SqliteStore {
+    conn: Connection,
+    /// For messages.
+    file: String,
+}
+
+impl SqliteStore {
+    /// How long a commit waits for another process, unless it is told otherwise.
+    pub const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Opens a file, or makes it.
+    ///
+    /// # Errors
+    /// [`Foreign`](crate::StoreErrorKind::Foreign) when the file is another program's, which is
+    /// left as it is; [`Version`](crate::StoreErrorKind::Version) when its format is newer;
+    /// [`Corrupt`](crate::StoreErrorKind::Corrupt), [`Io`](crate::StoreErrorKind::Io),
+    /// [`Full`](crate::StoreErrorKind::Full) and [`Busy`](crate::StoreErrorKind::Busy) as
+    /// everywhere.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let file = path.as_ref().display().to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let opened = connect(path.as_ref(), flags).and_then(|mut conn| {
+            prepare(&mut conn)?;
+            Ok(conn)
+        });
+        Self::new(opened, file)
+    }
+
+    /// Opens a file to look at it, also while another process writes to it. Every commit
+    /// fails.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); a file that is not there is [`Io`](crate::StoreErrorKind::Io).
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let file = path.as_ref().display().to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let opened = connect(path.as_ref(), flags).and_then(|conn| {
+            schema::check(&conn)?;
+            Ok(conn)
+        });
+        Self::new(opened, file)
+    }
+
+    /// A store with the behaviour of a file and none of its durability.
+    pub fn open_in_memory() -> Result<Self, StoreError> {
+        let opened = Connection::open_in_memory()
+            .map_err(Fault::from)
+            .and_then(|conn| {
+                settle(&conn)?;
+                schema::create(&conn)?;
+                Ok(conn)
+            });
+        Self::new(opened, "memory".into())
+    }
+
+    /// Sets how long a commit waits for another process.
+    pub fn set_patience(&mut self, patience: Duration) -> Result<(), StoreError> {
+        let result = self.conn.busy_timeout(patience);
+        result.map_err(|error| Fault::from(error).in_file(&self.file))
+    }
+
+    /// Checks the file as a whole: its pages, its indexes, and that its tables are those of
+    /// the format. [`verify`](Store::verify) checks what they hold.
+    ///
+    /// # Errors
+    /// The first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
+    pub fn check_file(&mut self) -> Result<(), StoreError> {
+        self.read(None, verify::file)
+    }
+
+    fn new(opened: Result<Connection, Fault>, file: String) -> Result<Self, StoreError> {
+        match opened {
+            Ok(conn) => Ok(Self { conn, file }),
+            Err(fault) => Err(fault.in_file(&file)),
+        }
+    }
+
+    /// Reads one state.
+    fn read<T>(
+        &mut self,
+        session: Option<&str>,
+        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let transaction = self.conn.transaction().map_err(Fault::from);
+        let result = transaction.and_then(|transaction| read(&transaction));
+        result.map_err(|fault| in_session(fault.in_file(&self.file), session))
+    }
+
+    /// Writes all or nothing.
+    fn write<T>(
+        &mut self,
+        session: &str,
+        write: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let error = |fault: Fault| in_session(fault.in_file(&self.file), Some(session));
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        let result = write(&transaction).map_err(error)?;
+        transaction.commit().map_err(|fault| error(fault.into()))?;
+        Ok(result)
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+        let mut durable = group
+            .iter()
+            .filter(|(_, batch)| batch.is_durable())
+            .peekable();
+        if durable.peek().is_none() {
+            return Ok(());
+        }
+        let error = |fault: Fault| fault.in_file(&self.file);
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        for &(name, batch) in durable {
+            commit::batch(&transaction, name, batch)
+                .map_err(|fault| error(fault).in_session(name))?;
+        }
+        transaction.commit().map_err(|fault| error(fault.into()))
+    }
+
+    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
+        self.read(Some(session), |conn| read::load(conn, session))
+    }
+
+    fn entries(
+        &mut self,
+        session: &str,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.read(Some(session), |conn| {
+            read::entries(conn, session, from, limit)
+        })
+    }
+
+    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.read(Some(session), |conn| match Session::find(conn, session)? {
+            Some(session) => cold::value(conn, session.id, key),
+            None => Ok(None),
+        })
+    }
+
+    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
+        self.read(Some(session), |conn| read::cold_keys(conn, session))
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        let all = self.read(None, Session::all)?;
+        Ok(all.into_iter().map(Session::into_summary).collect())
+    }
+
+    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
+        self.write(session, |conn| commit::delete(conn, session))
+    }
+
+    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
+        self.write(session, |conn| commit::retain(conn, session, retention))
+    }
+
+    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
+        self.read(Some(session), |conn| verify::session(conn, session))
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+fn in_session(error: StoreError, session: Option<&str>) -> StoreError {
+    match session {
+        Some(session) => error.in_session(session),
+        None => error,
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
+    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    settle(&conn)?;
+    Ok(conn)
+}
+
+/// What holds for a connection, not for the file.
+fn settle(conn: &Connection) -> Result<(), Fault> {
+    conn.busy_timeout(SqliteStore::PATIENCE)?;
+    conn.set_prepared_statement_cache_capacity(64); // all there are
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
+    conn.pragma_update(None, "fullfsync", true)?;
+    // A file may come from anywhere.
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.pragma_update(None, "cell_size_check", true)?;
+    Ok(())
+}
+
+/// Makes a file ours, or finds that it is.
+fn prepare(conn: &mut Connection) -> Result<(), Fault> {
+    let is_new = schema::is_empty(conn)?;
+    if !is_new {
+        schema::check(conn)?;
+    }
+    let mode: String = conn.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Fault::NoWal(mode));
+    }
+    if is_new {
+        let transaction = begin(conn)?;
+        // Another process may have been first.
+        if schema::is_empty(&transaction)? {
+            schema::create(&transaction)?;
+        }
+        schema::check(&transaction)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// A transaction that writes, and waits for others at its start and nowhere else.
+fn begin(conn: &mut Connection) -> Result<rusqlite::Transaction<'_>, Fault> {
+    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}

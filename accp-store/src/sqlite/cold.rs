@@ -1,0 +1,165 @@
+//! The rows of the tables `cold` and `blob`: keys, and the bytes behind them.
+
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::Cold;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::fault::Fault;
+use super::row::{Columns, hex, integer, text, write};
+use crate::Kept;
+
+/// What is kept of a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub digest: Hash,
+    pub length: u64,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its bytes may be there, if another key brought them.
+    Known = 0,
+    /// Its bytes must be there.
+    Held = 1,
+    /// Its bytes may be deleted.
+    Expired = 2,
+}
+
+pub(super) fn find(conn: &Connection, session: i64, key: &str) -> Result<Option<Key>, Fault> {
+    let sql = "SELECT * FROM cold WHERE session = ?1 AND key = ?2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query((session, key))?;
+    Ok(rows.next()?.map(read).transpose()?.map(|(_, key)| key))
+}
+
+pub(super) fn save(conn: &Connection, session: i64, key: &str, row: &Key) -> Result<(), Fault> {
+    let sql = "INSERT INTO cold VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT DO UPDATE SET state = ?5, crc = ?6";
+    let columns = [
+        ValueRef::Integer(session),
+        text(key),
+        ValueRef::Blob(row.digest.as_bytes()),
+        integer(row.length)?,
+        ValueRef::Integer(row.state as i64),
+    ];
+    write(conn, sql, &columns)
+}
+
+/// Marks a key expired, if it is known.
+pub(super) fn expire(conn: &Connection, session: i64, key: &str) -> Result<(), Fault> {
+    if let Some(mut row) = find(conn, session, key)? {
+        row.state = State::Expired;
+        save(conn, session, key, &row)?;
+    }
+    Ok(())
+}
+
+/// A key and what is kept of it, from a row of the table.
+pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
+    let mut columns = Columns::new(row, "cold", 0, 6)?;
+    columns.integer()?; // the session
+    let name = columns.text()?.to_owned();
+    let key = Key {
+        digest: columns.digest()?,
+        length: columns.number()?,
+        state: match columns.integer()? {
+            0 => State::Known,
+            1 => State::Held,
+            2 => State::Expired,
+            _ => return Err(columns.wrong("a state, 0 to 2")),
+        },
+    };
+    Ok((name, key))
+}
+
+/// The value under a key.
+pub(super) fn value(conn: &Connection, session: i64, key: &str) -> Result<Option<Kept>, Fault> {
+    let Some(row) = find(conn, session, key)? else {
+        return Ok(None);
+    };
+    let expired = row.state == State::Expired;
+    let bytes = if expired {
+        None
+    } else {
+        bytes(conn, session, &row.digest)?
+    };
+    check(key, &row, bytes.as_deref().map(|bytes| bytes.len() as u64))?;
+    let value = Cold {
+        key: key.into(),
+        digest: row.digest,
+        length: row.length,
+        bytes: bytes.filter(|bytes| bytes.len() as u64 == row.length),
+    };
+    Ok(Some(Kept { value, expired }))
+}
+
+/// That the bytes of a key are there if they must be; `length` is how many were found.
+pub(super) fn check(key: &str, row: &Key, length: Option<u64>) -> Result<(), Fault> {
+    // A key whose bytes never came may say any length.
+    if row.state != State::Held || length == Some(row.length) {
+        return Ok(());
+    }
+    Err(Fault::Corrupt(format!(
+        "table `blob` lacks the {} bytes of key `{key}`",
+        row.length
+    )))
+}
+
+pub(super) fn insert_bytes(
+    conn: &Connection,
+    session: i64,
+    digest: &Hash,
+    bytes: &[u8],
+) -> Result<(), Fault> {
+    let sql = "INSERT INTO blob VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+    conn.prepare_cached(sql)?
+        .execute((session, digest.as_bytes(), bytes))?;
+    Ok(())
+}
+
+/// Whether another key brought the bytes of this value.
+pub(super) fn has_bytes(conn: &Connection, session: i64, value: &Cold) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM blob WHERE session = ?1 AND digest = ?2 AND octet_length(bytes) = ?3";
+    let Ok(length) = i64::try_from(value.length) else {
+        return Ok(false);
+    };
+    Ok(conn
+        .prepare_cached(sql)?
+        .exists((session, value.digest.as_bytes(), length))?)
+}
+
+/// The bytes with this digest, which they are held to.
+fn bytes(conn: &Connection, session: i64, digest: &Hash) -> Result<Option<Arc<[u8]>>, Fault> {
+    let sql = "SELECT bytes FROM blob WHERE session = ?1 AND digest = ?2";
+    let bytes: Option<Arc<[u8]>> = conn
+        .prepare_cached(sql)?
+        .query_row((session, digest.as_bytes()), |row| row.get(0))
+        .optional()?;
+    let found = bytes.as_deref().map(Hash::of);
+    match found.filter(|found| found != digest) {
+        Some(found) => Err(other_digest(digest.as_bytes(), &found)),
+        None => Ok(bytes),
+    }
+}
+
+/// Bytes are kept under a digest that is not theirs.
+pub(super) fn other_digest(digest: &[u8], found: &Hash) -> Fault {
+    Fault::Corrupt(format!(
+        "table `blob` keeps bytes under digest {}, and theirs is {found}",
+        hex(digest)
+    ))
+}
+
+/// Deletes bytes that only expired keys need; how many.
+pub(super) fn drop_unused(conn: &Connection, session: i64) -> Result<u64, Fault> {
+    let sql = "DELETE FROM blob WHERE session = ?1 AND digest NOT IN
+        (SELECT digest FROM cold WHERE session = ?1 AND state < 2)
+        RETURNING octet_length(bytes)";
+    let mut statement = conn.prepare(sql)?;
+    let mut lengths = statement.query_map([session], |row| row.get::<_, u64>(0))?;
+    lengths.try_fold(0, |sum, length| Ok(sum + length?))
+}

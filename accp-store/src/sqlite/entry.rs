@@ -1,0 +1,151 @@
+//! The rows of the tables `log` and `frame`, which make an entry together.
+
+use std::sync::Arc;
+
+use accp_registry::ErrorCode;
+use accp_runtime::session::{Entry, EntryKind, Seen, Time};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+use super::fault::Fault;
+use super::row::{Columns, MidColumn, integer, text, write};
+
+/// The columns of `log`, which those of `frame` follow in a join.
+pub(super) const LOG: usize = 11;
+const FRAME: usize = 4;
+
+/// A query for the entries of session `?1` that meet a condition on `l`, ascending. `by` may
+/// say by which index.
+pub(super) fn select(by: &str, condition: &str) -> String {
+    format!(
+        "SELECT l.session, l.position, at, kind, sender, mid, sequence, tokens, cut, due, l.crc,
+            f.session, f.position, text, f.crc
+        FROM log l {by} LEFT JOIN frame f ON f.session = l.session AND f.position = l.position
+        WHERE l.session = ?1 AND {condition} ORDER BY l.position"
+    )
+}
+
+/// Adds an entry to the log.
+pub(super) fn insert(conn: &Connection, session: i64, entry: &Entry) -> Result<(), Fault> {
+    let sql = "INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    write_log(conn, sql, session, entry)?;
+    let sql = "INSERT INTO frame VALUES (?1, ?2, ?3, ?4)";
+    let position = integer(entry.position)?;
+    write(
+        conn,
+        sql,
+        &[ValueRef::Integer(session), position, text(&entry.text)],
+    )
+}
+
+/// Marks an entry handled that was read before.
+pub(super) fn mark(conn: &Connection, session: i64, entry: &Entry) -> Result<(), Fault> {
+    // A row is written as a whole, for its checksum; the key finds it.
+    let sql = "UPDATE log SET at = ?3, kind = ?4, sender = ?5, mid = ?6, sequence = ?7, \
+        tokens = ?8, cut = ?9, due = ?10, crc = ?11 WHERE session = ?1 AND position = ?2";
+    write_log(conn, sql, session, entry)
+}
+
+/// An entry from a row that [`select`] gives.
+pub(super) fn read(row: &Row<'_>) -> Result<Entry, Fault> {
+    let mut entry = read_log(row)?;
+    entry.text = read_text(row)?.ok_or_else(|| {
+        Fault::Corrupt(format!(
+            "table `frame` lacks the text of position {}",
+            entry.position
+        ))
+    })?;
+    Ok(entry)
+}
+
+/// An entry without its text, from a row that begins with the columns of `log`.
+pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
+    let mut columns = Columns::new(row, "log", 0, LOG)?;
+    columns.integer()?; // the session
+    let position = columns.number()?;
+    if position == 0 {
+        return Err(columns.wrong("a position, from 1"));
+    }
+    Ok(Entry {
+        position,
+        at: Time::from_millis(columns.integer()?),
+        kind: kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?,
+        sender: columns.member()?,
+        mid: columns.mid()?,
+        sequence: columns.number()?,
+        tokens: columns.number()?,
+        cut: columns.flag()?,
+        due: columns.flag()?,
+        text: Arc::from(""),
+    })
+}
+
+/// The text in a row that [`select`] gives.
+pub(super) fn read_text(row: &Row<'_>) -> Result<Option<Arc<str>>, Fault> {
+    if row.get_ref(LOG)? == ValueRef::Null {
+        return Ok(None);
+    }
+    let mut columns = Columns::new(row, "frame", LOG, FRAME)?;
+    columns.integer()?; // the session
+    columns.integer()?; // the position
+    Ok(Some(Arc::from(columns.text()?)))
+}
+
+/// What the set of consumed ids needs of an entry.
+pub(super) fn to_seen(entry: Entry) -> Seen {
+    Seen {
+        mid: entry.mid,
+        sender: entry.sender,
+        sequence: entry.sequence,
+        dropped: entry.kind == EntryKind::Dropped,
+    }
+}
+
+fn write_log(conn: &Connection, sql: &str, session: i64, entry: &Entry) -> Result<(), Fault> {
+    let mid = MidColumn::new(&entry.mid);
+    let columns = [
+        ValueRef::Integer(session),
+        integer(entry.position)?,
+        ValueRef::Integer(entry.at.as_millis()),
+        ValueRef::Integer(to_kind(entry.kind)?),
+        ValueRef::Integer(entry.sender.number().into()),
+        mid.value(),
+        integer(entry.sequence)?,
+        ValueRef::Integer(entry.tokens.into()),
+        ValueRef::Integer(entry.cut.into()),
+        ValueRef::Integer(entry.due.into()),
+    ];
+    write(conn, sql, &columns)
+}
+
+const REFUSED: i64 = 10_000;
+
+fn to_kind(kind: EntryKind) -> Result<i64, Fault> {
+    Ok(match kind {
+        EntryKind::Frame => 1,
+        EntryKind::Control => 2,
+        EntryKind::Part => 3,
+        EntryKind::Dropped => 4,
+        EntryKind::Refused(code) => REFUSED + i64::from(code.number()),
+        kind => {
+            let text = format!("entries of kind {kind:?} are newer than this store: update it");
+            return Err(Fault::Conflict(text));
+        }
+    })
+}
+
+fn kind_from(kind: i64) -> Option<EntryKind> {
+    Some(match kind {
+        1 => EntryKind::Frame,
+        2 => EntryKind::Control,
+        3 => EntryKind::Part,
+        4 => EntryKind::Dropped,
+        REFUSED.. => {
+            let code = u16::try_from(kind - REFUSED)
+                .ok()
+                .and_then(ErrorCode::new)?;
+            EntryKind::Refused(code)
+        }
+        _ => return None,
+    })
+}

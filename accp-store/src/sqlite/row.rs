@@ -1,0 +1,372 @@
+//! Rows with a checksum: how they are written, and read without trust.
+
+use std::fmt::Write as _;
+
+use accp_registry::Hash;
+use accp_runtime::session::{MemberId, Mid};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::fault::Fault;
+
+/// Runs a statement whose parameters are the columns of a row, and last its checksum.
+pub(super) fn write(conn: &Connection, sql: &str, columns: &[ValueRef<'_>]) -> Result<(), Fault> {
+    let mut crc = Crc::default();
+    for column in columns {
+        crc.column(*column);
+    }
+    let crc = ValueRef::Integer(crc.finish());
+    let all = columns
+        .iter()
+        .copied()
+        .chain([crc])
+        .map(ToSqlOutput::Borrowed);
+    conn.prepare_cached(sql)?.execute(params_from_iter(all))?;
+    Ok(())
+}
+
+/// The columns of a row, in order, once its checksum has been compared.
+pub(super) struct Columns<'a> {
+    row: &'a Row<'a>,
+    table: &'static str,
+    first: usize,
+    next: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// The `count` columns from `first` on, the last of which is their checksum.
+    pub(super) fn new(
+        row: &'a Row<'a>,
+        table: &'static str,
+        first: usize,
+        count: usize,
+    ) -> Result<Self, Fault> {
+        let columns = Self {
+            row,
+            table,
+            first,
+            next: first,
+        };
+        let last = first + count - 1;
+        let mut found = Crc::default();
+        for index in first..last {
+            found.column(row.get_ref(index)?);
+        }
+        let found = found.finish();
+        match row.get_ref(last)? {
+            ValueRef::Integer(written) if written == found => Ok(columns),
+            _ => Err(columns.fault("its checksum is another")),
+        }
+    }
+
+    pub(super) fn integer(&mut self) -> Result<i64, Fault> {
+        match self.take()? {
+            ValueRef::Integer(number) => Ok(number),
+            _ => Err(self.wrong("an integer")),
+        }
+    }
+
+    pub(super) fn optional_integer(&mut self) -> Result<Option<i64>, Fault> {
+        match self.take()? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Integer(number) => Ok(Some(number)),
+            _ => Err(self.wrong("an integer or nothing")),
+        }
+    }
+
+    /// An integer in a range that the type gives.
+    pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T, Fault> {
+        T::try_from(self.integer()?).map_err(|_| self.wrong("a number of its range"))
+    }
+
+    pub(super) fn flag(&mut self) -> Result<bool, Fault> {
+        match self.integer()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.wrong("0 or 1")),
+        }
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'a str, Fault> {
+        match self.take()? {
+            ValueRef::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| self.wrong("UTF-8")),
+            _ => Err(self.wrong("a text")),
+        }
+    }
+
+    pub(super) fn digest(&mut self) -> Result<Hash, Fault> {
+        match self.take()? {
+            ValueRef::Blob(bytes) => hex(bytes).parse().map_err(|_| self.wrong("32 bytes")),
+            _ => Err(self.wrong("32 bytes")),
+        }
+    }
+
+    pub(super) fn member(&mut self) -> Result<MemberId, Fault> {
+        let number: u16 = self.number()?;
+        MemberId::new(number).ok_or_else(|| self.wrong("a member, 100 to 899"))
+    }
+
+    pub(super) fn mid(&mut self) -> Result<Mid, Fault> {
+        let mid = match self.take()? {
+            ValueRef::Integer(bits @ 0..=MID_LAST) => Some(Mid::parse(&format!("{bits:012x}"))),
+            ValueRef::Text(name) => {
+                let name = std::str::from_utf8(name).map_err(|_| self.wrong("UTF-8"))?;
+                // One id has one spelling, or the index would not find it twice.
+                Some(Mid::parse(name)).filter(|mid| !mid.is_hex())
+            }
+            _ => None,
+        };
+        mid.ok_or_else(|| self.wrong("48 bits, or a name that is not 12 hexadecimal digits"))
+    }
+
+    /// The column that was read last holds something else than it may.
+    pub(super) fn wrong(&self, expected: &str) -> Fault {
+        let index = self.next - 1;
+        let column = self.row.as_ref().column_name(index).unwrap_or("?");
+        let found = self.words(index);
+        self.fault(&format!(
+            "column `{column}` holds {found}, and may hold {expected}"
+        ))
+    }
+
+    fn fault(&self, text: &str) -> Fault {
+        let (table, first) = (self.table, self.first);
+        let key = [self.words(first), self.words(first + 1)].join(", ");
+        Fault::Corrupt(format!("table `{table}`, row ({key}): {text}"))
+    }
+
+    fn words(&self, index: usize) -> String {
+        match self.row.get_ref(index) {
+            Ok(ValueRef::Integer(number)) => number.to_string(),
+            Ok(ValueRef::Text(text)) => {
+                let text = String::from_utf8_lossy(text);
+                format!("`{}`", text.chars().take(50).collect::<String>())
+            }
+            Ok(ValueRef::Blob(bytes)) => format!("{} bytes", bytes.len()),
+            _ => "nothing".to_owned(),
+        }
+    }
+
+    fn take(&mut self) -> Result<ValueRef<'a>, Fault> {
+        let value = self.row.get_ref(self.next)?;
+        self.next += 1;
+        Ok(value)
+    }
+}
+
+/// A message id as a column holds it: 48 bits, or its name.
+pub(super) enum MidColumn {
+    Bits(i64),
+    Name(String),
+}
+
+impl MidColumn {
+    pub(super) fn new(mid: &Mid) -> Self {
+        match mid.as_bits() {
+            Some(bits) => Self::Bits(bits as i64), // 48 bits
+            None => Self::Name(mid.to_string()),
+        }
+    }
+
+    pub(super) fn value(&self) -> ValueRef<'_> {
+        match self {
+            Self::Bits(bits) => ValueRef::Integer(*bits),
+            Self::Name(name) => text(name),
+        }
+    }
+
+    /// The same, as a parameter of a query.
+    pub(super) fn to_sql(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(self.value())
+    }
+}
+
+const MID_LAST: i64 = (1 << 48) - 1;
+
+/// A number as a column holds it.
+pub(super) fn integer(number: u64) -> Result<ValueRef<'static>, Fault> {
+    match i64::try_from(number) {
+        Ok(number) => Ok(ValueRef::Integer(number)),
+        Err(_) => Err(Fault::Conflict(format!(
+            "the number {number} is over {}, the largest that a store keeps",
+            i64::MAX
+        ))),
+    }
+}
+
+pub(super) fn text(text: &str) -> ValueRef<'_> {
+    ValueRef::Text(text.as_bytes())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}"); // a String takes all
+        hex
+    })
+}
+
+/// CRC-32 of columns. Each gives a byte for its type and 8 bytes, the lowest first: of the
+/// number, or of the length of the text or the bytes, which follow.
+struct Crc {
+    hasher: crc32fast::Hasher,
+    /// Short pieces are gathered, because the hasher likes long ones.
+    short: [u8; 128],
+    length: usize,
+}
+
+impl Default for Crc {
+    fn default() -> Self {
+        Self {
+            hasher: crc32fast::Hasher::new(),
+            short: [0; 128],
+            length: 0,
+        }
+    }
+}
+
+impl Crc {
+    fn column(&mut self, column: ValueRef<'_>) {
+        match column {
+            ValueRef::Null => self.head(0, 0),
+            ValueRef::Integer(number) => self.head(1, number),
+            // No table has a column of this type; one that does is not ours.
+            ValueRef::Real(number) => self.head(4, number.to_bits() as i64),
+            ValueRef::Text(bytes) => self.bytes(2, bytes),
+            ValueRef::Blob(bytes) => self.bytes(3, bytes),
+        }
+    }
+
+    fn head(&mut self, tag: u8, number: i64) {
+        if self.length + 9 > self.short.len() {
+            self.flush();
+        }
+        self.short[self.length] = tag;
+        self.short[self.length + 1..self.length + 9].copy_from_slice(&number.to_le_bytes());
+        self.length += 9;
+    }
+
+    fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        self.head(tag, bytes.len() as i64);
+        self.flush();
+        self.hasher.update(bytes);
+    }
+
+    fn flush(&mut self) {
+        self.hasher.update(&self.short[..self.length]);
+        self.length = 0;
+    }
+
+    fn finish(mut self) -> i64 {
+        self.flush();
+        i64::from(self.hasher.finalize())
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods are of one lifetime, and the tests need them of any"
+)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    /// What is made of a row of a key, this value and their checksum, after `sql`.
+    fn read<T>(
+        value: ValueRef<'_>,
+        sql: &str,
+        read: impl Fn(&mut Columns<'_>) -> Result<T, Fault>,
+    ) -> Result<T, String> {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE t (id, value, crc)")
+            .unwrap();
+        let columns = [ValueRef::Integer(7), value];
+        write(&conn, "INSERT INTO t VALUES (?1, ?2, ?3)", &columns).unwrap();
+        conn.execute_batch(sql).unwrap();
+        let mut statement = conn.prepare("SELECT * FROM t").unwrap();
+        let mut rows = statement.query(()).unwrap();
+        let row = rows.next().unwrap().unwrap();
+        let result = Columns::new(row, "t", 0, 3).and_then(|mut columns| {
+            columns.integer()?;
+            read(&mut columns)
+        });
+        result.map_err(|fault| match fault {
+            Fault::Corrupt(text) => text,
+            fault => format!("{fault:?}"),
+        })
+    }
+
+    fn refusal<T: std::fmt::Debug>(
+        value: ValueRef<'_>,
+        by: impl Fn(&mut Columns<'_>) -> Result<T, Fault>,
+    ) -> String {
+        read(value, "", by).unwrap_err()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let number = ValueRef::Integer(899);
+        assert_eq!(read(number, "", |c| c.member()), Ok(MemberId::LAST));
+        for mid in ["000000000000", "FFFFFFFFFFFF", "", "m1", "00000000000g"] {
+            let mid = Mid::parse(mid);
+            let column = MidColumn::new(&mid);
+            assert_eq!(read(column.value(), "", |c| c.mid()), Ok(mid));
+        }
+        let digest = Hash::of(b"x");
+        let bytes = ValueRef::Blob(digest.as_bytes());
+        assert_eq!(read(bytes, "", |c| c.digest()), Ok(digest));
+        assert_eq!(read(ValueRef::Null, "", |c| c.optional_integer()), Ok(None));
+    }
+
+    #[test]
+    fn what_cannot_stand_there_is_refused_with_its_place() {
+        let (number, text) = (ValueRef::Integer, |text| ValueRef::Text(text));
+        assert_snapshot!(refusal(number(99), |c| c.member()), @"table `t`, row (7, 99): column `value` holds 99, and may hold a member, 100 to 899");
+        assert_snapshot!(refusal(number(2), |c| c.flag()), @"table `t`, row (7, 2): column `value` holds 2, and may hold 0 or 1");
+        assert_snapshot!(refusal(number(-1), |c| c.number::<u64>()), @"table `t`, row (7, -1): column `value` holds -1, and may hold a number of its range");
+        assert_snapshot!(refusal(number(1 << 32), |c| c.number::<u32>()), @"table `t`, row (7, 4294967296): column `value` holds 4294967296, and may hold a number of its range");
+        assert_snapshot!(refusal(number(1 << 48), |c| c.mid()), @"table `t`, row (7, 281474976710656): column `value` holds 281474976710656, and may hold 48 bits, or a name that is not 12 hexadecimal digits");
+        assert_snapshot!(refusal(text(b"00000000000a"), |c| c.mid()), @"table `t`, row (7, `00000000000a`): column `value` holds `00000000000a`, and may hold 48 bits, or a name that is not 12 hexadecimal digits");
+        assert_snapshot!(refusal(text(b"\xff"), |c| c.mid()), @"table `t`, row (7, `�`): column `value` holds `�`, and may hold UTF-8");
+        assert_snapshot!(refusal(text(b"\xff"), |c| c.text().map(drop)), @"table `t`, row (7, `�`): column `value` holds `�`, and may hold UTF-8");
+        assert_snapshot!(refusal(number(1), |c| c.text().map(drop)), @"table `t`, row (7, 1): column `value` holds 1, and may hold a text");
+        assert_snapshot!(refusal(text(b"1"), |c| c.integer()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold an integer");
+        assert_snapshot!(refusal(text(b"1"), |c| c.optional_integer()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold an integer or nothing");
+        assert_snapshot!(refusal(ValueRef::Blob(&[0; 31]), |c| c.digest()), @"table `t`, row (7, 31 bytes): column `value` holds 31 bytes, and may hold 32 bytes");
+        assert_snapshot!(refusal(text(b"1"), |c| c.digest()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold 32 bytes");
+    }
+
+    #[test]
+    fn a_row_that_was_changed_is_refused() {
+        for sql in [
+            "UPDATE t SET value = 2",
+            "UPDATE t SET value = '1'",
+            "UPDATE t SET value = x'31'",
+            "UPDATE t SET value = NULL",
+            "UPDATE t SET value = 1.0",
+            "UPDATE t SET id = 8",
+            "UPDATE t SET crc = crc + 1",
+            "UPDATE t SET crc = NULL",
+        ] {
+            let result = read(ValueRef::Integer(1), sql, |c| c.integer());
+            assert!(result.is_err(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_format() {
+        let mut crc = Crc::default();
+        crc.column(ValueRef::Integer(-2));
+        crc.column(ValueRef::Null);
+        crc.column(ValueRef::Text(b"ab"));
+        crc.column(ValueRef::Blob(b"c"));
+        let bytes = [
+            &[1, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff][..],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 2, 0, 0, 0, 0, 0, 0, 0, b'a', b'b'],
+            &[3, 1, 0, 0, 0, 0, 0, 0, 0, b'c'],
+        ];
+        assert_eq!(crc.finish(), i64::from(crc32fast::hash(&bytes.concat())));
+    }
+}

@@ -1,0 +1,154 @@
+//! Format 1 of the file; `docs/format.md` describes it.
+
+use rusqlite::Connection;
+
+use super::fault::Fault;
+
+/// In the header of every file of ours: `ACCP`.
+pub(super) const APPLICATION: i32 = 0x4143_4350;
+
+/// The format that is written, and the highest that is read.
+pub(super) const VERSION: i32 = 1;
+
+/// What makes an empty file one of format 1.
+pub(super) const TABLES: &[&str] = &[
+    "CREATE TABLE session (
+  session INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  last INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  covered INTEGER,
+  entries INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  at INTEGER,
+  epoch INTEGER NOT NULL,
+  outbox_sequence INTEGER NOT NULL,
+  last_put INTEGER NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT",
+    "CREATE TABLE log (
+  session INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  sender INTEGER NOT NULL,
+  mid ANY NOT NULL,
+  sequence INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  cut INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID",
+    "CREATE UNIQUE INDEX log_mid ON log (session, mid) WHERE sequence > 0",
+    "CREATE INDEX log_due ON log (session, position) WHERE due",
+    "CREATE TABLE frame (
+  session INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (session, position)
+) STRICT, WITHOUT ROWID",
+    "CREATE TABLE cold (
+  session INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  length INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (session, key)
+) STRICT, WITHOUT ROWID",
+    "CREATE TABLE blob (
+  session INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (session, digest)
+) STRICT",
+    "CREATE TABLE outbox (
+  session INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  mid ANY NOT NULL,
+  head TEXT NOT NULL,
+  tail TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID",
+    "CREATE UNIQUE INDEX outbox_mid ON outbox (session, mid)",
+    "CREATE TABLE registry (
+  session INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  json TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (session, digest)
+) STRICT",
+    "CREATE TABLE snapshot (
+  session INTEGER PRIMARY KEY,
+  position INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT",
+];
+
+/// Makes the tables of an empty file.
+pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
+    for table in TABLES {
+        conn.execute_batch(table)?;
+    }
+    conn.pragma_update(None, "application_id", APPLICATION)?;
+    conn.pragma_update(None, "user_version", VERSION)?;
+    Ok(())
+}
+
+/// Whether the file holds nothing yet, not even somebody else's mark.
+pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
+    Ok(tables == 0 && (application(conn)?, version(conn)?) == (0, 0))
+}
+
+/// That the file is ours, of this format, and has its tables and no others.
+pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
+    if application(conn)? != APPLICATION {
+        return Err(Fault::Foreign);
+    }
+    let version = version(conn)?;
+    if version > VERSION {
+        return Err(Fault::Version(version));
+    }
+    if version != VERSION {
+        let text = format!("the header says format {version}, and formats go from 1");
+        return Err(Fault::Corrupt(text));
+    }
+    let mut statement = conn.prepare(
+        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format.
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+    )?;
+    let mut found = statement
+        .query_map((), |row| row.get(0))?
+        .collect::<Result<Vec<String>, _>>()?;
+    let mut expected = TABLES.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    if found == expected {
+        return Ok(());
+    }
+    let odd = found.iter().find(|sql| !expected.contains(&sql.as_str()));
+    let lost = expected
+        .iter()
+        .find(|sql| !found.iter().any(|found| found == *sql));
+    let first_line = |sql: &str| sql.lines().next().unwrap_or_default().to_owned();
+    let text = match (odd, lost) {
+        (Some(odd), _) => format!("`{}` is not part of format 1", first_line(odd)),
+        (None, Some(lost)) => format!("`{}` is missing", first_line(lost)),
+        (None, None) => "a table stands twice in the schema".to_owned(),
+    };
+    Err(Fault::Corrupt(text))
+}
+
+fn application(conn: &Connection) -> Result<i32, Fault> {
+    Ok(conn.query_row("PRAGMA application_id", (), |row| row.get(0))?)
+}
+
+fn version(conn: &Connection) -> Result<i32, Fault> {
+    Ok(conn.query_row("PRAGMA user_version", (), |row| row.get(0))?)
+}

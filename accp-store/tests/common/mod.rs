@@ -1,0 +1,140 @@
+//! Batches and files for tests.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use accp_registry::{ErrorCode, Hash};
+use accp_runtime::session::{
+    Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
+};
+use accp_store::{Store, StoreError};
+
+/// An entry at a position, with an id of its own.
+pub(crate) fn entry(position: u64) -> Entry {
+    let mid = format!("101000001{position:03}");
+    Entry {
+        position,
+        at: Time::from_millis(1_714_000_000_000 + position as i64),
+        kind: EntryKind::Frame,
+        sender: MemberId::new(101).unwrap(),
+        mid: Mid::parse(&mid),
+        sequence: position,
+        tokens: 40,
+        cut: false,
+        due: true,
+        text: format!(
+            "@planner>req:schedule{{asgn:dev|task:impl_{position}|schema:TA}}[mid:{mid},seq:{position},ts:1714000000]"
+        )
+        .into(),
+    }
+}
+
+/// A value whose bytes are there.
+pub(crate) fn cold(key: &str, bytes: &[u8]) -> Cold {
+    Cold {
+        key: key.into(),
+        digest: Hash::of(bytes),
+        length: bytes.len() as u64,
+        bytes: Some(Arc::from(bytes)),
+    }
+}
+
+pub(crate) fn outgoing(order: u64, mid: &str) -> Outgoing {
+    Outgoing {
+        order,
+        mid: Mid::parse(mid),
+        head: "@dev>done:plan{}".into(),
+        tail: ",ts:1714000000".into(),
+    }
+}
+
+/// Something in every table, and every state that a row can have.
+pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
+    let kinds = [
+        EntryKind::Frame,
+        EntryKind::Control,
+        EntryKind::Part,
+        EntryKind::Dropped,
+        EntryKind::Refused(ErrorCode::POLICY_DENIED),
+    ];
+    let mut entries: Vec<_> = (1..=20).map(entry).collect();
+    for (entry, kind) in entries.iter_mut().zip(kinds) {
+        entry.kind = kind;
+        entry.cut = true;
+    }
+    entries[4].sequence = 0;
+    entries[5].mid = Mid::parse("m6");
+    let later = entries.split_off(12);
+    let unknown = Cold {
+        bytes: None,
+        ..cold("k102_1", b"bytes that never came")
+    };
+    let long = "a value that is longer than a page, as values tend to be. ".repeat(120);
+    let first = Batch {
+        cold: vec![
+            cold("k101_1", long.as_bytes()),
+            cold("k101_2", b"gone"),
+            unknown,
+        ],
+        entries,
+        handled: (1..=9).collect(),
+        outbox: vec![
+            OutboxChange::Put(outgoing(1, "102000001001")),
+            OutboxChange::Put(outgoing(2, "m2")),
+        ],
+        outbox_sequence: Some(7),
+        last_put: Some(3),
+        epoch: Some(3),
+        registries: vec![(Hash::of(b"{}"), "{}".into())],
+        ..Batch::default()
+    };
+    let second = Batch {
+        cold: vec![cold("k101_3", long.as_bytes())],
+        expired: vec!["k101_2".into()],
+        entries: later,
+        snapshot: Some(Snapshot {
+            position: 14,
+            text: r#"{"version":1,"state":{}}"#.into(),
+        }),
+        ..Batch::default()
+    };
+    let other = Batch {
+        entries: vec![entry(1)],
+        ..Batch::default()
+    };
+    store.commit(&[("launch", &first), ("Grüße", &other), ("launch", &second)])?;
+    let retention = accp_store::Retention { log_before: 6 };
+    store.retain("launch", retention)?;
+    Ok(())
+}
+
+/// All that a store gives back, in words.
+pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for summary in store.list()? {
+        let name = summary.session.clone();
+        let _ = writeln!(text, "{summary:#?}");
+        let _ = writeln!(text, "{:#?}", store.load(&name)?);
+        let _ = writeln!(text, "{:#?}", store.entries(&name, 0, usize::MAX)?);
+        for key in store.cold_keys(&name)? {
+            let kept = store.cold(&name, &key)?.map(|mut kept| {
+                let bytes = kept.value.bytes.take();
+                (
+                    kept,
+                    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                )
+            });
+            let _ = writeln!(text, "{kept:#?}");
+        }
+    }
+    Ok(text)
+}
+
+/// Changes a file behind the back of its store.
+pub(crate) fn tamper(path: &Path, sql: &str) {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    conn.execute_batch(sql).unwrap();
+}

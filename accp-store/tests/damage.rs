@@ -1,0 +1,109 @@
+//! A file that was damaged is found to be so, or reads as before; and nothing panics.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use accp_store::{SqliteStore, Store, StoreError};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// All there is, if every check passes.
+fn read(path: &Path) -> Result<String, StoreError> {
+    let mut store = SqliteStore::open_read_only(path)?;
+    store.check_file()?;
+    for summary in store.list()? {
+        store.verify(&summary.session)?;
+    }
+    common::dump(&mut store)
+}
+
+/// Uses the file, whatever the checks say.
+fn use_anyhow(path: &Path) {
+    let Ok(mut store) = SqliteStore::open(path) else {
+        return;
+    };
+    let _ = store.list();
+    for name in ["launch", "Grüße"] {
+        let _ = store.load(name);
+        let _ = store.entries(name, 0, usize::MAX);
+        for key in store.cold_keys(name).unwrap_or_default() {
+            let _ = store.cold(name, &key);
+        }
+        let _ = store.retain(name, accp_store::Retention { log_before: 9 });
+        let _ = store.delete(name);
+    }
+    let _ = common::fill(&mut store);
+}
+
+/// A file that is sound, what it holds, and a place to damage a copy.
+struct Bench {
+    folder: TempDir,
+    bytes: Vec<u8>,
+    holds: String,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sound.accp");
+        common::fill(&mut SqliteStore::open(&path).unwrap()).unwrap();
+        Self {
+            bytes: std::fs::read(&path).unwrap(),
+            holds: read(&path).unwrap(),
+            folder,
+        }
+    }
+
+    /// Mostly one byte, now and then many, now and then the end missing.
+    fn damage(&self) -> impl Strategy<Value = Vec<u8>> {
+        let bytes = self.bytes.clone();
+        let length = prop_oneof![6 => Just(1usize), 1 => 1usize..5000];
+        let end = prop_oneof![20 => Just(bytes.len()), 1 => 1..bytes.len()];
+        (0..bytes.len(), length, 1u8.., end).prop_map(move |(at, length, mask, end)| {
+            let mut damaged = bytes.clone();
+            for byte in damaged.iter_mut().skip(at).take(length) {
+                *byte ^= mask;
+            }
+            damaged.truncate(end);
+            damaged
+        })
+    }
+
+    fn write(&self, damaged: &[u8]) -> PathBuf {
+        let path = self.folder.path().join("damaged.accp");
+        for suffix in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        std::fs::write(&path, damaged).unwrap();
+        path
+    }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+#[test]
+fn damage_is_never_taken_for_data() {
+    let bench = Bench::new();
+    proptest!(cases(1000), |(damaged in bench.damage())| {
+        if let Ok(found) = read(&bench.write(&damaged)) {
+            prop_assert_eq!(&found, &bench.holds);
+        }
+    });
+}
+
+#[test]
+fn a_damaged_file_may_be_used_without_harm_to_the_process() {
+    let bench = Bench::new();
+    proptest!(cases(100), |(damaged in bench.damage())| {
+        use_anyhow(&bench.write(&damaged));
+    });
+}

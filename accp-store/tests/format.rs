@@ -1,0 +1,67 @@
+//! Files of every version of the format are read, and the format is as `docs/format.md` says.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::Path;
+use std::{env, fs};
+
+use accp_store::{MemoryStore, SqliteStore, Store};
+
+const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v1.accp");
+
+/// `ACCP_BLESS=1` makes the file where there is none; one that is there stays as it was made.
+fn first() -> Vec<u8> {
+    let path = Path::new(FIRST);
+    if !path.exists() && env::var_os("ACCP_BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        common::fill(&mut SqliteStore::open(path).unwrap()).unwrap();
+    }
+    fs::read(path).unwrap()
+}
+
+#[test]
+fn a_file_of_the_first_version_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v1.accp");
+    fs::write(&path, first()).unwrap();
+    let mut expected = MemoryStore::new();
+    common::fill(&mut expected).unwrap();
+    let expected = common::dump(&mut expected).unwrap();
+    for open in [SqliteStore::open_read_only, SqliteStore::open] {
+        let mut store = open(&path).unwrap();
+        assert_eq!(common::dump(&mut store).unwrap(), expected);
+        store.check_file().unwrap();
+        for summary in store.list().unwrap() {
+            store.verify(&summary.session).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_header_and_the_tables_are_those_of_the_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.accp");
+    drop(SqliteStore::open(&path).unwrap());
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let pragma = |name: &str| -> i64 {
+        conn.pragma_query_value(None, name, |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(
+        (pragma("application_id"), pragma("user_version")),
+        (0x4143_4350, 1)
+    );
+    let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
+    let mut statement = conn.prepare(sql).unwrap();
+    let tables = statement
+        .query_map((), |row| row.get::<_, String>(0))
+        .unwrap();
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/format.md");
+    let docs = fs::read_to_string(docs).unwrap();
+    for table in tables {
+        let table = table.unwrap();
+        assert!(docs.contains(&table), "docs/format.md lacks\n{table}");
+    }
+}

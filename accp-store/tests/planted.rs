@@ -1,0 +1,211 @@
+//! The suite for stores finds what a store can do wrong: each of these mistakes, planted in a
+//! store that is sound, fails it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use accp_runtime::session::{Batch, Entry, OutboxChange, Stored};
+use accp_store::{
+    Freed, Kept, MemoryStore, Retention, Store, StoreError, StoreErrorKind, Summary, conformance,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    CommitsBatchByBatch,
+    CommitsTheLastOfAGroup,
+    TakesWhatDoesNotFit,
+    BlamesTheFirstSession,
+    SaysBusyForAConflict,
+    ForgetsTheMark,
+    ForgetsTheOutboxAtRestart,
+    ReversesTheOutbox,
+    ForgetsTheEpoch,
+    LosesTheTextsFlags,
+    LosesRefusals,
+    StartsAfterFrom,
+    IgnoresTheLimit,
+    GivesBytesThatExpired,
+    ForgetsKeysThatExpired,
+    KeepsTheSessionThatIsDeleted,
+    KeepsTheOldSnapshot,
+    ForgetsIdsWithTheTexts,
+    LetsGoOfWhatIsDue,
+}
+
+struct Planted {
+    bug: Bug,
+    inner: MemoryStore,
+}
+
+impl Store for Planted {
+    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+        let mut group: Vec<_> = group
+            .iter()
+            .map(|(name, batch)| (*name, copy(batch)))
+            .collect();
+        for (_, batch) in &mut group {
+            match self.bug {
+                Bug::ForgetsTheMark => batch.handled.clear(),
+                Bug::ForgetsTheEpoch => batch.epoch = None,
+                Bug::LosesTheTextsFlags => batch.entries.iter_mut().for_each(|e| e.cut = false),
+                Bug::LosesRefusals => batch.entries.retain(|e| e.sequence > 0),
+                Bug::KeepsTheOldSnapshot => batch.snapshot = None,
+                Bug::ForgetsTheOutboxAtRestart => {
+                    batch
+                        .outbox
+                        .retain(|change| matches!(change, OutboxChange::Remove(_)));
+                }
+                _ => {}
+            }
+        }
+        let group: Vec<_> = group.iter().map(|(name, batch)| (*name, batch)).collect();
+        match self.bug {
+            Bug::CommitsBatchByBatch => group.iter().try_for_each(|one| self.inner.commit(&[*one])),
+            Bug::CommitsTheLastOfAGroup => self.inner.commit(&group[group.len() - 1..]),
+            Bug::TakesWhatDoesNotFit => self.inner.commit(&group).or(Ok(())),
+            Bug::BlamesTheFirstSession => self
+                .inner
+                .commit(&group)
+                .map_err(|error| StoreError::new(error.kind(), "?").in_session(group[0].0)),
+            Bug::SaysBusyForAConflict => self.inner.commit(&group).map_err(|error| {
+                let session = error.session().unwrap_or_default();
+                StoreError::new(StoreErrorKind::Busy, "?").in_session(session)
+            }),
+            _ => self.inner.commit(&group),
+        }
+    }
+
+    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
+        let mut stored = self.inner.load(session)?;
+        if let (Bug::ReversesTheOutbox, Some(stored)) = (self.bug, &mut stored) {
+            stored.outbox.reverse();
+        }
+        if let (Bug::ForgetsIdsWithTheTexts, Some(stored)) = (self.bug, &mut stored) {
+            let first = self
+                .entries(session, 0, 1)?
+                .first()
+                .map_or(0, |entry| entry.position);
+            let lost = usize::from(first > 1).min(stored.seen.len());
+            stored.seen.drain(..lost);
+        }
+        Ok(stored)
+    }
+
+    fn entries(
+        &mut self,
+        session: &str,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        match self.bug {
+            Bug::StartsAfterFrom => self.inner.entries(session, from + 1, limit),
+            Bug::IgnoresTheLimit => self.inner.entries(session, from, usize::MAX),
+            _ => self.inner.entries(session, from, limit),
+        }
+    }
+
+    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
+        let mut kept = self.inner.cold(session, key)?;
+        match (self.bug, &mut kept) {
+            (Bug::GivesBytesThatExpired, Some(kept)) if kept.expired => {
+                kept.value.bytes = Some(Arc::from(*b"one"));
+            }
+            (Bug::ForgetsKeysThatExpired, Some(found)) if found.expired => kept = None,
+            _ => {}
+        }
+        Ok(kept)
+    }
+
+    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
+        self.inner.cold_keys(session)
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        self.inner.list()
+    }
+
+    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
+        if self.bug == Bug::KeepsTheSessionThatIsDeleted {
+            return Ok(self.inner.load(session)?.is_some());
+        }
+        self.inner.delete(session)
+    }
+
+    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
+        if self.bug == Bug::LetsGoOfWhatIsDue
+            && let Some(stored) = self.inner.load(session)?
+        {
+            let handled = stored.due.iter().map(|entry| entry.position).collect();
+            let batch = Batch {
+                handled,
+                ..Batch::default()
+            };
+            self.inner.commit(&[(session, &batch)])?;
+        }
+        self.inner.retain(session, retention)
+    }
+
+    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
+        self.inner.verify(session)
+    }
+}
+
+fn copy(batch: &Batch) -> Batch {
+    Batch {
+        cold: batch.cold.clone(),
+        expired: batch.expired.clone(),
+        entries: batch.entries.clone(),
+        handled: batch.handled.clone(),
+        outbox: batch.outbox.clone(),
+        outbox_sequence: batch.outbox_sequence,
+        last_put: batch.last_put,
+        epoch: batch.epoch,
+        registries: batch.registries.clone(),
+        snapshot: batch.snapshot.clone(),
+        ..Batch::default()
+    }
+}
+
+fn is_found(bug: Bug) -> bool {
+    let fresh = || Planted {
+        bug,
+        inner: MemoryStore::new(),
+    };
+    catch_unwind(AssertUnwindSafe(|| {
+        conformance::run(256, fresh, |store| store);
+    }))
+    .is_err()
+}
+
+#[test]
+fn every_mistake_is_found() {
+    // A panic is what is looked for: its text would only be noise.
+    std::panic::set_hook(Box::new(|_| {}));
+    let bugs = [
+        Bug::CommitsBatchByBatch,
+        Bug::CommitsTheLastOfAGroup,
+        Bug::TakesWhatDoesNotFit,
+        Bug::BlamesTheFirstSession,
+        Bug::SaysBusyForAConflict,
+        Bug::ForgetsTheMark,
+        Bug::ForgetsTheOutboxAtRestart,
+        Bug::ReversesTheOutbox,
+        Bug::ForgetsTheEpoch,
+        Bug::LosesTheTextsFlags,
+        Bug::LosesRefusals,
+        Bug::StartsAfterFrom,
+        Bug::IgnoresTheLimit,
+        Bug::GivesBytesThatExpired,
+        Bug::ForgetsKeysThatExpired,
+        Bug::KeepsTheSessionThatIsDeleted,
+        Bug::KeepsTheOldSnapshot,
+        Bug::ForgetsIdsWithTheTexts,
+        Bug::LetsGoOfWhatIsDue,
+    ];
+    let missed: Vec<_> = bugs.into_iter().filter(|bug| !is_found(*bug)).collect();
+    let sound = !is_found(Bug::None);
+    let _ = std::panic::take_hook();
+    assert!(missed.is_empty(), "the suite does not find {missed:?}");
+    assert!(sound, "the suite finds a fault where none is planted");
+}
