@@ -37,6 +37,8 @@ extern crate alloc;
 extern crate std;
 
 mod agent;
+#[cfg(feature = "session")]
+mod check;
 mod dynamic;
 mod envelope;
 mod error;

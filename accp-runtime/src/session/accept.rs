@@ -174,7 +174,7 @@ impl Session<Host> {
     }
 
     pub(super) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
-        if let (Some(mid), Some(sequence)) = (frame.mid(), frame.envelope.sequence) {
+        if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
             self.side.events.push_back(Event::Dropped(mid.clone()));
             self.append(EntryKind::Dropped, from, frame, mid, sequence, now);
         }
@@ -187,7 +187,7 @@ impl Session<Host> {
         refusal: Refusal,
         now: Time,
     ) {
-        let mid = frame.mid();
+        let mid = frame.mid().cloned();
         let is_news = |mid: &Mid| !self.role.judge.knows(from, mid);
         if let Some(mid) = mid
             .clone()

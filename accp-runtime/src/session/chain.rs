@@ -11,8 +11,8 @@ use crate::Intent;
 
 /// Open chains that are remembered; the oldest beyond are taken for finished.
 const OPEN: usize = 4096;
-/// Frames of a chain that an `aid` finds.
-const FRAMES: usize = 256;
+/// Frames of a chain, beside its first, that an `aid` finds.
+const FRAMES: usize = 16;
 /// Chains that a chain may hang below.
 const DEPTH: usize = 64;
 
@@ -26,8 +26,6 @@ pub(crate) struct Chains {
     open: BTreeMap<Mid, Chain>,
     /// The open chains by the position of their first frame.
     order: BTreeMap<u64, Mid>,
-    /// The chain of a frame that is not the first of an open one.
-    of_frame: BTreeMap<Mid, Mid>,
     cancelled: BTreeSet<Mid>,
 }
 
@@ -37,20 +35,20 @@ struct Chain {
     /// The position of its first frame.
     position: u64,
     above: Option<Mid>,
-    /// Its other frames, as far as [`FRAMES`] goes.
+    /// Its next frames.
     frames: Vec<Mid>,
 }
 
 /// The chain of a frame.
-pub(crate) fn of(frame: &Scanned<'_>) -> Option<Mid> {
-    frame.cid().or_else(|| frame.mid())
+pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
+    frame.cid().or(frame.mid())
 }
 
 impl Chains {
     /// Whether the frame is of a cancelled chain, or of one below.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
         !self.cancelled.is_empty()
-            && (of(frame).is_some_and(|chain| self.reaches(&chain))
+            && (of(frame).is_some_and(|chain| self.reaches(chain))
                 || frame
                     .aid()
                     .is_some_and(|aid| self.reaches(self.chain_of(&aid))))
@@ -58,7 +56,14 @@ impl Chains {
 
     /// The chain of the frame with this id; a frame that is not known is its own.
     fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
-        self.of_frame.get(mid).unwrap_or(mid)
+        if self.open.contains_key(mid) {
+            return mid;
+        }
+        let holds = |chain: &&Mid| {
+            let open = self.open.get(chain);
+            open.is_some_and(|open| open.frames.contains(mid))
+        };
+        self.order.values().rev().find(holds).unwrap_or(mid)
     }
 
     /// Whether this chain, or one that it hangs below, is cancelled.
@@ -83,7 +88,7 @@ impl Chains {
 
     /// The position of the request that this frame answers.
     pub(crate) fn request(&self, frame: &Scanned<'_>) -> Option<u64> {
-        Some(self.open.get(&frame.cid()?)?.position)
+        Some(self.open.get(frame.cid()?)?.position)
     }
 
     /// The positions of the requests that nobody has answered, ascending.
@@ -94,21 +99,21 @@ impl Chains {
     /// Takes an accepted frame into account.
     pub(crate) fn apply(&mut self, frame: &Scanned<'_>, sender: MemberId, position: u64) {
         let Some(chain) = of(frame) else { return };
-        if let (Some(open), Some(mid)) = (self.open.get_mut(&chain), frame.mid())
+        let open = self.open.get_mut(chain);
+        if let (Some(open), Some(mid)) = (open, frame.mid())
             && open.frames.len() < FRAMES
             && mid != chain
         {
             open.frames.push(mid.clone());
-            self.of_frame.insert(mid, chain.clone());
         }
         match frame.intent {
             Intent::CANCEL => {
-                self.close(&chain);
-                self.cancelled.insert(chain);
+                self.close(chain);
+                self.cancelled.insert(chain.clone());
             }
-            Intent::DONE | Intent::FAIL | Intent::END => self.close(&chain),
+            Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
             Intent::REQ | Intent::QRY | Intent::STREAM => {
-                if self.open.contains_key(&chain) {
+                if self.open.contains_key(chain) {
                     return;
                 }
                 if self.order.len() >= OPEN
@@ -121,10 +126,10 @@ impl Chains {
                 let opened = Chain {
                     starter: sender,
                     position,
-                    above: above.filter(|above| *above != chain),
+                    above: above.filter(|above| above != chain),
                     frames: Vec::new(),
                 };
-                self.open.insert(chain, opened);
+                self.open.insert(chain.clone(), opened);
             }
             _ => {}
         }
@@ -133,9 +138,6 @@ impl Chains {
     fn close(&mut self, chain: &Mid) {
         if let Some(chain) = self.open.remove(chain) {
             self.order.remove(&chain.position);
-            for mid in &chain.frames {
-                self.of_frame.remove(mid);
-            }
         }
     }
 }

@@ -41,7 +41,7 @@ impl Session<Member> {
         let Ok(frame) = Scanned::of_entry(&text) else {
             return;
         };
-        let (Some(mid), sender) = (frame.mid(), relay.extra("by")) else {
+        let (Some(mid), sender) = (frame.mid().cloned(), relay.extra("by")) else {
             return;
         };
         let sender = sender.and_then(|by| MemberId::new(u16::try_from(by).ok()?));

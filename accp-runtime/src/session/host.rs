@@ -328,7 +328,11 @@ impl Role for Host {
     fn submit(session: &mut Session<Self>, frames: Frames, now: Time) -> Result<Mid, SendError> {
         let mut last = None;
         for composed in frames.frames {
-            let mid = session.side.next_mid();
+            let mut mid = session.side.next_mid();
+            // A member may have used it, against all custom.
+            while session.role.judge.seen.get(&mid).is_some() {
+                mid = session.side.next_mid();
+            }
             let sequence = Self::next_sequence(session);
             let text = composed.text(&mid, sequence, None);
             let frame = Scanned::of_entry(&text)?;

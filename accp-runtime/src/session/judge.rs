@@ -16,7 +16,7 @@ use super::{
     Entry, EntryKind, Groups, MemberId, Mid, Part, ReadError, Reference, Seen, SharedState,
     StateError, StateUpdate, Target, Time, control, reference,
 };
-use crate::{DecodeError, Intent, Message};
+use crate::{DecodeError, DecodeOptions, Intent};
 
 /// Refusals that are remembered of one member.
 const REFUSED: usize = 256;
@@ -275,7 +275,7 @@ fn speaker(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Option<Refusal> 
 fn envelope(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid, u64), Refusal> {
     let shape = |expected: &'static str| Refusal::new(ErrorCode::PARSE_ERROR, expected);
     let wrong = |expected: &'static str| Refusal::new(ErrorCode::INVALID_TYPE, expected);
-    let mid = frame.mid().ok_or_else(|| shape("a mid"))?;
+    let mid = frame.mid().cloned().ok_or_else(|| shape("a mid"))?;
     if !mid.is_hex() && !rules.any_mid {
         return Err(shape("a mid of 12 hexadecimal digits"));
     }
@@ -322,14 +322,11 @@ pub(crate) fn last_checks(
     frame: &Scanned<'_>,
     own_puts: Option<u64>,
 ) -> Result<(), Refusal> {
-    Message::decode_with(
-        frame.text,
-        &side.options.registry,
-        &crate::DecodeOptions {
-            limits: side.options.limits,
-            marks: true,
-        },
-    )?;
+    let options = DecodeOptions {
+        limits: side.options.limits,
+        marks: true,
+    };
+    frame.sound().check(&side.options.registry, &options)?;
     references(side, from, frame, own_puts)?;
     match frame.intent {
         Intent::CANCEL => may_cancel(side, from, frame),
@@ -349,7 +346,7 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
         .members
         .get(&from)
         .is_some_and(|party| party.supervisor);
-    let starter = side.state.chains.starter(&cid);
+    let starter = side.state.chains.starter(cid);
     if from == MemberId::HOST || supervises || starter.is_none_or(|starter| starter == from) {
         return Ok(());
     }

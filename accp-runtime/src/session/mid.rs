@@ -31,9 +31,12 @@ impl Mid {
     /// The id that this text names. Chains are named the same way, so a `cid` that is the
     /// `mid` of its request is equal to it.
     pub fn parse(text: &str) -> Self {
-        let is_hex = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match u64::from_str_radix(text, 16) {
-            Ok(value) if is_hex => Self(Repr::Hex(value)),
+        let digits = text.bytes().try_fold(0, |value: u64, byte| {
+            let digit = char::from(byte).to_digit(16)?;
+            Some((value << 4) | u64::from(digit))
+        });
+        match digits {
+            Some(value) if text.len() == 12 => Self(Repr::Hex(value)),
             _ => Self(Repr::Name(text.into())),
         }
     }

@@ -5,6 +5,7 @@ use crate::{
 };
 
 use super::Mid;
+use crate::check::Sound;
 
 /// A frame that keeps to the grammar.
 #[derive(Debug)]
@@ -12,9 +13,15 @@ pub(crate) struct Scanned<'a> {
     pub text: &'a str,
     pub header: Header<'a>,
     pub intent: Intent,
-    /// Where the payload ends, after its `}`.
+    /// Where the payload begins, after its `{`.
+    pub start: usize,
+    /// Where it ends, after its `}`.
     pub end: usize,
+    /// The schema code, if there is one.
+    pub schema: Option<&'a str>,
     pub envelope: Envelope<'a>,
+    mid: Option<Mid>,
+    cid: Option<Mid>,
 }
 
 impl<'a> Scanned<'a> {
@@ -26,8 +33,13 @@ impl<'a> Scanned<'a> {
         };
         let mut r = Reader::new(text, options)?;
         let header = r.header()?;
-        while r.param()?.is_some() {
-            r.skip_value()?;
+        let start = r.at();
+        let mut schema = None;
+        while let Some(key) = r.param()? {
+            let value = r.skip_value()?;
+            if key == "schema" {
+                schema = Some(value);
+            }
         }
         let end = r.at();
         let envelope = Envelope::read(&mut r)?;
@@ -40,7 +52,11 @@ impl<'a> Scanned<'a> {
             text,
             header,
             intent,
+            start,
             end,
+            schema,
+            mid: envelope.msg_id.as_deref().map(Mid::parse),
+            cid: envelope.correlation_id.as_deref().map(Mid::parse),
             envelope,
         })
     }
@@ -50,17 +66,29 @@ impl<'a> Scanned<'a> {
         Self::new(text, Limits::NONE)
     }
 
+    /// For the checks that need the registry.
+    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
+        Sound {
+            text: self.text,
+            header: self.header,
+            intent: self.intent,
+            start: self.start,
+            schema: self.schema,
+            envelope: &self.envelope,
+        }
+    }
+
     /// The frame without its metadata.
     pub(crate) fn head(&self) -> &'a str {
         self.text.get(..self.end).unwrap_or_default()
     }
 
-    pub(crate) fn mid(&self) -> Option<Mid> {
-        self.envelope.msg_id.as_deref().map(Mid::parse)
+    pub(crate) fn mid(&self) -> Option<&Mid> {
+        self.mid.as_ref()
     }
 
-    pub(crate) fn cid(&self) -> Option<Mid> {
-        self.envelope.correlation_id.as_deref().map(Mid::parse)
+    pub(crate) fn cid(&self) -> Option<&Mid> {
+        self.cid.as_ref()
     }
 
     pub(crate) fn aid(&self) -> Option<Mid> {
@@ -81,6 +109,67 @@ impl<'a> Scanned<'a> {
             Value::String(text) => Some(Mid::parse(text)),
             Value::Integer(value) => Some(Mid::parse(&alloc::format!("{value}"))),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{DecodeOptions, Message, Registry};
+
+    const KEYS: &[&str] = &[
+        "asgn", "assignee", "task", "pri", "priority", "dead", "deps", "stat", "prog", "x", "d",
+        "data", "schema", "_",
+    ];
+    const VALUES: &[&str] = &[
+        "dev",
+        "\\@dev",
+        "a_b",
+        "42",
+        "1.5",
+        "true",
+        "~",
+        "[a,b]",
+        "[]",
+        "{a:1}",
+        "{a:1,a:2}",
+        "$cold.p1",
+        "TA",
+        "TX",
+        "XX",
+        "[[a,1]]",
+    ];
+
+    fn param() -> impl Strategy<Value = alloc::string::String> {
+        (prop::sample::select(KEYS), prop::sample::select(VALUES))
+            .prop_map(|(key, value)| format!("{key}:{value}"))
+    }
+
+    proptest! {
+        #[test]
+        fn the_check_says_what_decoding_says(
+            params in prop::collection::vec(param(), 0..7),
+            operation in prop::sample::select(&["schedule", "tool", "plan"][..]),
+            intent in prop::sample::select(&["req", "done", "fail"][..]),
+            coded in any::<bool>(),
+        ) {
+            let mut params = params;
+            if coded {
+                params.push("schema:TA".into());
+            }
+            let text = format!("@a>{intent}:{operation}{{{}}}[mid:m1,seq:1]", params.join("|"));
+            let registry = Registry::shared();
+            let options = DecodeOptions::default();
+            let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
+            if let Ok(frame) = Scanned::of_entry(&text) {
+                let checked = frame.sound().check(registry, &options);
+                prop_assert_eq!(checked, decoded, "{}", text);
+            }
         }
     }
 }

@@ -149,7 +149,7 @@ impl Side {
     /// Hands a frame to the handlers of this side.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>) {
         self.due.insert(entry.position);
-        let chain = chain::of(frame);
+        let chain = chain::of(frame).cloned();
         let token = match chain {
             Some(chain) => {
                 let reached = self.state.chains.reaches(&chain);

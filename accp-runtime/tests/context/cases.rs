@@ -472,22 +472,22 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
         trigger: u32::MAX,
         checkpoint: u32::MAX,
         summary: u32::MAX,
-        warm: 1,
+        warm: 2_000,
     };
     let mut table = Table::default();
     let checkpointer = Checkpointer {
-        counter: &super::Ones,
         limits,
         ..Table::checkpointer()
     };
     let mut in_flight = Vec::new();
+    let mut merges = 0;
     for round in 0..3 {
-        for turn in 0..600 {
+        for turn in 0..300 {
             table.position += 1;
             let frame = telling(&format!("agent_{turn}"), &format!("row{round}x{turn}x"));
             table
                 .hot
-                .push(table.position, &frame, &super::Ones, &limits)
+                .push(table.position, &frame, &Quarters, &limits)
                 .unwrap();
             if turn % 2 == 0 {
                 in_flight.push(table.position);
@@ -504,10 +504,13 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
         let message = checkpoint.to_message(&AgentId::new("hub").unwrap());
         let text = message.encode_with(Registry::shared(), inline()).unwrap();
         assert!(checkpoint.kept().len() <= 128);
+        assert!(checkpoint.digest().unwrap().line().len() <= 3_000);
+        merges += usize::from(checkpoint.merged().is_some());
         assert!(text.len() < 16 * 1024, "{}", text.len());
         table.hot.apply(&checkpoint);
         table.warm.apply(&checkpoint);
     }
+    assert_eq!(merges, 1);
 }
 
 #[test]

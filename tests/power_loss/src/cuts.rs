@@ -1,0 +1,192 @@
+//! Power cuts.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use accp_registry::Hash;
+use accp_store::{SqliteStore, StoreError};
+
+use crate::disk::Disk;
+use crate::random::Random;
+use crate::shim::{self, Answer, Event};
+use crate::workload::{Step, Workload, state};
+use crate::{check, file};
+
+/// How many runs are recorded; the cuts are shared among them.
+const RUNS: usize = 8;
+/// Enough that the log is folded into the file some times in each run.
+const STEPS: usize = 250;
+const BYTES: usize = 9000;
+
+/// A run, as the disk saw it.
+#[derive(Clone)]
+struct Recording {
+    workload: Arc<Workload>,
+    events: Vec<Event>,
+    /// After how many events each step was acknowledged.
+    acknowledged: Vec<usize>,
+}
+
+/// What came of the cuts.
+#[derive(Debug, Default)]
+struct Counts {
+    events: usize,
+    syncs: usize,
+    cuts: usize,
+    torn: usize,
+    /// Cuts during a step of which all was there after, and of which nothing was.
+    kept: usize,
+    lost: usize,
+}
+
+/// Records runs and cuts each at many instants.
+pub fn run(cuts: usize, seed: u64) {
+    let mut counts = Counts::default();
+    for run in 0..RUNS {
+        let seed = seed.wrapping_mul(1000).wrapping_add(run as u64);
+        let recording = record(seed);
+        counts.events += recording.events.len();
+        let is_sync = |event: &&Event| matches!(event, Event::Sync(_));
+        counts.syncs += recording.events.iter().filter(is_sync).count();
+        let result = cut(&recording, cuts.div_ceil(RUNS), seed, &mut counts);
+        result.unwrap_or_else(|error| panic!("{error}"));
+        if run == 0 {
+            prove(&recording, seed);
+        }
+    }
+    println!("power cuts: {counts:?}");
+    let Counts {
+        torn, kept, lost, ..
+    } = counts;
+    assert!(
+        torn > 0 && kept > 0 && lost > 0,
+        "some cuts fell in the middle of something"
+    );
+}
+
+fn record(seed: u64) -> Recording {
+    let workload = Arc::new(Workload::new(seed, STEPS, BYTES));
+    let folder = tempfile::tempdir().expect("a folder");
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&events);
+    shim::set_disk(move |event| {
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(event.clone());
+        match event {
+            Event::Sync(_) => Answer::DoneAlready,
+            _ => Answer::Done,
+        }
+    });
+    let count = || events.lock().unwrap_or_else(PoisonError::into_inner).len();
+    let open = || SqliteStore::open(file(folder.path())).expect("it opens");
+    let mut acknowledged = Vec::new();
+    let mut store = open();
+    for step in &workload.steps {
+        if matches!(step, Step::Reopen) {
+            drop(store);
+            store = open();
+        }
+        step.take(&mut store).expect("the disk is sound");
+        acknowledged.push(count());
+    }
+    drop(store);
+    let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
+    Recording {
+        workload,
+        events,
+        acknowledged,
+    }
+}
+
+/// Cuts at instants from first to last, so that the disk is told of each event once; the first
+/// fault found.
+fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Result<(), String> {
+    shim::set_disk(|event| match event {
+        Event::Sync(_) => Answer::DoneAlready,
+        _ => Answer::Done,
+    });
+    let mut random = Random::new(seed);
+    let events = &recording.events;
+    let mut instants: Vec<_> = (0..cuts).map(|_| random.below(events.len() + 1)).collect();
+    // Half of them when the most is at stake: just before a sync.
+    for instant in instants.iter_mut().step_by(2) {
+        let after = events[*instant..]
+            .iter()
+            .position(|event| matches!(event, Event::Sync(_)));
+        *instant += after.unwrap_or(0);
+    }
+    instants.sort_unstable();
+    let mut disk = Disk::default();
+    let mut told = 0;
+    for instant in instants {
+        events[told..instant]
+            .iter()
+            .for_each(|event| disk.apply(event));
+        told = instant;
+        let folder = tempfile::tempdir().expect("a folder");
+        let torn = disk.cut(&mut random, folder.path());
+        let done = recording.acknowledged.partition_point(|&at| at <= instant);
+        let states = &recording.workload.states[done..];
+        let found = recover(&recording.workload, done, folder.path()).map_err(|error| {
+            format!("seed {seed}, cut after {instant} events and {done} steps: {error}")
+        })?;
+        counts.cuts += 1;
+        counts.torn += usize::from(torn);
+        // A step that changes nothing is neither there nor not.
+        if states.len() > 1 && states[0] != states[1] {
+            counts.kept += usize::from(found == states[1]);
+            counts.lost += usize::from(found == states[0]);
+        }
+    }
+    Ok(())
+}
+
+/// Opens what a cut left, holds it to what was acknowledged, and goes on; what was found.
+fn recover(workload: &Workload, done: usize, folder: &Path) -> Result<Hash, String> {
+    let words = |error: StoreError| error.to_string();
+    let mut store = SqliteStore::open(file(folder)).map_err(words)?;
+    check(&mut store).map_err(words)?;
+    let found = state(&mut store).map_err(words)?;
+    let last = workload.states.len().min(done + 2);
+    let ahead = workload.states[done..last]
+        .iter()
+        .position(|state| *state == found);
+    let ahead = ahead.ok_or("a step is there in part, or one that was acknowledged is not")?;
+    if let Some(step) = workload.steps.get(done + ahead) {
+        step.take(&mut store).map_err(words)?;
+        if state(&mut store).map_err(words)? != workload.states[done + ahead + 1] {
+            return Err("the next step had another effect than it should".into());
+        }
+    }
+    Ok(found)
+}
+
+/// That mistakes are found: a disk that forgets its syncs, and steps that are acknowledged
+/// before they are committed.
+fn prove(recording: &Recording, seed: u64) {
+    let mut counts = Counts::default();
+    let mut found = |what: &str, recording: &Recording| {
+        let result = cut(recording, 100, seed, &mut counts);
+        let error = result.expect_err("a planted mistake is found");
+        println!("planted: {what}; found: {error}");
+    };
+    let is_kept = |event: &&Event| !matches!(event, Event::Sync(_) | Event::SyncFolder);
+    let count = |events: &[Event]| events.iter().filter(is_kept).count();
+    let acknowledged = recording.acknowledged.iter();
+    let forgetful = Recording {
+        workload: Arc::clone(&recording.workload),
+        events: recording.events.iter().filter(is_kept).cloned().collect(),
+        acknowledged: acknowledged
+            .map(|&at| count(&recording.events[..at]))
+            .collect(),
+    };
+    found("a disk that forgets its syncs", &forgetful);
+    let mut hasty = recording.clone();
+    hasty.acknowledged.rotate_right(1);
+    hasty.acknowledged[0] = 0;
+    found(
+        "steps that are acknowledged before they are committed",
+        &hasty,
+    );
+}

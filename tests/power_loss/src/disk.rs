@@ -1,0 +1,182 @@
+//! A disk that loses what was not synced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::random::Random;
+use crate::shim::Event;
+
+/// The files of one folder: what a power cut leaves for sure, and what it may leave.
+#[derive(Debug, Default)]
+pub struct Disk {
+    files: Vec<File>,
+    /// The names as they are in use, and the file behind each.
+    names: BTreeMap<String, usize>,
+    /// The names as they are after a cut, but for these changes, which were not synced.
+    durable: BTreeMap<String, usize>,
+    renames: Vec<(String, Option<usize>)>,
+}
+
+#[derive(Debug, Default)]
+struct File {
+    durable: Vec<u8>,
+    /// What was done since the last sync.
+    pending: Vec<Change>,
+}
+
+#[derive(Debug)]
+enum Change {
+    Write { at: usize, bytes: Vec<u8> },
+    Truncate(usize),
+}
+
+/// How much of what was not synced is there after a cut.
+#[derive(Debug, Clone, Copy)]
+enum Luck {
+    None,
+    All,
+    /// What was done up to some moment.
+    First,
+    /// Any of it, in whole writes.
+    Some,
+    /// Any of it, in sectors of so many bytes.
+    Torn(usize),
+}
+
+impl Disk {
+    /// Takes note of an event.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Create(name) => {
+                self.files.push(File::default());
+                let file = self.files.len() - 1;
+                self.names.insert(name.clone(), file);
+                self.renames.push((name.clone(), Some(file)));
+            }
+            Event::Delete(name) => {
+                self.names.remove(name);
+                self.renames.push((name.clone(), None));
+            }
+            Event::Write { file, at, bytes } => {
+                let (at, bytes) = (*at as usize, bytes.clone());
+                self.file(file).pending.push(Change::Write { at, bytes });
+            }
+            Event::Truncate { file, size } => {
+                self.file(file)
+                    .pending
+                    .push(Change::Truncate(*size as usize));
+            }
+            Event::Sync(name) => {
+                let file = self.file(name);
+                for change in std::mem::take(&mut file.pending) {
+                    change.apply(&mut file.durable);
+                }
+            }
+            Event::SyncFolder => {
+                for (name, file) in std::mem::take(&mut self.renames) {
+                    rename(&mut self.durable, name, file);
+                }
+            }
+        }
+    }
+
+    /// Cuts the power, and writes what is left into a folder. Says whether a write was torn.
+    pub fn cut(&self, random: &mut Random, folder: &Path) -> bool {
+        let mut names = self.durable.clone();
+        let luck = [Luck::None, Luck::All, Luck::First][random.below(3)];
+        let kept = luck.choose(self.renames.len(), random);
+        for ((name, file), _) in self.renames.iter().zip(kept).filter(|(_, kept)| *kept) {
+            rename(&mut names, name.clone(), *file);
+        }
+        let mut torn = false;
+        for (name, file) in names {
+            let bytes = self.files[file].after_cut(random, &mut torn);
+            fs::write(folder.join(name), bytes).expect("the folder takes it");
+        }
+        torn
+    }
+
+    fn file(&mut self, name: &str) -> &mut File {
+        &mut self.files[self.names[name]]
+    }
+}
+
+impl File {
+    fn after_cut(&self, random: &mut Random, torn: &mut bool) -> Vec<u8> {
+        let all = [
+            Luck::None,
+            Luck::All,
+            Luck::First,
+            Luck::Some,
+            Luck::Torn(512),
+            Luck::Torn(4096),
+        ];
+        let luck = all[random.below(all.len())];
+        let mut bytes = self.durable.clone();
+        let kept = luck.choose(self.pending.len(), random);
+        for (change, _) in self.pending.iter().zip(kept).filter(|(_, kept)| *kept) {
+            match (change, luck) {
+                (Change::Write { at, bytes: new }, Luck::Torn(sector)) => {
+                    *torn |= tear(&mut bytes, *at, new, sector, random);
+                }
+                _ => change.apply(&mut bytes),
+            }
+        }
+        bytes
+    }
+}
+
+impl Luck {
+    fn choose(self, count: usize, random: &mut Random) -> Vec<bool> {
+        let first = random.below(count + 1);
+        let kept = |index: usize, random: &mut Random| match self {
+            Self::None => false,
+            Self::All => true,
+            Self::First => index < first,
+            Self::Some | Self::Torn(_) => random.below(2) == 0,
+        };
+        (0..count).map(|index| kept(index, random)).collect()
+    }
+}
+
+impl Change {
+    fn apply(&self, file: &mut Vec<u8>) {
+        match self {
+            Self::Write { at, bytes } => write(file, *at, bytes),
+            Self::Truncate(size) => file.resize(*size, 0),
+        }
+    }
+}
+
+/// Writes some sectors of a write and not the others; whether any was left out.
+fn tear(file: &mut Vec<u8>, at: usize, bytes: &[u8], sector: usize, random: &mut Random) -> bool {
+    let mut torn = false;
+    let mut from = 0;
+    while from < bytes.len() {
+        let to = bytes.len().min((at + from) / sector * sector + sector - at);
+        if random.below(2) == 0 {
+            write(file, at + from, &bytes[from..to]);
+        } else {
+            torn = true;
+        }
+        from = to;
+    }
+    torn
+}
+
+/// Writes; what lies between the end and the place is zeros.
+fn write(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    let end = at + bytes.len();
+    if file.len() < end {
+        file.resize(end, 0);
+    }
+    file[at..end].copy_from_slice(bytes);
+}
+
+fn rename(names: &mut BTreeMap<String, usize>, name: String, file: Option<usize>) {
+    match file {
+        Some(file) => names.insert(name, file),
+        None => names.remove(&name),
+    };
+}

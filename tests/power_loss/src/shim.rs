@@ -1,0 +1,115 @@
+//! The way from C: what SQLite does to the disk, as events, and what the disk answers.
+
+#![allow(unsafe_code, reason = "the border to C; nothing else is in this file")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What reaches the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Create(String),
+    Write {
+        file: String,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: String,
+        size: u64,
+    },
+    Sync(String),
+    Delete(String),
+    SyncFolder,
+}
+
+/// What the disk answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Done,
+    /// A sync that would be carried out, but for the time that it takes.
+    DoneAlready,
+    /// So many bytes are written, then it fails with a code of SQLite.
+    Fails {
+        after: usize,
+        code: c_int,
+    },
+}
+
+/// Who is asked before anything reaches the disk.
+type Disk = Box<dyn FnMut(&Event) -> Answer + Send>;
+
+static DISK: Mutex<Option<Disk>> = Mutex::new(None);
+
+unsafe extern "C" {
+    fn shim_register(hook: Hook) -> c_int;
+}
+
+type Hook = unsafe extern "C" fn(
+    op: c_int,
+    name: *const c_char,
+    at: i64,
+    length: c_int,
+    data: *const c_void,
+    allow: *mut c_int,
+) -> c_int;
+
+/// Puts the shim in front of SQLite's file system, for every file opened from now on.
+pub fn register() {
+    // SAFETY: the hook has the type that C declares, and lives as long as the process.
+    let code = unsafe { shim_register(hook) };
+    assert_eq!(code, 0, "SQLite takes the shim");
+}
+
+/// Has this disk answer from now on; until one is set, everything is done.
+pub fn set_disk(disk: impl FnMut(&Event) -> Answer + Send + 'static) {
+    *lock() = Some(Box::new(disk));
+}
+
+fn lock() -> MutexGuard<'static, Option<Disk>> {
+    DISK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// # Safety
+/// `name` is a C string, `data` holds `length` bytes where there is any, and `allow` may be
+/// written: C calls it so.
+unsafe extern "C" fn hook(
+    op: c_int,
+    name: *const c_char,
+    at: i64,
+    length: c_int,
+    data: *const c_void,
+    allow: *mut c_int,
+) -> c_int {
+    // SAFETY: as above.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let name = Path::new(name.as_ref()).file_name().unwrap_or_default();
+    let file = name.to_string_lossy().into_owned();
+    let event = match op {
+        0 => Event::Create(file),
+        1 => {
+            // SAFETY: as above; a write has data.
+            let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) };
+            let bytes = bytes.to_vec();
+            let at = at as u64;
+            Event::Write { file, at, bytes }
+        }
+        2 => {
+            let size = at as u64;
+            Event::Truncate { file, size }
+        }
+        3 => Event::Sync(file),
+        4 => Event::Delete(file),
+        _ => Event::SyncFolder,
+    };
+    let answer = lock().as_mut().map_or(Answer::Done, |disk| disk(&event));
+    let (allowed, code) = match answer {
+        Answer::Done => (length, 0),
+        Answer::DoneAlready => (0, 0),
+        Answer::Fails { after, code } => (after.min(length as usize) as c_int, code),
+    };
+    // SAFETY: as above.
+    unsafe { *allow = allowed };
+    code
+}

@@ -1,0 +1,196 @@
+//! What a store is made to do, and what it should hold after each step.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::{
+    Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
+};
+use accp_store::{MemoryStore, Retention, Store, StoreError};
+
+use crate::random::Random;
+
+/// Steps, each of which a store takes as a whole.
+pub struct Workload {
+    pub steps: Vec<Step>,
+    /// What stands before the first step, and after each.
+    pub states: Vec<Hash>,
+}
+
+pub enum Step {
+    Commit(Vec<(&'static str, Batch)>),
+    Retain(&'static str, Retention),
+    Delete(&'static str),
+    /// Closes the store and opens it again, which holds the same after.
+    Reopen,
+}
+
+impl Step {
+    /// Takes the step, if it is one for the store.
+    pub fn take(&self, store: &mut impl Store) -> Result<(), StoreError> {
+        match self {
+            Self::Commit(group) => {
+                let group: Vec<_> = group.iter().map(|(name, batch)| (*name, batch)).collect();
+                store.commit(&group)
+            }
+            Self::Retain(name, retention) => store.retain(name, *retention).map(drop),
+            Self::Delete(name) => store.delete(name).map(drop),
+            Self::Reopen => Ok(()),
+        }
+    }
+}
+
+/// All that a store gives back, as one digest.
+pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
+    let mut text = String::new();
+    for summary in store.list()? {
+        let name = summary.session.clone();
+        let _ = write!(text, "{summary:?} {:?}", store.load(&name)?);
+        let _ = write!(text, "{:?}", store.entries(&name, 0, usize::MAX)?);
+        for key in store.cold_keys(&name)? {
+            // The store holds bytes to their digest when it reads them.
+            let kept = store.cold(&name, &key)?.map(|mut kept| {
+                let bytes = kept.value.bytes.take();
+                (kept, bytes.map(|bytes| bytes.len()))
+            });
+            let _ = write!(text, "{kept:?}");
+        }
+    }
+    Ok(Hash::of(text.as_bytes()))
+}
+
+const NAMES: [&str; 4] = ["launch", "review", "budget", "notes"];
+
+impl Workload {
+    /// Steps from a seed. Values have up to `bytes` bytes.
+    pub fn new(seed: u64, count: usize, bytes: usize) -> Self {
+        let mut random = Random::new(seed);
+        let mut writers = NAMES.map(|_| Writer::default());
+        let steps: Vec<_> = (0..count)
+            .map(|_| match random.below(40) {
+                0 => Step::Reopen,
+                1 => {
+                    let log_before = random.below(200) as u64;
+                    Step::Retain(NAMES[random.below(4)], Retention { log_before })
+                }
+                2 if random.once_in(4) => {
+                    let index = random.below(4);
+                    writers[index] = Writer::default();
+                    Step::Delete(NAMES[index])
+                }
+                _ => {
+                    let group = 1 + random.below(4);
+                    let indexes: Vec<_> = (0..group).map(|_| random.below(4)).collect();
+                    let batch =
+                        |index: usize| (NAMES[index], writers[index].batch(&mut random, bytes));
+                    Step::Commit(indexes.into_iter().map(batch).collect())
+                }
+            })
+            .collect();
+        let mut model = MemoryStore::new();
+        let mut states = vec![state(&mut model).expect("memory fails with conflicts only")];
+        for step in &steps {
+            step.take(&mut model).expect("every step fits");
+            states.push(state(&mut model).expect("as above"));
+        }
+        Self { steps, states }
+    }
+}
+
+/// Writes batches that fit.
+#[derive(Default)]
+struct Writer {
+    position: u64,
+    due: Vec<u64>,
+    keys: u64,
+    places: u64,
+    outbox: Vec<u64>,
+    epoch: u32,
+}
+
+impl Writer {
+    fn batch(&mut self, random: &mut Random, bytes: usize) -> Batch {
+        let mut batch = Batch::default();
+        for _ in 0..random.below(3) {
+            self.keys += 1;
+            batch.cold.push(value(self.keys, random, bytes));
+        }
+        if self.keys > 0 && random.once_in(4) {
+            let key = 1 + random.below(self.keys as usize);
+            batch.expired.push(format!("k101_{key}"));
+        }
+        for _ in 0..=random.below(3) {
+            self.position += 1;
+            let entry = entry(self.position, random);
+            if entry.due {
+                self.due.push(entry.position);
+            }
+            batch.entries.push(entry);
+        }
+        if random.once_in(2) {
+            batch.handled = self.due.drain(..self.due.len() / 2).collect();
+        }
+        if random.once_in(2) {
+            self.places += 1;
+            self.outbox.push(self.places);
+            batch.outbox.push(OutboxChange::Put(outgoing(self.places)));
+        }
+        if self.outbox.len() > 5 {
+            let place = self.outbox.remove(0);
+            batch.outbox.push(OutboxChange::Remove(outgoing(place).mid));
+            batch.outbox_sequence = Some(place + 1);
+        }
+        if random.once_in(10) {
+            self.epoch += 1;
+            batch.epoch = Some(self.epoch);
+            let json = format!(r#"{{"version":{}}}"#, self.epoch);
+            batch.registries.push((Hash::of(json.as_bytes()), json));
+        }
+        if random.once_in(8) {
+            batch.snapshot = Some(Snapshot {
+                position: self.position,
+                text: "s".repeat(random.below(bytes)),
+            });
+        }
+        batch
+    }
+}
+
+fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
+    // Few enough that some are equal.
+    let byte = random.below(256) as u8;
+    let bytes = vec![byte; random.below(3) * bytes / 2];
+    Cold {
+        key: format!("k101_{number}"),
+        digest: Hash::of(&bytes),
+        length: bytes.len() as u64,
+        bytes: Some(Arc::from(bytes)),
+    }
+}
+
+fn entry(position: u64, random: &mut Random) -> Entry {
+    let mid = format!("101{position:09}");
+    let padding = "x".repeat(random.below(400));
+    Entry {
+        position,
+        at: Time::from_millis(1_714_000_000_000 + position as i64),
+        kind: EntryKind::Frame,
+        sender: MemberId::HOST,
+        mid: Mid::parse(&mid),
+        sequence: position,
+        tokens: 40,
+        cut: random.once_in(9),
+        due: random.once_in(2),
+        text: format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]").into(),
+    }
+}
+
+fn outgoing(place: u64) -> Outgoing {
+    Outgoing {
+        order: place,
+        mid: Mid::parse(&format!("102{place:09}")),
+        head: "@dev>done:plan{}".into(),
+        tail: ",ts:1714000000".into(),
+    }
+}
