@@ -13,7 +13,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
 
-pub(crate) use generics::with_lifetime;
+pub(crate) use generics::{family, with_lifetime};
 
 use crate::ast::Input;
 use crate::plan::Plan;
@@ -24,11 +24,12 @@ pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>
     let runtime = runtime(input.attrs.krate.as_ref());
     let allow = allow();
     let tracked = loaded.map(tracked);
-    let impls = match plan {
-        Plan::Frame(frame) => frame::expand(input, frame),
-        Plan::Nested(fields) => nested::expand(input, fields),
-        Plan::Enumeration(choices) => enumeration::expand(input, choices),
-        Plan::Frames(arms) => frames::expand(input, arms),
+    let family = || generics::family(input.ident(), &input.original.generics);
+    let (impls, family) = match plan {
+        Plan::Frame(frame) => (frame::expand(input, frame), Some(family())),
+        Plan::Nested(fields) => (nested::expand(input, fields), None),
+        Plan::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        Plan::Frames(arms) => (frames::expand(input, arms), Some(family())),
     };
     quote! {
         #allow
@@ -37,6 +38,7 @@ pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>
             use _accp::__private as _p;
             #tracked
             #impls
+            #family
         };
     }
 }

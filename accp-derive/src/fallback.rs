@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Path};
 
-use crate::expand::{allow, runtime, with_lifetime};
+use crate::expand::{allow, family, runtime, with_lifetime};
 
 /// The mistakes, and every trait that a derive may implement.
 pub(crate) fn expand(
@@ -18,6 +18,7 @@ pub(crate) fn expand(
     let runtime = runtime(krate);
     let allow = allow();
     let (generics, ty, bounds) = input.generics.split_for_impl();
+    let family = family(ident, &input.generics);
     let with_lifetime = with_lifetime(&input.generics);
     let (decode, ..) = with_lifetime.split_for_impl();
     let kind = with_kind(&input.generics);
@@ -54,6 +55,8 @@ pub(crate) fn expand(
                     ::core::unreachable!()
                 }
             }
+
+            #family
 
             impl #encode_kind _accp::EncodeValue<AccpKind> for #ident #ty #bounds {
                 fn encode_value(

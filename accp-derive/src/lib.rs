@@ -21,10 +21,10 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// | Item | Implements |
 /// |---|---|
-/// | a struct with `intent` and `operation` | `EncodeFrame`, `DecodeFrame` |
+/// | a struct with `intent` and `operation` | `EncodeFrame`, `DecodeFrame`, and `FrameFamily` if it has no type parameters |
 /// | a struct without them | `EncodeValue`, `DecodeValue`: a map, of its schema's fields if it names a schema, else for fields of type `any` or `{any}` |
 /// | an enum without data | `EncodeValue`, `DecodeValue`: an enumeration, for fields of type `enum(..)`, `string` or `any` |
-/// | an enum with data | `EncodeFrame`, `DecodeFrame`: one frame a variant |
+/// | an enum with data | the same: one frame a variant |
 ///
 /// # On the struct or enum
 ///

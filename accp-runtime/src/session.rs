@@ -160,7 +160,7 @@ pub use outbound::{Outbound, SendError};
 pub use parts::{Part, Split, join, split};
 pub use reference::{ColdKey, Reference, Target, Walk, read_value, references};
 pub use role::Role;
-pub use router::{FrameFamily, Router};
+pub use router::Router;
 pub use shared::{SharedState, StateError, StateUpdate};
 pub use side::RestoreError;
 pub use state::{Party, State};

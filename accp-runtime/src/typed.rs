@@ -40,6 +40,18 @@ pub trait DecodeFrame<'a>: Sized {
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
 }
 
+/// A frame type, whatever text it borrows from, so that a handler can be registered for it.
+///
+/// Implemented by `#[derive(AccpFrame)]` for types without type parameters.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no frame whatever it borrows from",
+    note = "derive `AccpFrame` for it; a type with type parameters needs an impl by hand"
+)]
+pub trait FrameFamily {
+    /// The type, borrowing from a text that lives for `'a`.
+    type Frame<'a>: DecodeFrame<'a>;
+}
+
 /// A value inside a frame, written as the registry type `K`.
 ///
 /// A type of your own implements it by calling the writer, or by delegating to the field

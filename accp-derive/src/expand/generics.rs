@@ -1,7 +1,7 @@
 //! Parameters and bounds of the impls.
 
 use accp_registry::Type;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{
@@ -42,6 +42,26 @@ pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
     let lifetime = LifetimeParam::new(Lifetime::new("'accp", Span::call_site()));
     generics.params.insert(0, GenericParam::Lifetime(lifetime));
     generics
+}
+
+/// That the item is one frame type for every text, where its lifetime is all that it
+/// depends on.
+pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
+    let is_plain = generics.type_params().next().is_none()
+        && generics.const_params().next().is_none()
+        && generics.where_clause.is_none();
+    if !is_plain {
+        return TokenStream::new();
+    }
+    let (params, ty, _) = generics.split_for_impl();
+    let of: Vec<_> = generics.lifetimes().map(|_| quote!('accp)).collect();
+    let of = (!of.is_empty()).then(|| quote!(<#(#of),*>));
+    quote! {
+        #[automatically_derived]
+        impl #params _accp::FrameFamily for #ident #ty {
+            type Frame<'accp> = #ident #of;
+        }
+    }
 }
 
 /// The where clause of the item and further bounds.

@@ -87,7 +87,7 @@ impl Session<Member> {
 
     /// Fetches the schemas in force, unless they are the ones that are known.
     pub(super) fn learn(&mut self, hash: Hash) {
-        let own = self.side.options.registry.hash();
+        let own = self.side.schemas;
         if own != hash {
             self.role.learning = Some(hash);
             let key = alloc::format!("reg_{own}");
@@ -113,7 +113,7 @@ impl Session<Member> {
             Ok(registry) if registry.hash() == hash => {
                 let json = registry.to_json().to_string();
                 self.side.batch.registries.push((hash, json));
-                self.side.options.registry = Arc::new(registry);
+                self.side.set_registry(registry);
                 self.side.events.push_back(Event::Schemas(hash));
             }
             // The host has moved on meanwhile; what it has now is announced in the log.

@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use accp_registry::{Hash, Problems, Schema};
@@ -158,16 +157,15 @@ impl Session<Host> {
         let before = json.and_then(|(_, json)| Registry::from_json(json).ok());
         let mut merged = (*self.side.options.registry).clone();
         if before.is_some_and(|before| merged.merge(before).is_ok()) {
-            self.side.options.registry = Arc::new(merged);
+            self.side.set_registry(merged);
         }
     }
 
     /// Says which schemas are in force, when that is news.
     pub(super) fn announce_schemas(&mut self, now: Time) {
-        let registry = &self.side.options.registry;
-        let hash = registry.hash();
+        let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
-            let json = registry.to_json();
+            let json = self.side.options.registry.to_json();
             self.side.batch.registries.push((hash, json.to_string()));
             self.control(&Control::Schemas { hash }, now);
         }
@@ -182,7 +180,7 @@ impl Session<Host> {
     pub fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
         let mut registry = (*self.side.options.registry).clone();
         registry.register(schema)?;
-        self.side.options.registry = Arc::new(registry);
+        self.side.set_registry(registry);
         self.announce_schemas(now);
         Ok(())
     }

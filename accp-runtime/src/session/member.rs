@@ -1,7 +1,6 @@
 //! The side that follows.
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use accp_registry::Hash;
@@ -114,7 +113,7 @@ impl Session<Member> {
         };
         let json = kept.iter().find(|(kept, _)| *kept == hash);
         match json.and_then(|(_, json)| Registry::from_json(json).ok()) {
-            Some(registry) => self.side.options.registry = Arc::new(registry),
+            Some(registry) => self.side.set_registry(registry),
             None => self.learn(hash),
         }
     }

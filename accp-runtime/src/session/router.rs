@@ -5,32 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::Inbound;
-use crate::{DecodeError, DecodeFrame, DecodeOptions, Header, Reader, Typed, profiles};
-
-/// A frame type, whatever text it borrows from, so that a handler can be registered for it.
-///
-/// The standard profiles have it. A type of yours takes three lines:
-///
-/// ```
-/// use std::borrow::Cow;
-///
-/// use accp_runtime::AccpFrame;
-/// use accp_runtime::session::FrameFamily;
-///
-/// #[derive(AccpFrame)]
-/// #[accp(schema = "TA", intent = "done", operation = "schedule")]
-/// struct Finished<'a> {
-///     task: Cow<'a, str>,
-/// }
-///
-/// impl FrameFamily for Finished<'_> {
-///     type Frame<'a> = Finished<'a>;
-/// }
-/// ```
-pub trait FrameFamily {
-    /// The type, borrowing from a text that lives for `'a`.
-    type Frame<'a>: DecodeFrame<'a>;
-}
+use crate::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, Reader, Typed};
 
 /// Hands frames to handlers by their type.
 ///
@@ -151,20 +126,6 @@ impl<S, R> fmt::Debug for Router<S, R> {
             .field("otherwise", &self.otherwise.is_some())
             .finish()
     }
-}
-
-macro_rules! families {
-    ($($name:ident)*) => {$(
-        impl FrameFamily for profiles::$name<'_> {
-            type Frame<'a> = profiles::$name<'a>;
-        }
-    )*};
-}
-
-families! {
-    ChatReq ChatDone ChatMessageFrame ErrorFail InferStream
-    ScheduleReq ExecuteReq ScheduleDone ExecuteDone TaskAssignmentFrame
-    ToolReq ToolDone ToolCallFrame TransactionReq TransactionDone TransactionFrame
 }
 
 #[cfg(test)]

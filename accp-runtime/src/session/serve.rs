@@ -31,7 +31,7 @@ impl Session<Host> {
             }
             Link::Hello(hello) => {
                 self.greet(from, Some(&hello), now);
-                let own = self.side.options.registry.hash().to_string();
+                let own = self.side.schemas.to_string();
                 if self.role.rules.learn_schemas && !own.starts_with(&hello.hash) {
                     self.side.transfers.want(ALL_SCHEMAS, from, None);
                 }
@@ -176,7 +176,7 @@ impl Session<Host> {
             });
         match learnt {
             Ok(registry) => {
-                self.side.options.registry = Arc::new(registry);
+                self.side.set_registry(registry);
                 self.announce_schemas(now);
             }
             Err(why) => self.side.events.push_back(Event::SchemasUnavailable(why)),

@@ -3,6 +3,7 @@
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
 
 use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,8 @@ pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
 #[derive(Debug)]
 pub(crate) struct Side {
     pub options: Options,
+    /// The hash of the registry in the options.
+    pub schemas: Hash,
     pub state: State,
     pub mids: MidSource,
     /// What the next batch will hold.
@@ -75,9 +78,11 @@ pub(crate) const FOLD_VERSION: u32 = 1;
 impl Side {
     pub(crate) fn new(options: Options, member: MemberId, epoch: u32) -> Self {
         let mids = MidSource::new(member, epoch);
+        let schemas = options.registry.hash();
         let transfers = Transfers::new(options.retry);
         let mut side = Self {
             options,
+            schemas,
             state: State::default(),
             batch: Batch::default(),
             events: VecDeque::new(),
@@ -243,12 +248,18 @@ impl Side {
         self.batch.sends.push(Transmit { to, text });
     }
 
+    /// From now on these are the schemas that this side knows.
+    pub(crate) fn set_registry(&mut self, registry: Registry) {
+        self.schemas = registry.hash();
+        self.options.registry = Arc::new(registry);
+    }
+
     /// What this side says of itself in `sync:registry`.
     pub(crate) fn hello(&self) -> Hello {
         let registry = &self.options.registry;
         Hello {
             version: registry.version,
-            hash: registry.hash().short(6),
+            hash: self.schemas.short(6),
             position: self.position,
             extensions: EXTENSIONS.iter().map(|&name| name.to_owned()).collect(),
             ..Hello::default()

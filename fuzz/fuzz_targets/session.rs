@@ -1,0 +1,65 @@
+//! Nothing that a peer sends makes a session panic, and what a host refuses leaves its state
+//! as it was. Each line of the input is a frame; its first byte says to whom and from whom.
+#![no_main]
+
+use std::sync::Arc;
+
+use accp_runtime::session::{EntryKind, MemberId, Options, Rules, Scope, Session, Time};
+use accp_runtime::{AgentId, Registry, TokenCounter};
+
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let now = Time::from_secs(1_714_000_000);
+    let registry = Arc::new(Registry::shared().clone());
+    let options = |agent: &'static str| {
+        let agent = AgentId::new(agent).expect("an agent");
+        Options::new("s", agent, Arc::clone(&registry)).counting(Arc::new(Quarters))
+    };
+    let rules = Rules { scope: Scope::Sender, any_mid: true, ..Rules::default() };
+    let mut host = Session::host(options("hub"), rules, now);
+    let mut member = Session::member(options("a"));
+    let join = |host: &mut Session<_>, agent| {
+        host.join(&AgentId::new(agent).expect("an agent"), now).expect("room")
+    };
+    let members: [MemberId; 2] = [join(&mut host, "a"), join(&mut host, "b")];
+    for line in input.split(|byte| *byte == b'\n') {
+        let Some((way, frame)) = line.split_first() else { continue };
+        if way % 4 == 0 {
+            member.receive(frame, now);
+        } else {
+            let before = host.state().clone();
+            host.receive(members[usize::from(way % 2)], frame, now);
+            let mut relayed = false;
+            while let Some(batch) = host.poll_batch(now) {
+                relayed |= batch.entries.iter().any(|entry| {
+                    matches!(entry.kind, EntryKind::Frame | EntryKind::Control)
+                });
+                for send in batch.sends {
+                    assert!(accp_runtime::Frame::parse(&send.text).is_ok(), "{}", send.text);
+                    if send.to == members[0] {
+                        member.receive(send.text.as_bytes(), now);
+                    }
+                }
+            }
+            assert!(relayed || *host.state() == before);
+            assert!(host.budget().hot.used <= 500);
+        }
+        while let Some(batch) = member.poll_batch(now) {
+            for send in batch.sends {
+                host.receive(members[0], send.text.as_bytes(), now);
+            }
+        }
+        while host.poll_read().is_some() {}
+    }
+});
