@@ -191,6 +191,10 @@ mod tests {
             ranked.min().map(|(_, field)| field)
         };
         assert_eq!(
+            best(&["account_id", "user_id"], &["get_users"]),
+            Some("user_id")
+        );
+        assert_eq!(
             best(&["user_id", "reservation_id"], &["get_reservations"]),
             Some("reservation_id")
         );

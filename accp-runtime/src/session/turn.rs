@@ -22,7 +22,8 @@ impl Session<Host> {
         let counter = self.side.options.counter.clone()?;
         let mut triggers = turn.triggers;
         let (state, limits) = (&self.side.state, self.side.options.context);
-        if state.hot.is_over_trigger(&limits) {
+        // A frame that is too large all by itself stays until the next one comes.
+        if turn.current.is_some() && state.hot.is_over_trigger(&limits) {
             triggers.push(Trigger::Hot);
         }
         if triggers.is_empty() || state.tokenizer.is_none() {
