@@ -22,10 +22,17 @@ impl Session<Host> {
         };
         if Link::is(&scanned) {
             // No error answers a link frame, not even one that cannot be read.
-            if let Ok(link) = Link::read(&scanned) {
+            let party = self.side.state.members.get(&from);
+            if party.is_some_and(|party| party.present)
+                && let Ok(link) = Link::read(&scanned)
+            {
                 self.link(from, link, now);
             }
             return;
+        }
+        if !self.side.state.members.contains_key(&from) {
+            let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
+            return self.tell(from, scanned.mid(), refusal, now);
         }
         let Self { side, role } = self;
         if side.is_busy() {

@@ -81,7 +81,7 @@ pub(crate) enum Ruling {
 }
 
 impl Refusal {
-    fn new(code: ErrorCode, expected: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(code: ErrorCode, expected: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
             expected: expected.into(),
