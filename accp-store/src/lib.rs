@@ -41,12 +41,14 @@
 mod conflict;
 #[cfg(feature = "testing")]
 pub mod conformance;
+mod driver;
 mod error;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 
+pub use driver::{Driver, DriverError, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]

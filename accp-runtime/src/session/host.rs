@@ -9,6 +9,7 @@ use accp_registry::{Hash, Problems, Schema};
 
 use super::control::Control;
 use super::judge::{Judge, Numbers, last_checks};
+use super::link::Piece;
 use super::options::Rules;
 use super::relay::Relays;
 use super::role::{Frames, Role};
@@ -28,6 +29,8 @@ pub struct Host {
     pub(super) relays: Relays,
     /// Who asked for which value, from which byte on, while it is being read.
     pub(super) serving: BTreeMap<String, Vec<(MemberId, u64)>>,
+    /// Pieces that go out with the next batch.
+    pub(super) pieces: Vec<(MemberId, Piece)>,
     pub(super) turn: Turn,
     pub(super) hooks: Box<dyn CheckpointHooks + Send>,
 }
@@ -78,6 +81,7 @@ impl Session<Host> {
                 judge: Judge::default(),
                 relays: Relays::new(0, retry),
                 serving: BTreeMap::new(),
+                pieces: Vec::new(),
                 turn: Turn::default(),
                 hooks: Box::new(()),
             },
@@ -133,6 +137,7 @@ impl Session<Host> {
                 judge,
                 relays,
                 serving: BTreeMap::new(),
+                pieces: Vec::new(),
                 turn: Turn::default(),
                 hooks: Box::new(()),
             },
@@ -371,6 +376,9 @@ impl Role for Host {
         for member in session.role.relays.take_greetings(now) {
             session.greet(member, None, now);
         }
+        for (member, piece) in core::mem::take(&mut session.role.pieces) {
+            session.send_piece(member, &piece, now);
+        }
         let (sends, reads) = session.role.relays.take_due(now);
         session.side.batch.sends.extend(sends);
         session.side.reads.extend(reads);
@@ -387,6 +395,7 @@ impl Role for Host {
     }
 
     fn entries(session: &mut Session<Self>, from: u64, entries: &[Entry]) {
+        session.answer_frame(from, entries);
         let sends = session.role.relays.supply(from, entries);
         session.side.batch.sends.extend(sends);
     }

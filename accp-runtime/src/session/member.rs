@@ -135,8 +135,10 @@ impl Session<Member> {
 
     /// Fetches the bytes of a value from the host; [`Event::Supplied`](super::Event::Supplied) tells when they are
     /// in the batch.
-    pub fn fetch(&mut self, key: &str, digest: Hash, length: u64) {
-        let announced = Some((digest, length));
+    ///
+    /// `announced` is what the log said of the value; a member that joined later does not know
+    /// it and takes what the host has. `p57` is the frame at this position of the log.
+    pub fn fetch(&mut self, key: &str, announced: Option<(Hash, u64)>) {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
@@ -237,7 +239,7 @@ impl Role for Member {
         }
     }
 
-    fn entries(_session: &mut Session<Self>, _from: u64, _entries: &[Entry]) {}
+    fn entries(_: &mut Session<Self>, _: u64, _: &[Entry]) {}
 
     fn cold(session: &mut Session<Self>, key: &str, cold: Option<Cold>, now: Time) {
         let (now_wanted, later): (Vec<_>, Vec<_>) = core::mem::take(&mut session.role.wanted)

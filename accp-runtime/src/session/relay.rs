@@ -241,7 +241,8 @@ impl Relays {
                 cursor.retry.arm(now);
             }
             if cursor.sent < self.before {
-                if cursor.reading.is_none() {
+                // One window at a time: what was read last has to arrive first.
+                if cursor.reading.is_none() && cursor.sent == acked {
                     let from = cursor.sent.max(cursor.read) + 1;
                     cursor.reading = Some(from);
                     reads.push(Read::Entries {

@@ -11,7 +11,7 @@ use super::options::Scope;
 use super::scan::Scanned;
 use super::side::ALL_SCHEMAS;
 use super::transfer::Progress;
-use super::{Cold, Event, Host, MemberId, Read, Session, Time};
+use super::{Cold, Entry, Event, Host, MemberId, Read, Session, Time};
 use crate::{Intent, Registry};
 
 impl Session<Host> {
@@ -141,6 +141,17 @@ impl Session<Host> {
             }
             return;
         }
+        let position = key.strip_prefix('p').and_then(|digits| digits.parse().ok());
+        if let Some(from) = position.filter(|position| *position <= self.side.position) {
+            let waiting = self.role.serving.entry(key.into()).or_default();
+            if waiting.is_empty() {
+                self.side.reads.push_back(Read::Entries { from, limit: 1 });
+            }
+            if !waiting.contains(&(to, at)) {
+                waiting.push((to, at));
+            }
+            return;
+        }
         if self.side.state.is_put(key) {
             let waiting = self.role.serving.entry(key.into()).or_default();
             if waiting.is_empty() {
@@ -149,6 +160,25 @@ impl Session<Host> {
             if !waiting.contains(&(to, at)) {
                 waiting.push((to, at));
             }
+        }
+    }
+
+    /// Serves a frame of the log to those who have asked for it.
+    pub(super) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
+        let key = alloc::format!("p{from}");
+        let Some(waiting) = self.role.serving.remove(&key) else {
+            return;
+        };
+        // A void entry is nobody's business.
+        let entry = entries.first();
+        let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
+        else {
+            return;
+        };
+        let bytes = entry.text.as_bytes();
+        for (member, at) in waiting {
+            let piece = Piece::of(&key, bytes, Hash::of(bytes), at);
+            self.role.pieces.push((member, piece));
         }
     }
 

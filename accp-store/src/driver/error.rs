@@ -1,0 +1,67 @@
+//! What goes wrong while a session is driven.
+
+use std::error::Error;
+use std::fmt;
+
+use accp_runtime::ErrorCode;
+use accp_runtime::session::{ReadError, RestoreError};
+
+use crate::StoreError;
+
+/// What went wrong while a session was driven, told apart by who is at fault.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The store.
+    Store(StoreError),
+    /// The store, in a call before this one, with these words: the session was put aside.
+    Failed(String),
+    /// What the store gave back under this name: it is not what was put there.
+    Restore(String, RestoreError),
+    /// This reference, without its `$`.
+    Reference(String, ReadError),
+}
+
+impl DriverError {
+    /// The code of the draft (section 3.6), where a reference is at fault.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Reference(_, error) => Some(error.code()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(error) => error.fmt(f),
+            Self::Failed(failure) => write!(
+                f,
+                "the session was put aside when its store failed ({failure}): open it again from the store"
+            ),
+            Self::Restore(name, error) => write!(
+                f,
+                "session `{name}`: {error}: take a copy of the store back from a backup"
+            ),
+            Self::Reference(key, error) => write!(f, "`${key}`: {error}"),
+        }
+    }
+}
+
+impl Error for DriverError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Restore(_, error) => Some(error),
+            Self::Reference(_, error) => Some(error),
+            Self::Failed(_) => None,
+        }
+    }
+}
+
+impl From<StoreError> for DriverError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,500 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use accp_runtime::session::{
+    Batch, Entry, EntryKind, Event, Host, Inbound, Member, MemberId, Options, Outbound, Reference,
+    Rules, SharedState, Snapshot, Time, Transmit,
+};
+use accp_runtime::testing::{Faults, Link as Wire, Rng};
+use accp_runtime::{AgentId, Message, Registry, Value};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use crate::{Driver, DriverError, MemoryStore, Retention, Store};
+
+static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
+const START: Time = Time::from_secs(1_714_000_000);
+
+type Shared = Arc<Mutex<MemoryStore>>;
+type Side<R> = Driver<R, Shared, Vec<Transmit>>;
+
+fn options(session: &str, agent: &'static str) -> Options {
+    Options::new(session, AgentId::new(agent).unwrap(), Arc::clone(&REGISTRY))
+}
+
+fn plan(agent: &'static str) -> Message<'static> {
+    Message::new(agent, "req", "plan").unwrap()
+}
+
+/// A host and a member on one store.
+struct Pair {
+    store: Shared,
+    host: Side<Host>,
+    member: Side<Member>,
+    dev: MemberId,
+    wire: Wire,
+    now: Time,
+    /// The most frames that left in one step.
+    most: usize,
+    /// What waits to be handled: the host's, the member's.
+    inbox: [Vec<Inbound>; 2],
+    events: [Vec<Event>; 2],
+}
+
+impl Pair {
+    fn new(session: &str, store: Shared, wire: Wire) -> Self {
+        let (host, dev) = open_host(session, &store, START);
+        let member = open_member(session, &store);
+        Self {
+            store,
+            host,
+            member,
+            dev,
+            wire,
+            now: START,
+            most: 0,
+            inbox: [const { Vec::new() }; 2],
+            events: [const { Vec::new() }; 2],
+        }
+    }
+
+    /// A pair that has met, on a link without faults.
+    fn met(session: &str) -> Self {
+        let store = Shared::default();
+        let mut pair = Self::new(session, store, Wire::new(0, Faults::default()));
+        pair.run(8);
+        assert!(pair.events[1].contains(&Event::Joined(pair.dev)));
+        pair
+    }
+
+    fn run(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.step();
+        }
+    }
+
+    /// Time passes, frames arrive, both sides are carried out.
+    fn step(&mut self) {
+        self.now = self.now + Duration::from_millis(200);
+        let now = self.now;
+        while let Some(frame) = self.wire.deliver(now) {
+            let text = frame.text.as_bytes();
+            if frame.to == MemberId::HOST {
+                self.host
+                    .session_mut()
+                    .unwrap()
+                    .receive(frame.from, text, now);
+            } else {
+                self.member.session_mut().unwrap().receive(text, now);
+            }
+        }
+        let ours = self.host.carry_out(now).unwrap();
+        let theirs = self.member.carry_out(now).unwrap();
+        for (at, outcome) in [ours, theirs].into_iter().enumerate() {
+            self.inbox[at].extend(outcome.inbound);
+            self.events[at].extend(outcome.events);
+        }
+        for (from, link) in [
+            (MemberId::HOST, self.host.link_mut()),
+            (self.dev, self.member.link_mut()),
+        ] {
+            self.most = self.most.max(link.len());
+            for frame in link.drain(..) {
+                self.wire.send(now, from, frame.to, frame.text);
+            }
+        }
+    }
+
+    /// Handles what waits, and answers requests.
+    fn handle(&mut self, at: usize) {
+        for inbound in std::mem::take(&mut self.inbox[at]) {
+            let agent = ["hub", "dev"][at];
+            let done = Message::new(agent, "done", "plan").unwrap();
+            let done = done.with("re", inbound.position() as i64);
+            let mut replies = Vec::new();
+            if inbound.text().contains(">req:") {
+                replies.push(Outbound::message(&done).answering(&inbound).unwrap());
+            }
+            let position = inbound.position();
+            if at == 0 {
+                let host = self.host.session_mut().unwrap();
+                host.handled(position, &replies, self.now).unwrap();
+            } else {
+                let member = self.member.session_mut().unwrap();
+                member.handled(position, &replies, self.now).unwrap();
+            }
+        }
+    }
+
+    /// The member says something, and everybody hears it.
+    fn dev_says(&mut self, message: &Message<'_>) {
+        let member = self.member.session_mut().unwrap();
+        member.send(&Outbound::message(message), START).unwrap();
+        self.run(8);
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.host.session().is_quiet()
+            && self.member.session().is_quiet()
+            && self.inbox.iter().all(Vec::is_empty)
+            && self.wire.next_arrival().is_none()
+    }
+
+    fn read_at_host(&mut self, key: &str) -> String {
+        shown(self.host.read(&Reference::parse(key).unwrap()))
+    }
+
+    fn read_at_member(&mut self, key: &str) -> String {
+        shown(self.member.read(&Reference::parse(key).unwrap()))
+    }
+}
+
+fn open_host(session: &str, store: &Shared, now: Time) -> (Side<Host>, MemberId) {
+    let (store, options) = (Arc::clone(store), options(session, "hub"));
+    let mut host = Driver::open_host(store, Vec::new(), options, Rules::default(), now).unwrap();
+    let dev = AgentId::new("dev").unwrap();
+    let dev = host.session_mut().unwrap().join(&dev, now).unwrap();
+    (host, dev)
+}
+
+fn open_member(session: &str, store: &Shared) -> Side<Member> {
+    Driver::open_member(Arc::clone(store), Vec::new(), options(session, "dev")).unwrap()
+}
+
+fn shown(read: Result<Option<Value<'static>>, DriverError>) -> String {
+    match read {
+        Ok(Some(value)) => value.to_string(),
+        Ok(None) => "under way".into(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn log(store: &Shared, name: &str) -> Vec<Entry> {
+    store.lock().unwrap().entries(name, 0, usize::MAX).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_pair_comes_to_rest_with_everything_handled_once(
+        seed in any::<u64>(),
+        loss in 0..300_u64,
+        duplication in 0..300_u64,
+        delay in 0..300_u64,
+        restarts in 0..60_u64,
+    ) {
+        let faults = Faults {
+            loss,
+            duplication,
+            delay,
+            latency: Duration::from_millis(50),
+            jitter: Duration::from_millis(100),
+            delayed_by: Duration::from_secs(5),
+        };
+        let mut rng = Rng::new(seed);
+        let mut pair = Pair::new("s", Shared::default(), Wire::new(rng.next_u64(), faults));
+        let mut said = [0_i64; 2];
+        for _ in 0..60 {
+            for at in 0..2 {
+                if rng.per_mille(200) {
+                    let message = plan(["hub", "dev"][at]).with("n", said[at] + 1);
+                    let outbound = Outbound::message(&message);
+                    let sent = match at {
+                        0 => pair.host.session_mut().unwrap().send(&outbound, pair.now),
+                        _ => pair.member.session_mut().unwrap().send(&outbound, pair.now),
+                    };
+                    if sent.is_ok() {
+                        said[at] += 1;
+                    }
+                }
+                if rng.per_mille(500) {
+                    pair.handle(at);
+                }
+            }
+            pair.step();
+            if rng.per_mille(restarts) {
+                (pair.host, _) = open_host("s", &pair.store, pair.now);
+                pair.inbox[0].clear();
+            }
+            if rng.per_mille(restarts) {
+                pair.member = open_member("s", &pair.store);
+                pair.inbox[1].clear();
+            }
+        }
+        pair.wire.set_faults(Faults::default());
+        for _ in 0..2000 {
+            pair.step();
+            pair.handle(0);
+            pair.handle(1);
+            if pair.is_quiet() {
+                break;
+            }
+        }
+        pair.step();
+        prop_assert!(pair.is_quiet());
+        prop_assert_eq!(pair.host.session().state(), pair.member.session().state());
+
+        let log = log(&pair.store, "s");
+        let frames = || log.iter().filter(|entry| entry.kind == EntryKind::Frame);
+        for (at, sender) in [MemberId::HOST, pair.dev].into_iter().enumerate() {
+            let own = frames().filter(|entry| entry.sender == sender);
+            let payload = |entry: &Entry, key: &str| {
+                let message = Message::decode(&entry.text, &REGISTRY).unwrap();
+                match message.payload.get(key) {
+                    Some(Value::Integer(n)) => Some(*n),
+                    _ => None,
+                }
+            };
+            let numbers: Vec<_> = own.clone().filter_map(|entry| payload(entry, "n")).collect();
+            prop_assert_eq!(numbers, (1..=said[at]).collect::<Vec<_>>());
+            let mut replies = BTreeMap::new();
+            for re in own.filter_map(|entry| payload(entry, "re")) {
+                *replies.entry(re as u64).or_insert(0) += 1;
+            }
+            let requests = frames().filter(|entry| entry.sender != sender);
+            let requests = requests.filter(|entry| entry.text.contains(">req:"));
+            let once: BTreeMap<u64, i32> = requests.map(|entry| (entry.position, 1)).collect();
+            prop_assert_eq!(replies, once);
+        }
+        let summaries = pair.store.lock().unwrap().list().unwrap();
+        let due: Vec<_> = summaries.iter().map(|s| (s.session.as_str(), s.due)).collect();
+        prop_assert_eq!(due, [("s", 0), ("s@dev", 0)]);
+    }
+}
+
+#[test]
+fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
+    let mut pair = Pair::met("s");
+    let held = pair.member.session().position();
+    for _ in 0..3000 {
+        let message = Message::new("hub", "done", "plan").unwrap();
+        let host = pair.host.session_mut().unwrap();
+        host.send(&Outbound::message(&message), START).unwrap();
+    }
+    pair.host.carry_out(START).unwrap();
+    // After a restart nothing is at hand, and all has to be read.
+    (pair.host, _) = open_host("s", &pair.store, pair.now);
+    pair.most = 0;
+    for _ in 0..200 {
+        pair.step();
+        pair.handle(1);
+    }
+    assert_eq!(pair.member.session().position(), held + 3000);
+    assert!(pair.most < 200, "{} frames left at once", pair.most);
+
+    // What was let go of has expired.
+    let retention = Retention { log_before: 500 };
+    pair.store.lock().unwrap().retain("s", retention).unwrap();
+    assert_snapshot!(pair.read_at_host("cold.p400"), @"`$cold.p400`: E2002: what this reference names has expired");
+}
+
+#[test]
+fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
+    let mut pair = Pair::met("s");
+    // Another process has the same session open.
+    let (mut other, _) = open_host("s", &pair.store, pair.now);
+    let message = plan("hub");
+    let sent = other
+        .session_mut()
+        .unwrap()
+        .send(&Outbound::message(&message), pair.now);
+    sent.unwrap();
+    pair.host
+        .session_mut()
+        .unwrap()
+        .send(&Outbound::message(&message), pair.now)
+        .unwrap();
+    pair.host.carry_out(pair.now).unwrap();
+    let before = log(&pair.store, "s");
+
+    let error = other.carry_out(pair.now).unwrap_err();
+    assert_snapshot!(error, @"session `s`: an entry at position 4, where the log stands at 4: restore the session from its store");
+    let reference = Reference::parse("ctx.budget").unwrap();
+    assert_snapshot!(other.carry_out(pair.now).unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.session_mut().unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.read(&reference).unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    let (store, link) = other.into_parts();
+    assert_eq!(link, []);
+    assert_eq!(log(&store, "s"), before);
+
+    let (mut again, _) = open_host("s", &store, pair.now);
+    again.carry_out(pair.now).unwrap();
+    assert_eq!(again.session().position(), pair.host.session().position());
+}
+
+#[test]
+fn a_driver_can_be_sent_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Side<Host>>();
+    is_send::<Driver<Member, Box<dyn Store + Send>, Vec<Transmit>>>();
+}
+
+#[test]
+fn a_store_that_a_panic_has_left_is_used_no_more() {
+    let mut pair = Pair::met("s");
+    let store = Arc::clone(&pair.store);
+    let holder = std::thread::spawn(move || {
+        let _held = store.lock().unwrap();
+        panic!("while it is held");
+    });
+    holder.join().unwrap_err();
+    pair.host
+        .session_mut()
+        .unwrap()
+        .grant("other", "*", pair.now);
+    assert_snapshot!(pair.host.carry_out(pair.now).unwrap_err(), @"another thread panicked while it used the store: open the store anew");
+    assert_snapshot!(pair.host.carry_out(pair.now).unwrap_err(), @"the session was put aside when its store failed (another thread panicked while it used the store: open the store anew): open it again from the store");
+}
+
+#[test]
+fn what_was_kept_and_cannot_be_read_is_refused() {
+    let mut store = MemoryStore::new();
+    let snapshot = Some(Snapshot {
+        position: 7,
+        text: "{".into(),
+    });
+    let batch = Batch {
+        snapshot,
+        ..Batch::default()
+    };
+    store.commit(&[("s", &batch), ("s@dev", &batch)]).unwrap();
+    let link = Vec::<Transmit>::new;
+    let rules = Rules::default();
+    let host = Driver::open_host(&mut store, link(), options("s", "hub"), rules, START);
+    assert_snapshot!(host.unwrap_err(), @"session `s`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
+    let mut boxed = Box::new(store);
+    let member = Driver::open_member(&mut boxed, link(), options("s", "dev"));
+    assert_snapshot!(member.unwrap_err(), @"session `s@dev`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
+}
+
+const LONG: &str = "It is far too long for a frame, so that it goes to cold state.";
+
+#[test]
+fn references_lead_to_what_they_name() {
+    let mut pair = Pair::met("s");
+    let rows = vec![Value::from(7), Value::Ref("42.30".into())];
+    let message = plan("dev")
+        .with("text", LONG)
+        .with("rows", Value::Array(rows));
+    pair.dev_says(&message);
+    let frame = pair.inbox[0].remove(0);
+    let at = frame.position();
+
+    insta::allow_duplicates! {
+        for read in [Pair::read_at_host, Pair::read_at_member] {
+            assert_eq!(read(&mut pair, "cold.k101_1"), Value::from(LONG).to_string());
+            let whole = Value::from(frame.text()).to_string();
+            assert_eq!(read(&mut pair, &format!("cold.p{at}")), whole);
+            assert_eq!(read(&mut pair, &format!("hot.p{at}")), whole);
+            // Through the reference that stands in the frame.
+            let text = read(&mut pair, &format!("cold.p{at}.text"));
+            assert_eq!(text, Value::from(LONG).to_string());
+            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.0")), "7");
+            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.1")), "$42.30");
+
+            let mut read = |key: &str| read(&mut pair, key);
+            assert_snapshot!(read(&format!("cold.p{at}.rows.1.x")), @"`$cold.p5.rows.1.x`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read(&format!("cold.p{at}.rows.2")), @"`$cold.p5.rows.2`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("cold.p99"), @"`$cold.p99`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("cold.k101_2"), @"`$cold.k101_2`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("cold.sales"), @"`$cold.sales`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("warm.ckpt_1"), @"`$warm.ckpt_1`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("ctx.budget"), @"`$ctx.budget`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
+            assert_snapshot!(read("hot"), @"`$hot`: E2001: the session holds nothing under this reference");
+        }
+    }
+    pair.host
+        .session_mut()
+        .unwrap()
+        .expire(&["k101_1"], pair.now);
+    pair.run(8);
+    insta::allow_duplicates! {
+        for read in [Pair::read_at_host, Pair::read_at_member] {
+            assert_snapshot!(read(&mut pair, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
+        }
+    }
+}
+
+#[test]
+fn bytes_of_others_are_fetched_when_they_are_read() {
+    let mut pair = Pair::met("s");
+    let message = plan("hub").with("text", LONG);
+    let host = pair.host.session_mut().unwrap();
+    host.send(&Outbound::message(&message), START).unwrap();
+    pair.run(8);
+    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
+    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
+    pair.run(8);
+    assert!(pair.events[1].contains(&Event::Supplied("k100_1".into())));
+    assert_eq!(
+        pair.read_at_member("cold.k100_1"),
+        Value::from(LONG).to_string()
+    );
+}
+
+#[test]
+fn references_in_shared_state_are_followed_and_end() {
+    let mut pair = Pair::met("s");
+    let values = [
+        ("fee", Value::from(vec![Value::from(9)])),
+        ("dues", Value::Ref("ctx.fee".into())),
+        ("fee", Value::Ref("ctx.dues".into())),
+    ];
+    let mut shown = Vec::new();
+    let mut shared = SharedState::default();
+    for (key, value) in values {
+        let mut target = shared.entries().clone();
+        target.insert(key, value);
+        let message = shared.delta_to(&target).to_message("dev").unwrap();
+        pair.dev_says(&message);
+        shared = pair.member.session().state().shared().clone();
+        assert_eq!(shared.entries(), &target);
+        shown.push(pair.read_at_host("ctx.dues.0"));
+        shown.push(pair.read_at_member("ctx.dues"));
+    }
+    assert_eq!(shown[2..4], ["9", "[9]"]);
+    assert_snapshot!(shown[4], @"`$ctx.dues.0`: E2001: the session holds nothing under this reference");
+    assert_snapshot!(shown[5], @"`$ctx.dues`: E2001: the session holds nothing under this reference");
+}
+
+#[test]
+fn another_session_is_read_as_far_as_it_is_granted() {
+    let mut other = Pair::met("other");
+    let fees = [("fee", Value::from(9))].into_iter().collect();
+    let update = SharedState::default().delta_to(&fees);
+    other.dev_says(&update.to_message("dev").unwrap());
+    let message = plan("dev").with("text", LONG).with("n", 7);
+    other.dev_says(&message.with("fee", Value::Ref("ctx.fee".into())));
+    let at = other.inbox[0][1].position();
+
+    let wire = Wire::new(0, Faults::default());
+    let mut pair = Pair::new("s", Arc::clone(&other.store), wire);
+    pair.run(8);
+    let grant = |pair: &mut Pair, key: &str| {
+        let host = pair.host.session_mut().unwrap();
+        host.grant("other", key, START);
+        pair.run(8);
+    };
+    insta::allow_duplicates! {
+        for read in [Pair::read_at_host, Pair::read_at_member] {
+            assert_snapshot!(read(&mut pair, "ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
+        }
+        grant(&mut pair, &format!("p{at}"));
+        for read in [Pair::read_at_host, Pair::read_at_member] {
+            let mut read = |key: &str| read(&mut pair, key);
+            assert_eq!(read(&format!("ext.other.p{at}.n")), "7");
+            // What it refers to must be granted too; shared state cannot be.
+            assert_snapshot!(read(&format!("ext.other.p{at}.text")), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
+            assert_snapshot!(read(&format!("ext.other.p{at}.fee")), @"`$ext.other.p6.fee`: E5002: this reference leads to a session that granted no access");
+        }
+        grant(&mut pair, "*");
+        for read in [Pair::read_at_host, Pair::read_at_member] {
+            let mut read = |key: &str| read(&mut pair, key);
+            assert_eq!(read(&format!("ext.other.p{at}.text")), Value::from(LONG).to_string());
+            assert_snapshot!(read("ext.other.p99"), @"`$ext.other.p99`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("ext.other.k101_2"), @"`$ext.other.k101_2`: E2001: the session holds nothing under this reference");
+            assert_snapshot!(read("ext.nowhere.p1"), @"`$ext.nowhere.p1`: E5002: this reference leads to a session that granted no access");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The process that is killed. It is told what to do in lines, and tells in lines what has
+//! left it.
+//!
+//! | To it | |
+//! |---|---|
+//! | `MS from MEMBER FRAME` | a frame arrives |
+//! | `MS say N LENGTH` | it is to say its number `N`, with so long a text |
+//! | `MS go` | it does what there is to do |
+//!
+//! | From it | |
+//! |---|---|
+//! | `open` | its session stands |
+//! | `to MEMBER FRAME` | a frame leaves |
+//! | `said N`, `handled POSITION` | this is durable |
+//! | `done quiet`, `done busy` | the turn is over |
+
+use std::io::{self, BufRead as _, Write as _};
+use std::process::ExitCode;
+
+use accp_runtime::session::{MemberId, Role, Scope, Session, Time, Transmit};
+use accp_store::{Link, SqliteStore, Store};
+
+use super::plant::Planted;
+use super::side::{AGENTS, Done, Hears, Kind, Side};
+
+/// The first argument of the process.
+pub(crate) const WORD: &str = "child-that-is-killed";
+/// How it ends when something is wrong with it, other than by being killed.
+pub(crate) const FAULT: u8 = 3;
+
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    match live(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("the process that is killed: {what}");
+            ExitCode::from(FAULT)
+        }
+    }
+}
+
+fn live(args: &[String]) -> Result<(), String> {
+    let [kind, scope, now, file, rest @ ..] = args else {
+        return Err("it was not told what to be".into());
+    };
+    let kind = kind.parse().map_err(|()| "a host or a member")?;
+    let plant = rest.first().and_then(|plant| plant.parse().ok());
+    let store = SqliteStore::open(file).map_err(|error| error.to_string())?;
+    let store = Planted::new(store, plant);
+    let leave = |frame: Transmit| print(&format!("to {} {}", frame.to, frame.text));
+    match kind {
+        Kind::Host => {
+            let scopes = [Scope::Shared, Scope::Sender];
+            let scope = scopes.into_iter().find(|known| known.as_str() == scope);
+            let scope = scope.ok_or("a scope")?;
+            obey(Side::host(store, leave, scope, time(now)?)?)
+        }
+        Kind::Member => obey(Side::member(store, leave, AGENTS[1])?),
+    }
+}
+
+/// Does what it is told, until nobody is there to tell.
+fn obey<R: Role, S: Store, L: Link>(mut side: Side<R, S, L>) -> Result<(), String>
+where
+    Session<R>: Hears,
+{
+    print("open");
+    for line in io::stdin().lock().lines() {
+        let line = line.map_err(|error| error.to_string())?;
+        let mut words = line.splitn(4, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (now, verb) = (time(word())?, word());
+        let done = match verb {
+            "from" => side.hear(member(word())?, word(), now),
+            "say" => {
+                let (n, length) = (word().parse(), word().parse());
+                side.say(n.unwrap_or(0), length.unwrap_or(0), now)
+            }
+            _ => side.turn(now, &mut tell),
+        };
+        done.map_err(|error| error.to_string())?;
+        if verb == "go" {
+            let quiet = if side.is_quiet() { "quiet" } else { "busy" };
+            print(&format!("done {quiet}"));
+        }
+    }
+    Ok(())
+}
+
+fn tell(done: Done) {
+    for n in done.said {
+        print(&format!("said {n}"));
+    }
+    for position in done.handled {
+        print(&format!("handled {position}"));
+    }
+}
+
+/// One line in one write. It is lost when nobody listens.
+fn print(line: &str) {
+    let _ = io::stdout().write_all(format!("{line}\n").as_bytes());
+}
+
+fn time(word: &str) -> Result<Time, String> {
+    let millis = word.parse().map_err(|_| format!("a time, not `{word}`"))?;
+    Ok(Time::from_millis(millis))
+}
+
+fn member(word: &str) -> Result<MemberId, String> {
+    let member = word.parse().ok().and_then(MemberId::new);
+    member.ok_or_else(|| format!("a member, not `{word}`"))
+}

@@ -1,0 +1,55 @@
+//! The file of the process that was killed, read by somebody else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use accp_runtime::session::{Entry, Stored};
+use accp_store::{SqliteStore, Store};
+
+/// What the file holds of the session.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) stored: Stored,
+    /// How many values there are, and how many of them without bytes.
+    pub(crate) values: (usize, usize),
+}
+
+/// Reads a copy, so that the process finds its file as it left it.
+pub(crate) fn read(file: &Path, name: &str) -> Result<Contents, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let copy = folder.path().join("copy");
+    if !file.exists() {
+        return Ok(Contents::default());
+    }
+    for end in ["", "-wal"] {
+        let (from, to) = (with_end(file, end), with_end(&copy, end));
+        if from.exists() {
+            fs::copy(from, to).map_err(|error| error.to_string())?;
+        }
+    }
+    contents(&copy, name).map_err(|error| error.to_string())
+}
+
+fn with_end(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+fn contents(file: &Path, name: &str) -> Result<Contents, accp_store::StoreError> {
+    let mut store = SqliteStore::open(file)?;
+    store.check_file()?;
+    store.verify(name)?;
+    let mut values = (0, 0);
+    for key in store.cold_keys(name)? {
+        let kept = store.cold(name, &key)?;
+        values.0 += 1;
+        values.1 += usize::from(kept.is_none_or(|kept| kept.value.bytes.is_none()));
+    }
+    Ok(Contents {
+        entries: store.entries(name, 0, usize::MAX)?,
+        stored: store.load(name)?.unwrap_or_default(),
+        values,
+    })
+}

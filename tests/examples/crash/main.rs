@@ -1,0 +1,122 @@
+//! One side of a session on SQLite, killed at random instants.
+//!
+//! The process that is killed accepts frames, handles them and answers, in turns with the
+//! others, who live in this process. After each kill its file is checked against all that had
+//! left it; after the last the session has to come to rest with everything handled once.
+//!
+//! ```sh
+//! cargo run --release -p accp-tests --example crash -- --kills 1000
+//! cargo run --release -p accp-tests --example crash -- --kills 50 --seed 7 --side member
+//! cargo run --release -p accp-tests --example crash -- --kills 50 --plant early
+//! ```
+//!
+//! A seed fixes what is done; the instants of the kills differ from run to run. Without
+//! arguments it does what the tests do.
+
+mod check;
+mod child;
+mod file;
+mod life;
+mod plant;
+mod side;
+mod world;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use accp_runtime::session::Scope;
+
+use plant::Plant;
+use side::Kind;
+use world::{Counts, Plan, World};
+
+/// Kills of one file, before the next begins.
+const KILLS_A_FILE: u64 = 100;
+
+pub(crate) fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(code) = run_child(&args) {
+        return code;
+    }
+    let started = Instant::now();
+    let result = if args.is_empty() { few() } else { many(&args) };
+    match result {
+        Ok(counts) => {
+            println!("{counts}{:.1} s", started.elapsed().as_secs_f64());
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            println!("{what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn many(args: &[String]) -> Result<Counts, String> {
+    let usage = "usage: crash [--kills N] [--seed N] [--side host|member] [--plant early|apart]";
+    let (mut kills, mut seed, mut side, mut plant) = (100, 0, None, None);
+    for pair in args.chunks(2) {
+        let [word, value] = pair else {
+            return Err(usage.into());
+        };
+        let is_known = match word.as_str() {
+            "--kills" => value.parse().map(|n| kills = n).is_ok(),
+            "--seed" => value.parse().map(|n| seed = n).is_ok(),
+            "--side" => value.parse().map(|kind| side = Some(kind)).is_ok(),
+            "--plant" => value.parse().map(|bug| plant = Some(bug)).is_ok(),
+            _ => false,
+        };
+        if !is_known {
+            return Err(usage.into());
+        }
+    }
+    let mut counts = Counts::default();
+    while counts.kills < kills {
+        let plan = Plan {
+            seed,
+            // All four in turn.
+            side: side.unwrap_or([Kind::Host, Kind::Member][seed as usize % 2]),
+            scope: [Scope::Sender, Scope::Shared][seed as usize / 2 % 2],
+            kills: KILLS_A_FILE.min(kills - counts.kills),
+            delay: Duration::from_millis(4),
+            plant,
+        };
+        World::run(&plan, &mut counts)
+            .map_err(|what| format!("{counts}FAILED with seed {seed}, {}: {what}", plan.side))?;
+        seed += 1;
+    }
+    Ok(counts)
+}
+
+/// What this process is, when it is the one that is killed.
+pub(crate) fn run_child(args: &[String]) -> Option<ExitCode> {
+    let (word, args) = args.split_first()?;
+    (word == child::WORD).then(|| child::run(args))
+}
+
+/// What every run of the tests does: a few kills, and that bugs are found.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn few() -> Result<Counts, String> {
+    let mut counts = Counts::default();
+    let plan = |side, plant| Plan {
+        seed: 1,
+        side,
+        scope: Scope::Sender,
+        kills: 10,
+        delay: Duration::ZERO,
+        plant,
+    };
+    for side in [Kind::Host, Kind::Member] {
+        World::run(&plan(side, None), &mut counts)?;
+        for bug in [Plant::Early, Plant::Apart] {
+            let mut plan = plan(side, Some(bug));
+            plan.kills = 100;
+            if World::run(&plan, &mut Counts::default()).is_ok() {
+                return Err(format!("{bug} went unseen with a {side}"));
+            }
+        }
+    }
+    Ok(counts)
+}

@@ -1,0 +1,126 @@
+//! Bugs, to see that they are found.
+
+use std::fmt;
+use std::str::FromStr;
+
+use accp_runtime::session::{Batch, Entry, Stored};
+use accp_store::{Freed, Kept, Retention, SqliteStore, Store, StoreError, Summary};
+
+/// A bug in the store of the process that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plant {
+    /// A commit is said to be durable before it is.
+    Early,
+    /// Handled marks are committed after the replies, not with them.
+    Apart,
+}
+
+impl fmt::Display for Plant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Early => "early",
+            Self::Apart => "apart",
+        })
+    }
+}
+
+impl FromStr for Plant {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let both = [Self::Early, Self::Apart];
+        both.into_iter()
+            .find(|plant| plant.to_string() == text)
+            .ok_or(())
+    }
+}
+
+/// A store with or without a bug.
+pub(crate) struct Planted {
+    store: SqliteStore,
+    plant: Option<Plant>,
+    /// What is committed next time.
+    late: Batch,
+}
+
+impl Planted {
+    pub(crate) fn new(store: SqliteStore, plant: Option<Plant>) -> Self {
+        Self {
+            store,
+            plant,
+            late: Batch::default(),
+        }
+    }
+}
+
+impl Store for Planted {
+    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+        let Some(plant) = self.plant else {
+            return self.store.commit(group);
+        };
+        for (name, batch) in group {
+            let mut copy = copy(batch);
+            match plant {
+                Plant::Early => std::mem::swap(&mut self.late, &mut copy),
+                Plant::Apart => std::mem::swap(&mut self.late.handled, &mut copy.handled),
+            }
+            self.store.commit(&[(name, &copy)])?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
+        self.store.load(session)
+    }
+
+    fn entries(
+        &mut self,
+        session: &str,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.store.entries(session, from, limit)
+    }
+
+    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.store.cold(session, key)
+    }
+
+    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
+        self.store.cold_keys(session)
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        self.store.list()
+    }
+
+    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
+        self.store.delete(session)
+    }
+
+    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
+        self.store.retain(session, retention)
+    }
+
+    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
+        self.store.verify(session)
+    }
+}
+
+/// The durable part.
+fn copy(batch: &Batch) -> Batch {
+    Batch {
+        cold: batch.cold.clone(),
+        expired: batch.expired.clone(),
+        entries: batch.entries.clone(),
+        handled: batch.handled.clone(),
+        outbox: batch.outbox.clone(),
+        outbox_sequence: batch.outbox_sequence,
+        last_put: batch.last_put,
+        epoch: batch.epoch,
+        registries: batch.registries.clone(),
+        snapshot: batch.snapshot.clone(),
+        sends: Vec::new(),
+        inbound: Vec::new(),
+    }
+}

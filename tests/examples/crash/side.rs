@@ -1,0 +1,226 @@
+//! One side of the session, wherever it runs: what it says, and what it does with what it
+//! hears.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
+
+use accp_runtime::session::{
+    Event, Host, Inbound, Member, MemberId, Mid, Options, Outbound, Role, Rules, Scope, Session,
+    Time,
+};
+use accp_runtime::{AgentId, Message, Registry};
+use accp_store::{Driver, DriverError, Link, Store};
+
+static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
+pub(crate) const SESSION: &str = "s";
+pub(crate) const AGENTS: [&str; 3] = ["hub", "dev", "ops"];
+
+/// A host or a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Host,
+    Member,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Host => "host",
+            Self::Member => "member",
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let both = [Self::Host, Self::Member];
+        both.into_iter()
+            .find(|kind| kind.to_string() == text)
+            .ok_or(())
+    }
+}
+
+pub(crate) fn options(agent: &str) -> Result<Options, String> {
+    let agent = AgentId::new(agent.to_string()).map_err(|error| error.to_string())?;
+    Ok(Options::new(SESSION, agent, Arc::clone(&REGISTRY)))
+}
+
+pub(crate) fn rules(scope: Scope) -> Rules {
+    Rules {
+        scope,
+        ..Rules::default()
+    }
+}
+
+/// One side of the session.
+pub(crate) struct Side<R, S, L> {
+    pub(crate) driver: Driver<R, S, L>,
+    inbox: Vec<Inbound>,
+    /// What counts once it was carried out.
+    open: Done,
+}
+
+/// What is durable on a side, as it tells.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// The numbers that it has said.
+    pub(crate) said: Vec<u64>,
+    /// The positions that it has handled.
+    pub(crate) handled: Vec<u64>,
+    /// Its frames that were acknowledged.
+    pub(crate) acknowledged: Vec<Mid>,
+}
+
+/// What differs between a host and a member.
+pub(crate) trait Hears {
+    fn hear(&mut self, from: MemberId, frame: &str, now: Time);
+    fn is_quiet(&self) -> bool;
+}
+
+impl Hears for Session<Host> {
+    fn hear(&mut self, from: MemberId, frame: &str, now: Time) {
+        self.receive(from, frame.as_bytes(), now);
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.is_quiet()
+    }
+}
+
+impl Hears for Session<Member> {
+    fn hear(&mut self, _from: MemberId, frame: &str, now: Time) {
+        self.receive(frame.as_bytes(), now);
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.is_quiet()
+    }
+}
+
+impl<S: Store, L: Link> Side<Host, S, L> {
+    pub(crate) fn host(store: S, link: L, scope: Scope, now: Time) -> Result<Self, String> {
+        let open = Driver::open_host(store, link, options(AGENTS[0])?, rules(scope), now);
+        let mut driver = open.map_err(|error| error.to_string())?;
+        let session = driver.session_mut().map_err(|error| error.to_string())?;
+        for agent in &AGENTS[1..] {
+            let agent = AgentId::new(*agent).map_err(|error| error.to_string())?;
+            session
+                .join(&agent, now)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(Self::new(driver))
+    }
+}
+
+impl<S: Store, L: Link> Side<Member, S, L> {
+    pub(crate) fn member(store: S, link: L, agent: &str) -> Result<Self, String> {
+        let open = Driver::open_member(store, link, options(agent)?);
+        open.map(Self::new).map_err(|error| error.to_string())
+    }
+}
+
+impl<R: Role, S: Store, L: Link> Side<R, S, L>
+where
+    Session<R>: Hears,
+{
+    fn new(driver: Driver<R, S, L>) -> Self {
+        Self {
+            driver,
+            inbox: Vec::new(),
+            open: Done::default(),
+        }
+    }
+
+    pub(crate) fn hear(
+        &mut self,
+        from: MemberId,
+        frame: &str,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        self.driver.session_mut()?.hear(from, frame, now);
+        Ok(())
+    }
+
+    /// Says its number `n`, if it can now.
+    pub(crate) fn say(&mut self, n: u64, length: usize, now: Time) -> Result<(), DriverError> {
+        let agent = self.driver.session().options().agent.clone();
+        let Ok(message) = Message::new(agent.as_str(), "req", "plan") else {
+            return Ok(());
+        };
+        let message = message.with("n", n as i64).with("text", "x".repeat(length));
+        let session = self.driver.session_mut()?;
+        if session.send(&Outbound::message(&message), now).is_ok() {
+            self.open.said.push(n);
+        }
+        Ok(())
+    }
+
+    /// Does what there is to do, and tells after each commit what is durable by then.
+    pub(crate) fn turn(
+        &mut self,
+        now: Time,
+        tell: &mut impl FnMut(Done),
+    ) -> Result<(), DriverError> {
+        self.carry_out(now, tell)?;
+        for inbound in std::mem::take(&mut self.inbox) {
+            let position = inbound.position();
+            if self.handle(&inbound, now)? {
+                self.open.handled.push(position);
+            } else {
+                self.inbox.push(inbound); // its outbox is full: later
+            }
+            // Some are committed alone, and some together.
+            if position % 3 == 0 {
+                self.carry_out(now, tell)?;
+            }
+        }
+        self.carry_out(now, tell)
+    }
+
+    fn carry_out(&mut self, now: Time, tell: &mut impl FnMut(Done)) -> Result<(), DriverError> {
+        let outcome = self.driver.carry_out(now)?;
+        self.inbox.extend(outcome.inbound);
+        let acknowledged = outcome.events.into_iter().filter_map(|event| match event {
+            Event::Acknowledged(mid) => Some(mid),
+            _ => None,
+        });
+        let mut done = std::mem::take(&mut self.open);
+        done.acknowledged.extend(acknowledged);
+        tell(done);
+        Ok(())
+    }
+
+    /// Every request is answered once.
+    fn handle(&mut self, inbound: &Inbound, now: Time) -> Result<bool, DriverError> {
+        let agent = self.driver.session().options().agent.clone();
+        let position = inbound.position();
+        let reply = Message::new(agent.as_str(), "done", "plan");
+        let reply = reply.map(|reply| reply.with("re", position as i64)).ok();
+        let replies = reply.iter().filter(|_| is_request(inbound.text()));
+        let replies = replies.map(|reply| Outbound::message(reply).answering(inbound));
+        let replies: Vec<_> = replies.filter_map(Result::ok).collect();
+        let session = self.driver.session_mut()?;
+        Ok(session.handled(position, &replies, now).is_ok())
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        Hears::is_quiet(self.driver.session()) && self.inbox.is_empty()
+    }
+}
+
+pub(crate) fn is_request(frame: &str) -> bool {
+    frame.contains(">req:plan{")
+}
+
+/// The number that a frame says: `n`, or `re` of an answer.
+pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
+    let (payload, _) = frame.split_once('}')?;
+    let at = [format!("{{{key}:"), format!("|{key}:")];
+    let at = at
+        .iter()
+        .find_map(|key| Some(payload.find(key)? + key.len()))?;
+    payload[at..].split('|').next()?.parse().ok()
+}

@@ -1,0 +1,26 @@
+//! A few kills of a side on SQLite, and that planted bugs are found. The full run:
+//! `cargo run --release -p accp-tests --example crash -- --kills 1000`.
+
+#[path = "../examples/crash/main.rs"]
+#[expect(dead_code, reason = "the command line of the full run")]
+mod crash;
+
+use std::process::ExitCode;
+
+// Its own main function: the process that is killed is this program too.
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(code) = crash::run_child(&args) {
+        return code;
+    }
+    match crash::few() {
+        Ok(counts) => {
+            print!("{counts}");
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            println!("{what}");
+            ExitCode::FAILURE
+        }
+    }
+}
