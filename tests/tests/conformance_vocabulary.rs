@@ -45,7 +45,8 @@ proptest! {
         let code = ErrorCode::new(number).unwrap().to_string();
         let frame = ErrorFail {
             code: code.as_str().into(), msg: msg.as_str().into(), retry, at,
-            expected_sequence: None, version: None, field: None, tool_name: None, escalate_to: None,
+            expected_sequence: None, version: None, field: None, holder: None, sequence: None,
+            tool_name: None, escalate_to: None,
         };
         let typed = Typed::new(AgentId::new("hub").unwrap(), frame, Envelope::default());
         let text = typed.encode().unwrap();
