@@ -1,0 +1,413 @@
+//! What a session makes of input that is bad: the error that says so, or silence where an
+//! error would be an answer to an answer; and the session is as it was.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use accp_runtime::session::{EntryKind, Event, Host, MemberId, Outbound, Rules, Session};
+use accp_runtime::{AgentId, Message};
+use accp_store::Store as _;
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, SESSION, counting, frame, options, plan};
+
+const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+
+/// A host that has taken three frames and counts.
+fn desk() -> Node<Host> {
+    let mut desk = Node::desk(counting("hub"), Rules::default());
+    desk.takes(
+        101,
+        &frame("@dev>sync:state{v:1|delta:{owner:dev}}", 1, 1, ""),
+    );
+    desk.takes(101, &frame("@dev>req:plan{goal:x}", 2, 2, ""));
+    desk.takes(102, "@qa>req:plan{}[mid:102000001001,seq:3]");
+    desk
+}
+
+/// Frames that a host refuses, each with the number 4, which is due.
+fn bad_frames() -> Vec<(&'static str, String)> {
+    let with = |head: &str, more: &str| frame(head, 9, 4, more);
+    let mut frames = vec![
+        ("another session", with("@dev>req:plan{}", ",sid:s2")),
+        (
+            "a foreign reference",
+            with("@dev>req:plan{of:$ext.s2.k101_1}", ""),
+        ),
+        ("a forged seq", frame("@dev>req:plan{}", 9, 40, "")),
+        ("a seq that was taken", frame("@dev>req:plan{}", 9, 2, "")),
+        (
+            "a mid of the wrong shape",
+            "@dev>req:plan{}[mid:abc,seq:4]".into(),
+        ),
+        ("no mid", "@dev>req:plan{}[seq:4]".into()),
+        ("no seq", "@dev>req:plan{}[mid:101000001009]".into()),
+        ("a mid that was used", frame("@dev>req:plan{}", 2, 4, "")),
+        (
+            "a delta for another version",
+            with("@dev>sync:state{v:3|delta:{owner:qa}}", ""),
+        ),
+        ("a negative ttl", with("@dev>req:plan{}", ",ttl:-1")),
+        (
+            "a ttl without ts",
+            "@dev>req:plan{}[mid:101000001009,seq:4,ttl:5]".into(),
+        ),
+        (
+            "a ts in the future",
+            "@dev>req:plan{}[mid:101000001009,seq:4,ts:1714000031]".into(),
+        ),
+        ("a foreign agent", with("@qa>req:plan{}", "")),
+        ("an agent of nobody", with("@boss>req:plan{}", "")),
+        ("the host", with("@hub>req:plan{}", "")),
+        (
+            "a key of another member",
+            with(&format!("@dev>sync:put{{keys:[[k102_1,{DIGEST},9]]}}"), ""),
+        ),
+        (
+            "a key out of turn",
+            with(&format!("@dev>sync:put{{keys:[[k101_2,{DIGEST},9]]}}"), ""),
+        ),
+        (
+            "a chain of another",
+            with("@dev>cancel:task{}", ",cid:102000001001"),
+        ),
+        ("no chain", with("@dev>cancel:task{}", "")),
+        (
+            "a missing reference",
+            with("@dev>req:plan{of:$ctx.budget}", ""),
+        ),
+        ("an unknown schema", with("@dev>req:plan{schema:XX}", "")),
+        ("an unknown intent", with("@dev>nope:plan{}", "")),
+        (
+            "a missing field",
+            with("@dev>req:chat{role:user|schema:CH}", ""),
+        ),
+        (
+            "a part of nothing",
+            with("@dev>req:plan{}", ",pt:2/1,of:101000001009"),
+        ),
+        ("no frame", "hello".into()),
+        ("nothing", String::new()),
+        ("two lines", format!("{}\n", with("@dev>req:plan{}", ""))),
+        ("half a frame", "@dev>req:plan{goal:x".into()),
+        (
+            "letters beyond ASCII",
+            "@dev>req:plan{goal:größe}[mid:101000001009,seq:4]".into(),
+        ),
+        (
+            "too many levels",
+            with("@dev>req:plan{x:[[[[[[1]]]]]]}", ""),
+        ),
+        (
+            "too many bytes",
+            with(&format!("@dev>req:plan{{x:{}}}", "x".repeat(64 * 1024)), ""),
+        ),
+    ];
+    for operation in [
+        "open",
+        "join",
+        "leave",
+        "grant",
+        "expire",
+        "schemas",
+        "veto",
+        "checkpoint",
+    ] {
+        frames.push((operation, with(&format!("@dev>sync:{operation}{{}}"), "")));
+    }
+    for key in ["pos:7", "prev:1", "tok:9", "cut:true", "by:100"] {
+        frames.push((key, with("@dev>req:plan{}", &format!(",{key}"))));
+    }
+    frames
+}
+
+/// Each is refused by itself, and a good frame goes through after it.
+#[test]
+fn is_refused_with_its_code_and_changes_nothing() {
+    let mut report = String::new();
+    for (what, text) in bad_frames() {
+        let mut desk = desk();
+        let refused = desk.refuses(101, &text);
+        let (code, message) = (refused.code, &refused.message);
+        writeln!(report, "{what}: {code} {message}").unwrap();
+        let good = frame("@dev>req:plan{goal:next}", 10, 4, "");
+        let heard = desk.takes(101, &good);
+        assert_eq!(heard.inbound[0].text(), good, "{what}");
+
+        // What was refused is nowhere but in the log, and that only as refused.
+        let state = desk.state().clone();
+        desk.restart(counting("hub"), Rules::default());
+        assert_eq!(desk.state(), &state, "{what}");
+        desk.takes(101, &frame("@dev>req:plan{}", 11, 5, ""));
+    }
+    insta::assert_snapshot!(report, @r"
+    another session: E5002 the session of this connection
+    a foreign reference: E5002 a reference to this session, or to one that granted it
+    a forged seq: E3003 the next sequence number
+    a seq that was taken: E3003 the next sequence number
+    a mid of the wrong shape: E1001 a mid of 12 hexadecimal digits
+    no mid: E1001 a mid
+    no seq: E1001 a seq, an integer from 1
+    a mid that was used: E3002 a message id that was not used before
+    a delta for another version: E2001 E2001: version 3 does not follow version 1, which is held; make the change again on that
+    a negative ttl: E1004 a ttl of 0 or more seconds
+    a ttl without ts: E1004 a ts beside the ttl
+    a ts in the future: E1004 a ts that is not in the future
+    a foreign agent: E5001 an agent that this member speaks for
+    an agent of nobody: E5001 an agent that this member speaks for
+    the host: E5001 an agent that this member speaks for
+    a key of another member: E5001 the key k101_1
+    a key out of turn: E5001 the key k101_1
+    a chain of another: E5001 a cancellation by who started the chain, the host or a supervisor
+    no chain: E1004 the cid of the chain to cancel
+    a missing reference: E2001 a reference to something that the session holds
+    an unknown schema: E1003 a schema of the registry: CH, ER, ST, TA, TC, TX
+    an unknown intent: E1002 an intent of the draft (section 4.1)
+    a missing field: E1004 the field `content`, which schema CH requires
+    a part of nothing: E1004 the part as pt:1/3, at most 256 of them, and the id of the first as of
+    no frame: E1001 '@' at the start of the frame
+    nothing: E1001 '@' at the start of the frame
+    two lines: E1001 the end of the frame
+    half a frame: E1001 '|' or '}' after a value
+    letters beyond ASCII: E1001 '|' or '}' after a value
+    too many levels: E1001 at most 5 levels of nesting
+    too many bytes: E1001 a frame of at most 65536 bytes
+    open: E5001 an operation that is not the host's own
+    join: E5001 an operation that is not the host's own
+    leave: E5001 an operation that is not the host's own
+    grant: E5001 an operation that is not the host's own
+    expire: E5001 an operation that is not the host's own
+    schemas: E5001 an operation that is not the host's own
+    veto: E5001 an operation that is not the host's own
+    checkpoint: E5001 an operation that is not the host's own
+    pos:7: E1001 none of pos, prev, tok, cut and by, which a host adds
+    prev:1: E1001 none of pos, prev, tok, cut and by, which a host adds
+    tok:9: E1001 none of pos, prev, tok, cut and by, which a host adds
+    cut:true: E1001 none of pos, prev, tok, cut and by, which a host adds
+    by:100: E1001 none of pos, prev, tok, cut and by, which a host adds
+    ");
+}
+
+/// All of them one after the other, from both members, are no more than one.
+#[test]
+fn is_refused_as_often_as_it_comes() {
+    let mut desk = desk();
+    let before = desk.state().clone();
+    for _ in 0..3 {
+        for (what, text) in bad_frames() {
+            let other = text
+                .replace("@dev>", "@qa>")
+                .replace("mid:101000001009", "mid:102000001009");
+            for (from, text) in [(101, &text), (102, &other)] {
+                let heard = desk.hears(from, text, NOW);
+                let is_refusal = |kind| matches!(kind, EntryKind::Refused(_));
+                let harmless = heard.entries.iter().all(|entry| is_refusal(entry.kind));
+                assert!(harmless && heard.inbound.is_empty(), "{what}: {heard:?}");
+            }
+        }
+    }
+    assert_eq!(desk.state(), &before);
+    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+}
+
+/// Who is not in the session, or not any more, is no agent of it.
+#[test]
+fn is_refused_of_strangers() {
+    let mut desk = desk();
+    let stranger = frame("@dev>req:plan{}", 9, 4, "");
+    assert_eq!(desk.refuses(103, &stranger).code.to_string(), "E5001");
+    desk.session.leave(crate::sides::member(101), NOW);
+    desk.carry_out(NOW);
+    assert_eq!(desk.refuses(101, &stranger).code.to_string(), "E5001");
+    desk.session
+        .join(&AgentId::new("dev").unwrap(), NOW)
+        .unwrap();
+    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+}
+
+/// Whatever a link frame says, no error answers it, and it changes nothing.
+#[test]
+fn is_passed_over_in_link_frames() {
+    let mut desk = desk();
+    for text in [
+        "@dev>ack:frame{}",
+        "@dev>ack:frame{",
+        "@dev>ack:frame{}[mid:1,mid:2]",
+        "@dev>ack:frame{}[mid:910100000001,seq:99999999999]",
+        "@dev>pong:link{}[seq:-1]",
+        "@dev>pong:link{[[[[[[[",
+        "@dev>ping:link{}[seq]",
+        "@dev>fail:error{}[of:101000001002]",
+        "@dev>fail:error{code:E9998|msg:x|retry:true|schema:ER}[of:~]",
+        "@dev>fail:error{code:none}[of:101000001002]",
+        "@dev>fail:error{code:E1001",
+        "@dev>sync:registry{v:1|v:2}",
+        "@dev>sync:bytes{}",
+        "@dev>sync:bytes{key:k101_1|at:0|len:3|sha:abc|d:AAAA}",
+        &format!("@dev>sync:bytes{{key:k101_1|at:0|len:3|sha:{DIGEST}|d:AAAA}}"),
+        &format!("@dev>sync:bytes{{key:k101_1|at:0|len:3|sha:{DIGEST}|d:%%%}}"),
+        "@dev>qry:bytes{}",
+        "@dev>qry:bytes{key:k101_1|at:-1}",
+        "@dev>qry:bytes{key:snap_999}[of:~]",
+    ] {
+        let before = desk.state().clone();
+        let heard = desk.hears(101, text, NOW);
+        let errors = heard.sends.iter().filter(|send| send.contains(">fail:"));
+        assert_eq!(errors.count(), 0, "{text}: {:?}", heard.sends);
+        assert_eq!(heard.entries, [], "{text}");
+        assert_eq!(desk.state(), &before, "{text}");
+    }
+    assert!(desk.cold("k101_1").is_none());
+    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+}
+
+/// A member answers nothing that it cannot read, and goes on.
+#[test]
+fn is_passed_over_by_a_member() {
+    let mut room = Room::new(&["dev"]);
+    let before = room.members[0].state().clone();
+    room.passed.clear();
+    for (_, text) in bad_frames() {
+        let text = text.replace("@dev>", "@hub>");
+        room.members[0].session.receive(text.as_bytes(), NOW);
+        room.settle();
+        // What has a place in the log is acknowledged, as often as it comes.
+        assert!(
+            room.passed(101, 100)
+                .all(|text| text.starts_with("@dev>ack:frame{}")),
+            "{text}"
+        );
+        assert_eq!(room.members[0].state(), &before, "{text}");
+    }
+    for text in [
+        "@hub>fail:error{code:E1001|msg:x|retry:false|schema:ER}[of:101000001999]",
+        "@hub>ack:frame{}[of:101000001999,at:77]",
+        "@hub>sync:bytes{key:reg_all|at:0|len:1|sha:x|d:A}",
+    ] {
+        room.members[0].session.receive(text.as_bytes(), NOW);
+        room.settle();
+        assert_eq!(room.members[0].state(), &before, "{text}");
+    }
+    room.say(0, &Outbound::message(&plan("dev", 1)));
+    room.check_replicas();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Any bytes, and good frames with some of their bytes replaced: what is not accepted has
+    /// changed nothing, and the next good frame is.
+    #[test]
+    fn of_any_bytes_leaves_the_session_as_it_was(
+        noise in prop::collection::vec(any::<u8>(), 0..40),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0x20..0x7f_u8), 0..4), n in 0..5_usize,
+    ) {
+        let mut desk = desk();
+        let mut text = [
+            frame("@dev>req:plan{goal:x}", 9, 4, ",ttl:5"),
+            frame("@dev>sync:state{v:2|delta:{owner:~}}", 9, 4, ""),
+            frame(&format!("@dev>sync:put{{keys:[[k101_1,{DIGEST},9]]}}"), 9, 4, ""),
+            "@dev>sync:registry{v:1|hash:abcdef|pos:0|ext:[parts]}[mid:910100000001,seq:0]".into(),
+            "@dev>ack:frame{}[mid:910100000001,seq:5]".into(),
+        ][n].clone().into_bytes();
+        for (index, byte) in changes {
+            let at = index.index(text.len());
+            text[at] = byte;
+        }
+        for bytes in [noise, text] {
+            let (before, last) = (desk.state().clone(), desk.session.position());
+            desk.session.receive(crate::sides::member(101), &bytes, NOW);
+            desk.carry_out(NOW);
+            let entries = desk.store.entries(SESSION, last + 1, usize::MAX).unwrap();
+            let accepted = entries.iter().any(|entry| entry.kind.is_relayed());
+            prop_assert!(accepted || desk.state() == &before);
+        }
+        let next = 1 + desk.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
+        let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
+        let heard = desk.hears(102, &good, NOW);
+        prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
+    }
+}
+
+/// Bytes of a value that are not the ones that were announced are not kept, whoever changed
+/// them; a host that starts again asks for them anew.
+#[test]
+fn of_values_is_thrown_away() {
+    type Change = fn(&str) -> String;
+    let changes: [Change; 4] = [
+        |text| text.replace("|d:eHh4eHh4", "|d:eHh4eHh5"),
+        |text| text.replace("|d:", "|d:AAAA"),
+        |text| text.replace("|len:60|", "|len:61|"),
+        |text| text.replace("|sha:", "|sha:0").replacen("0|", "|", 1),
+    ];
+    for change in changes {
+        let mut room = Room::new(&["dev"]);
+        room.on_the_way(move |passed| {
+            let is_value = passed.to == MemberId::HOST && passed.text.contains(">sync:bytes{");
+            vec![if is_value {
+                change(&passed.text)
+            } else {
+                passed.text.clone()
+            }]
+        });
+        let long = Message::new("dev", "req", "plan")
+            .unwrap()
+            .with("goal", "x".repeat(60));
+        room.say(0, &Outbound::message(&long));
+        assert!(room.host.cold("k101_1").unwrap().bytes.is_none());
+        room.heal();
+        room.say(0, &Outbound::message(&plan("dev", 1)));
+        assert_eq!(room.host.frames().len(), 2);
+        room.host.restart(options("hub"), Rules::default());
+        for _ in 0..8 {
+            room.pass(Duration::from_secs(32));
+        }
+        assert_eq!(room.host.cold_text("k101_1"), Some("x".repeat(60)));
+        room.check_replicas();
+    }
+}
+
+/// The state that a joiner starts from is held to its digest; it asks until it has it.
+#[test]
+fn of_the_state_to_start_from_is_asked_for_again() {
+    let mut room = Room::new(&["dev"]);
+    room.say(0, &Outbound::message(&plan("dev", 1)));
+    let mut times = 0;
+    room.on_the_way(move |passed| {
+        let is_fold = passed.text.contains("|key:snap_") && passed.text.contains(">sync:bytes{");
+        times += usize::from(is_fold);
+        vec![if is_fold && times < 3 {
+            passed.text.replace("|d:", "|d:AAAA")
+        } else {
+            passed.text.clone()
+        }]
+    });
+    room.enter(options("qa"));
+    for _ in 0..8 {
+        room.pass(Duration::from_secs(32));
+    }
+    let tampered =
+        |event: &Event| matches!(event, Event::Tampered(key) if key.starts_with("snap_"));
+    assert!(room.members[1].events.iter().any(tampered));
+    room.check_replicas();
+}
+
+/// What a store gives back has to be what was put there.
+#[test]
+fn of_a_store_is_an_error_that_names_its_place() {
+    let mut desk = desk();
+    let stored = desk.store.load(SESSION).unwrap().unwrap();
+    let mut broken = stored.clone();
+    broken.entries[2].text = "@hub>sync:join{".into();
+    let error = Session::restore_host(counting("hub"), Rules::default(), &broken, NOW).unwrap_err();
+    insta::assert_snapshot!(error, @"position 3 of the log cannot be read: E1001 at byte 15: expected a key or '}' after '{', found the end");
+    assert_eq!(error.position(), 3);
+    let mut broken = stored;
+    broken.snapshot = Some(accp_runtime::session::Snapshot {
+        position: 2,
+        text: "{}".into(),
+    });
+    let error = Session::restore_host(counting("hub"), Rules::default(), &broken, NOW).unwrap_err();
+    insta::assert_snapshot!(error, @"position 2 of the log cannot be read: missing field `version` at line 1 column 2");
+}

@@ -1,0 +1,408 @@
+//! Conformance of the envelope in a session: ENV (draft section 3.5), and the intents `ping`
+//! and `pong`, INT-02 (11.2).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use accp_runtime::profiles::{ToolDone, ToolReq};
+use accp_runtime::session::{EntryKind, Mid, Outbound, Rules, Scope, Session, Time};
+use accp_runtime::{ErrorCode, Message};
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{
+    self, NOW, Node, SESSION, counting, envelope, frame, member, numbers, options, rules,
+};
+
+fn desk() -> Node<accp_runtime::session::Host> {
+    Node::desk(options("hub"), Rules::default())
+}
+
+// ---- ENV-01 ------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever a session is given: frames that are long, in parts, with values beside them,
+    /// relayed ones, and those that speak of the link.
+    #[test]
+    fn env_01_accepts_mid_seq_and_ts_on_all_that_a_session_sends(
+        said in prop::collection::vec((0..3_usize, "[a-z ]{0,90}", 0..60_usize), 1..6),
+    ) {
+        let mut room = Room::with(counting("hub"), Rules::default(), &["dev"]);
+        room.enter(counting("qa"));
+        for (who, text, many) in &said {
+            let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap()
+                .with("goal", text.as_str())
+                .with("steps", numbers(*many))
+                .with("again", numbers(*many));
+            match who {
+                0 => room.host_says(&Outbound::message(&message)),
+                who => room.say(who - 1, &Outbound::message(&message)),
+            };
+        }
+        for passed in &room.passed {
+            let envelope = envelope(&passed.text).unwrap();
+            let mid = Mid::parse(envelope.msg_id.as_deref().unwrap());
+            prop_assert!(mid.is_hex(), "{}", passed.text);
+            prop_assert!(envelope.sequence.is_some(), "{}", passed.text);
+            prop_assert_eq!(envelope.timestamp, Some(NOW.as_secs()), "{}", passed.text);
+        }
+        let frames = room.host.frames();
+        prop_assert_eq!(frames.len(), said.len());
+        let mids: BTreeSet<Mid> = frames.into_iter().map(|entry| entry.mid).collect();
+        prop_assert_eq!(mids.len(), said.len());
+        room.check_replicas();
+    }
+}
+
+#[test]
+fn env_01_refuses_a_mid_of_another_shape() {
+    let mut desk = desk();
+    for mid in [
+        "1",
+        "m1",
+        "10100000100",
+        "1010000010011",
+        "10100000100g",
+        "10100000-001",
+    ] {
+        let text = format!("@dev>req:plan{{}}[mid:{mid},seq:1,ts:{}]", NOW.as_secs());
+        let refused = desk.refuses(101, &text);
+        assert_eq!(
+            (refused.code, refused.of),
+            (ErrorCode::PARSE_ERROR, Some(Mid::parse(mid)))
+        );
+        // A host may be told to take them, as the examples of the draft have them.
+        let any_mid = Rules {
+            any_mid: true,
+            ..Rules::default()
+        };
+        Node::desk(options("hub"), any_mid).takes(101, &text);
+    }
+    desk.takes(101, "@dev>req:plan{}[mid:49679033E07c,seq:1,ts:1714000000]");
+}
+
+// ---- ENV-02 ------------------------------------------------------------------------
+
+#[test]
+fn env_02_accepts_a_frame_with_mid_and_seq_alone() {
+    let mut desk = desk();
+    let heard = desk.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1]");
+    assert_eq!(heard.inbound.len(), 1);
+    desk.takes(101, "@dev>req:plan{}[sequence:2,msg_id:101000001002]");
+}
+
+#[test]
+fn env_02_refuses_a_frame_without_mid_or_seq() {
+    let mut desk = desk();
+    for metadata in [
+        "",
+        "[mid:101000001001]",
+        "[seq:1]",
+        "[ts:1714000000,cid:a]",
+        "[mid:101000001001,seq:-1]",
+        "[mid:101000001001,seq:one]",
+        "[mid:101000001001,seq:1.0]",
+        "[mid:101000001001,seq:~]",
+        "[mid:~,seq:1]",
+        "[mid:101000001001,mid:101000001002,seq:1]",
+        "[mid:101000001001,seq:1,sequence:1]",
+    ] {
+        let refused = desk.refuses(101, &format!("@dev>req:plan{{}}{metadata}"));
+        assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{metadata}");
+    }
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ""));
+}
+
+// ---- ENV-03 ------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The numbers of a session are 1, 2, 3, whoever sends; where each sender counts for
+    /// itself, of each sender.
+    #[test]
+    fn env_03_accepts_numbers_that_rise_by_one(
+        said in prop::collection::vec(0..3_usize, 1..12), shared: bool, restart in any::<prop::sample::Index>(),
+    ) {
+        let scope = if shared { Scope::Shared } else { Scope::Sender };
+        let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
+        for (at, who) in said.iter().enumerate() {
+            if at == restart.index(said.len()) {
+                room.settle();
+                let stored = accp_store::Store::load(&mut room.host.store, SESSION).unwrap().unwrap();
+                room.host.session = Session::restore_host(options("hub"), rules(scope), &stored, NOW).unwrap();
+                room.settle();
+            }
+            let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();
+            // They do not wait for each other.
+            match who {
+                0 => room.host.session.send(&Outbound::message(&message), NOW).unwrap(),
+                who => room.members[who - 1].session.send(&Outbound::message(&message), NOW).unwrap(),
+            };
+        }
+        room.settle();
+        let frames = room.host.frames();
+        prop_assert_eq!(frames.len(), said.len());
+        let senders: BTreeSet<_> = frames.iter().map(|entry| entry.sender).collect();
+        let numbers = |of| frames.iter().filter(move |entry| shared || entry.sender == of).map(|entry| entry.sequence);
+        for sender in senders {
+            prop_assert!(numbers(sender).eq(1..=numbers(sender).count() as u64));
+        }
+        // The number of the log is the one in the frame.
+        for entry in &frames {
+            let number = envelope(&entry.text).unwrap().sequence;
+            prop_assert_eq!(number, Some(entry.sequence));
+        }
+        room.check_replicas();
+    }
+}
+
+#[test]
+fn env_03_refuses_any_number_but_the_next() {
+    for scope in [Scope::Shared, Scope::Sender] {
+        let mut desk = Node::desk(options("hub"), rules(scope));
+        for n in 1..=3 {
+            desk.takes(101, &frame("@dev>req:plan{}", n, u64::from(n), ""));
+        }
+        for forged in [0, 1, 2, 3, 5, 6, 1_000_000, i64::MAX as u64] {
+            let refused = desk.refuses(101, &frame("@dev>req:plan{}", 9, forged, ""));
+            assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP, "{forged}");
+            assert_eq!(refused.expected_sequence, Some(4), "{forged}");
+        }
+        // The id was not used up by it.
+        desk.takes(101, &frame("@dev>req:plan{}", 9, 4, ""));
+        let next = if scope == Scope::Shared { 5 } else { 1 };
+        let text = format!("@qa>req:plan{{}}[mid:102000001001,seq:{next}]");
+        desk.takes(102, &text);
+    }
+}
+
+// ---- ENV-04 ------------------------------------------------------------------------
+
+#[test]
+fn env_04_accepts_cid_aid_and_sid_as_links() {
+    let mut room = Room::new(&["dev", "qa"]);
+    let call = ToolReq {
+        tool_name: "search".into(),
+        arguments: None,
+    };
+    let request = room.say(0, &Outbound::frame(&call));
+    let inbound = room.members[1].inbound.remove(0);
+
+    // The answer is in the chain of the request, and says what caused it.
+    let result = ToolDone {
+        tool_name: "search".into(),
+        arguments: None,
+        result: None,
+        status: "ok".into(),
+        error_code: None,
+    };
+    let reply = Outbound::frame(&result)
+        .answering(&inbound)
+        .unwrap()
+        .caused_by(&request);
+    let qa = &mut room.members[1].session;
+    qa.handled(inbound.position(), &[reply], NOW).unwrap();
+    room.settle();
+    let answer = room.host.frames().pop().unwrap();
+    let envelope = envelope(&answer.text).unwrap();
+    assert_eq!(
+        envelope.correlation_id.as_deref(),
+        Some(request.to_string().as_str())
+    );
+    assert_eq!(
+        envelope.causation_id.as_deref(),
+        Some(request.to_string().as_str())
+    );
+
+    // The answer to an answer is in the same chain.
+    let inbound = room.members[0].inbound.pop().unwrap();
+    let thanks = Message::new("dev", "ack", "plan").unwrap();
+    let outbound = Outbound::message(&thanks).answering(&inbound).unwrap();
+    assert!(format!("{outbound:?}").contains(&format!("cid: Some(\"{request}\")")));
+
+    // A frame may name its session, and one that does not is of the connection's.
+    let mut desk = desk();
+    desk.takes(
+        101,
+        &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{SESSION}")),
+    );
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ""));
+}
+
+#[test]
+fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
+    let mut desk = desk();
+    for sid in ["s2", "S1", "s", "s11", "hub"] {
+        let refused = desk.refuses(101, &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{sid}")));
+        assert_eq!(refused.code, ErrorCode::UNAUTHORIZED_REF, "{sid}");
+    }
+    for more in [
+        ",cid:[a]",
+        ",cid:~",
+        ",aid:{a:1}",
+        ",sid:$hot.p1",
+        ",cid:a,cid:b",
+    ] {
+        let refused = desk.refuses(101, &frame("@dev>req:plan{}", 2, 1, more));
+        assert!(
+            matches!(
+                refused.code,
+                ErrorCode::INVALID_TYPE | ErrorCode::PARSE_ERROR
+            ),
+            "{more}: {refused:?}"
+        );
+    }
+    // A profile that asks for the link gets it.
+    let done = "@dev>done:tool{tool:search|schema:TC}";
+    assert_eq!(
+        desk.refuses(101, &frame(done, 3, 1, "")).code,
+        ErrorCode::INVALID_TYPE
+    );
+    desk.takes(101, &frame(done, 4, 1, ",cid:a"));
+}
+
+// ---- ENV-05 ------------------------------------------------------------------------
+
+proptest! {
+    /// Taken as long as `ts + ttl` is not before now, give or take the skew; most of the cases
+    /// lie about the two ends of that.
+    #[test]
+    fn env_05_accepts_a_frame_until_its_ttl_has_elapsed(
+        ttl in prop_oneof![8 => 0..120_i64, 1 => Just(i64::MAX)], skew in 0..60_u64,
+        end in 0..3_u8, near in -2..3_i64, far in -100..300_i64,
+    ) {
+        let age = match end {
+            0 => ttl.saturating_add(skew as i64).saturating_add(near).min(i64::MAX / 4),
+            1 => near - skew as i64,
+            _ => far,
+        };
+        let ts = NOW.as_secs() - age;
+        let rules = Rules { skew: Duration::from_secs(skew), ..Rules::default() };
+        let mut desk = Node::desk(options("hub"), rules);
+        let text = format!("@dev>req:plan{{}}[mid:101000001001,seq:1,ts:{ts},ttl:{ttl}]");
+        let heard = desk.hears(101, &text, NOW);
+        let is_in_future = -age > skew as i64;
+        let has_expired = ttl > 0 && age > ttl.saturating_add(skew as i64);
+        let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
+        let expected = if is_in_future {
+            EntryKind::Refused(ErrorCode::INVALID_TYPE)
+        } else if has_expired {
+            EntryKind::Dropped
+        } else {
+            EntryKind::Frame
+        };
+        prop_assert_eq!(kinds, [expected]);
+        prop_assert_eq!(heard.inbound.is_empty(), expected != EntryKind::Frame);
+        prop_assert_eq!(heard.sends.is_empty(), expected == EntryKind::Dropped);
+    }
+}
+
+#[test]
+fn env_05_refuses_a_ttl_that_cannot_be_kept() {
+    let mut desk = desk();
+    let now = NOW.as_secs();
+    for more in [
+        format!("ts:{now},ttl:-1"),
+        format!("ts:{now},ttl:{}", i64::MIN),
+        "ttl:60".into(),
+        format!("ts:{},ttl:60", now + 31),
+        format!("ts:{},ttl:60", i64::MAX),
+        format!("ts:{now},ttl:one"),
+        format!("ts:{now},ttl:1.5"),
+        format!("ts:{now},ttl:~"),
+    ] {
+        let refused = desk.refuses(
+            101,
+            &format!("@dev>req:plan{{}}[mid:101000001001,seq:1,{more}]"),
+        );
+        assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{more}");
+    }
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:60"));
+    // One that never expires, however old it is.
+    desk.takes(101, "@dev>req:plan{}[mid:101000001003,seq:2,ts:0,ttl:0]");
+    desk.takes(101, "@dev>req:plan{}[mid:101000001004,seq:3,ts:0]");
+}
+
+/// The envelope that an application asks for is the one that leaves.
+#[test]
+fn env_05_accepts_a_ttl_that_the_application_gives() {
+    let mut room = Room::new(&["dev"]);
+    let message = Message::new("dev", "req", "plan").unwrap();
+    room.on_the_way(|_| Vec::new());
+    room.say(0, &Outbound::message(&message).expiring(60));
+    assert!(room.passed(101, 100).last().unwrap().ends_with(",ttl:60]"));
+    // It arrives too late: its place is taken, and nobody hears of it.
+    room.now = Time::from_secs(NOW.as_secs() + 91);
+    room.heal();
+    room.pass(Duration::from_secs(0));
+    assert!(room.host.inbound.is_empty());
+    let kinds: Vec<_> = room
+        .host
+        .log()
+        .into_iter()
+        .map(|entry| entry.kind)
+        .collect();
+    assert_eq!(kinds.last(), Some(&EntryKind::Dropped));
+}
+
+// ---- INT-02 ------------------------------------------------------------------------
+
+#[test]
+fn int_02_accepts_ping_and_answers_pong() {
+    let mut desk = desk();
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    for operation in ["link", "anything"] {
+        let text = format!("@dev>ping:{operation}{{}}[mid:910100000001,seq:0,ts:1714000000]");
+        let heard = desk.hears(101, &text, NOW);
+        // And, for whoever lost it, the last acknowledgement.
+        let [pong, ack] = &heard.sends[..] else {
+            panic!("{heard:?}");
+        };
+        assert!(pong.starts_with("@hub>pong:link{}[mid:9100"), "{pong}");
+        assert_eq!(sides::of(ack), Some(Mid::parse("101000001001")));
+        assert!(heard.entries.is_empty());
+    }
+    let mut room = Room::new(&["dev"]);
+    let dev = &mut room.members[0].session;
+    dev.receive(
+        b"@hub>ping:link{}[mid:910000000001,seq:1,ts:1714000000]",
+        NOW,
+    );
+    room.settle();
+    assert!(
+        room.passed(101, 100)
+            .last()
+            .unwrap()
+            .starts_with("@dev>pong:link{}[")
+    );
+    room.check_replicas();
+}
+
+/// They are no frames of the session: not numbered, not logged, and no error answers them.
+#[test]
+fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
+    let mut desk = desk();
+    let held = desk.session.position();
+    let text = format!("@dev>ack:frame{{}}[mid:910100000001,seq:{held}]");
+    desk.ignores(101, &text, NOW);
+    for text in [
+        "@dev>pong:link{}[mid:910100000001,seq:0]",
+        "@dev>pong:link{}[mid:910100000001,seq:99999999]",
+        "@dev>pong:link{}",
+        "@dev>ping:link{",
+        "@dev>ping:link{}[mid",
+        "@dev>pong:link{}[mid:1,mid:2]",
+        "@dev>ack:frame{}[mid:910100000001,seq:0]",
+        "@dev>ack:frame{[",
+        "@dev>ack:frame{}[of:[]]",
+    ] {
+        let heard = desk.ignores(101, text, NOW);
+        assert!(heard.entries.is_empty(), "{text}");
+    }
+    assert_eq!(desk.session.state().member_of("dev"), Some(member(101)));
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+}

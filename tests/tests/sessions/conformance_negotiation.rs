@@ -1,0 +1,380 @@
+//! Conformance of what two sides tell each other about themselves: REG-03 to REG-05 (draft
+//! sections 6.4 and 7.1), SEC-03 (9) and LVL-01 (8).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use std::sync::Arc;
+
+use accp_registry::{Field, Hash, Schema, Type};
+use accp_runtime::session::{Codec, EntryKind, Event, MemberId, Options, Outbound, Rules, Session};
+use accp_runtime::{Message, Registry, Value};
+use accp_store::Store as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use proptest::prelude::*;
+
+use crate::room::{Passed, Room};
+use crate::sides::{self, NOW, Node, SESSION, STANDARD, counting, options};
+
+fn finding(code: &str) -> Schema {
+    let mut schema = Schema::new(&format!("finding_{code}"), code);
+    schema.fields.push(Field::new("topic", Type::String));
+    schema
+}
+
+/// The standard profiles and these codes.
+fn registry(codes: &[&str]) -> Arc<Registry> {
+    let mut registry = Registry::standard();
+    for code in codes {
+        registry.register(finding(code)).unwrap();
+    }
+    Arc::new(registry)
+}
+
+fn knowing(mut options: Options, codes: &[&str]) -> Options {
+    options.registry = registry(codes);
+    options
+}
+
+/// The hello frames among what has passed.
+fn hellos(room: &Room) -> Vec<Message<'_>> {
+    let texts = room
+        .passed
+        .iter()
+        .filter(|passed| passed.text.contains(">sync:registry{"));
+    texts
+        .map(|passed| Message::decode(&passed.text, &STANDARD).unwrap())
+        .collect()
+}
+
+fn asked_for_schemas(passed: &Passed) -> bool {
+    passed.text.contains(">qry:bytes{") && passed.text.contains("key:reg_")
+}
+
+// ---- REG-03 ------------------------------------------------------------------------
+
+#[test]
+fn reg_03_accepts_equal_hashes_and_asks_for_nothing_more() {
+    let room = Room::new(&["dev"]);
+    let first = &room.passed[0];
+    assert_eq!((first.from, first.to), (sides::member(101), MemberId::HOST));
+    let hellos = hellos(&room);
+    assert!(
+        hellos.iter().any(|hello| hello.agent == "dev")
+            && hellos.iter().any(|hello| hello.agent == "hub")
+    );
+    for hello in hellos {
+        let get = |key: &str| hello.payload.get(key).cloned();
+        assert_eq!(get("version"), Some(1.into()));
+        assert_eq!(get("hash"), Some(Value::from(STANDARD.hash().short(6))));
+    }
+    assert!(!room.passed.iter().any(asked_for_schemas));
+    // What counts is the whole hash, and the log has it.
+    assert_eq!(room.host.state().schemas(), Some(STANDARD.hash()));
+    assert_eq!(room.members[0].state().schemas(), Some(STANDARD.hash()));
+}
+
+/// Nothing of the session goes out before the two have met, and no garbage makes them meet.
+#[test]
+fn reg_03_refuses_to_begin_without_a_hello() {
+    let mut room = Room::open(options("hub"), Rules::default());
+    room.on_the_way(|_| Vec::new());
+    room.enter(options("dev"));
+    let message = Message::new("dev", "req", "plan").unwrap();
+    let dev = &mut room.members[0].session;
+    let error = dev.send(&Outbound::message(&message), NOW).unwrap_err();
+    assert_eq!(error.to_string(), "the host has not answered yet");
+    for text in [
+        "@hub>sync:registry{}[mid:910000000001,seq:0]",
+        "@hub>sync:registry{n:99|v:1}[mid:910000000001,seq:0]",
+        "@hub>sync:registry{n:101}[mid:910000000001,seq:0]",
+        "@hub>ack:frame{}[mid:910000000001,seq:3,of:101000001001,at:1]",
+        "@hub>req:plan{}[mid:100000001001,seq:1,pos:4,by:100]",
+        "@hub>sync:registry{",
+    ] {
+        dev.receive(text.as_bytes(), NOW);
+        assert!(!dev.is_quiet(), "{text}");
+        dev.send(&Outbound::message(&message), NOW).unwrap_err();
+    }
+    assert_eq!(
+        room.members[0].state(),
+        &accp_runtime::session::State::default()
+    );
+    room.heal();
+    room.pass(std::time::Duration::from_secs(2));
+    room.check_replicas();
+}
+
+// ---- REG-04 ------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Whoever lacks schemas has them after one exchange, and keeps them: who starts again
+    /// asks for nothing.
+    #[test]
+    fn reg_04_accepts_the_delta_once_and_keeps_it(
+        host in prop::sample::subsequence(vec!["FA", "FB", "FC"], 0..=3),
+        member in prop::sample::subsequence(vec!["FA", "FB"], 0..=2),
+    ) {
+        let mut room = Room::open(knowing(options("hub"), &host), Rules::default());
+        room.enter(knowing(options("dev"), &member));
+        room.check_replicas();
+        let of_host = room.host.session.options().registry.hash();
+        let of_member = Arc::clone(&room.members[0].session.options().registry);
+        prop_assert_eq!(room.host.state().schemas(), Some(of_host));
+        let asked = room.passed.iter().filter(|passed| asked_for_schemas(passed)).count();
+        prop_assert_eq!(asked, usize::from(host != member));
+        // What nobody lacks is not sent, and what only the member knows stays with it.
+        let has_all = member.iter().all(|code| host.contains(code));
+        prop_assert_eq!(of_member.hash() == of_host, has_all);
+        prop_assert!(member.iter().all(|code| of_member.schema(code).is_some()));
+        let sent = room.passed(100, 101).filter(|text| text.contains("key:reg_"));
+        prop_assert_eq!(sent.count(), asked);
+
+        let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+        room.members[0].session = Session::restore_member(knowing(options("dev"), &member), &stored).unwrap();
+        room.passed.clear();
+        room.settle();
+        prop_assert!(!has_all || !room.passed.iter().any(asked_for_schemas));
+        prop_assert_eq!(&room.members[0].session.options().registry, &of_member);
+    }
+
+    /// A host that learns has what its members bring, and all the others get it from it.
+    #[test]
+    fn reg_04_accepts_the_schemas_of_members_where_the_host_learns(
+        host in prop::sample::subsequence(vec!["FA", "FB", "FC"], 0..=3),
+        members in prop::collection::vec(prop::sample::subsequence(vec!["FA", "FB", "FD"], 0..=3), 1..3),
+    ) {
+        let rules = Rules { learn_schemas: true, ..Rules::default() };
+        let mut room = Room::open(knowing(options("hub"), &host), rules);
+        for (agent, codes) in ["dev", "qa"].into_iter().zip(&members) {
+            room.enter(knowing(options(agent), codes));
+        }
+        room.check_replicas();
+        let registry = Arc::clone(&room.host.session.options().registry);
+        for code in members.iter().flatten().chain(&host) {
+            prop_assert!(registry.schema(code).is_some(), "{}", code);
+        }
+        prop_assert_eq!(room.host.state().schemas(), Some(registry.hash()));
+        for node in &room.members {
+            prop_assert_eq!(node.session.options().registry.hash(), registry.hash());
+        }
+    }
+}
+
+/// A code that is known must not come to stand for something else, and none may vanish; this
+/// side goes on with what it has, and says so.
+#[test]
+fn reg_04_refuses_a_delta_that_redefines_a_code() {
+    let mut other = Registry::standard();
+    let mut schema = Schema::new("other", "FD");
+    schema.fields.push(Field::new("severity", Type::Integer));
+    other.register(schema).unwrap();
+    let mut hub = options("hub");
+    hub.registry = Arc::new(other);
+    let mut room = Room::open(hub.clone(), Rules::default());
+    room.enter(knowing(options("dev"), &["FD"]));
+    let unavailable =
+        |event: &Event| matches!(event, Event::SchemasUnavailable(why) if why.contains("FD"));
+    assert!(
+        room.members[0].events.iter().any(unavailable),
+        "{:?}",
+        room.members[0].events
+    );
+    assert_eq!(
+        room.members[0].session.options().registry,
+        registry(&["FD"])
+    );
+    // They go on with what both know.
+    let message = Message::new("dev", "req", "plan").unwrap();
+    room.say(0, &Outbound::message(&message));
+    room.check_replicas();
+
+    // Where the policy allows it, it is taken.
+    let mut dev = knowing(options("dev"), &["FD"]);
+    dev.schemas = accp_registry::DeltaPolicy {
+        allow_redefine: true,
+        allow_remove: true,
+    };
+    let mut room = Room::open(hub.clone(), Rules::default());
+    room.enter(dev);
+    assert_eq!(
+        room.members[0].session.options().registry.hash(),
+        hub.registry.hash()
+    );
+}
+
+// ---- REG-05 ------------------------------------------------------------------------
+
+#[test]
+fn reg_05_accepts_a_schema_while_the_session_runs() {
+    let mut room = Room::new(&["dev", "qa"]);
+    let before = room.host.state().schemas().unwrap();
+    let text = "@dev>done:review{topic:limits|schema:FD}";
+    let decode = |room: &mut Room| {
+        let of_member = Codec::new(&mut room.members[1].session)
+            .decode(text)
+            .is_ok();
+        (
+            Codec::new(&mut room.host.session).decode(text).is_ok(),
+            of_member,
+        )
+    };
+    assert_eq!(decode(&mut room), (false, false));
+    let mut codec = Codec::new(&mut room.host.session);
+    codec.register_schema(finding("FD"), NOW).unwrap();
+    room.settle();
+    let after = room.host.state().schemas().unwrap();
+    assert_ne!(after, before);
+    assert_eq!(after, registry(&["FD"]).hash());
+    assert_eq!(decode(&mut room), (true, true));
+    for node in &room.members {
+        assert_eq!(node.state().schemas(), Some(after));
+        assert!(node.events.contains(&Event::Schemas(after)));
+    }
+    let message = Message::new("dev", "done", "review")
+        .unwrap()
+        .under("FD")
+        .with("topic", "limits");
+    room.say(0, &Outbound::message(&message));
+    room.check_replicas();
+
+    // The host that starts again without it has it still, and so has who comes later.
+    let stored = room.host.store.load(SESSION).unwrap().unwrap();
+    room.host.session =
+        Session::restore_host(options("hub"), Rules::default(), &stored, NOW).unwrap();
+    room.settle();
+    room.enter(options("late"));
+    assert_eq!(room.members[2].session.options().registry.hash(), after);
+    assert_eq!(room.host.state().schemas(), Some(after));
+    room.check_replicas();
+}
+
+#[test]
+fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    let before = (desk.state().clone(), desk.session.position());
+    let mut nameless = finding("FD");
+    nameless.fields.push(Field::new("", Type::String));
+    let mut twice = finding("FD");
+    twice.fields.push(Field::new("topic", Type::String));
+    for schema in [finding("TA"), finding("no code"), nameless, twice] {
+        assert!(desk.session.register_schema(schema, NOW).is_err());
+        assert_eq!(
+            (desk.state(), desk.session.position()),
+            (&before.0, before.1)
+        );
+        assert_eq!(desk.session.options().registry, *STANDARD);
+    }
+    let unknown = "@dev>done:review{topic:x|schema:FD}[mid:101000001001,seq:1]";
+    assert_eq!(
+        desk.refuses(101, unknown).code,
+        accp_runtime::ErrorCode::UNKNOWN_SCHEMA
+    );
+    desk.session.register_schema(finding("FD"), NOW).unwrap();
+    desk.carry_out(NOW);
+    desk.takes(
+        101,
+        "@dev>done:review{topic:x|schema:FD}[mid:101000001002,seq:1]",
+    );
+}
+
+// ---- SEC-03 ------------------------------------------------------------------------
+
+#[test]
+fn sec_03_accepts_a_registry_that_has_its_hash() {
+    let mut room = Room::open(knowing(options("hub"), &["FD"]), Rules::default());
+    room.enter(options("dev"));
+    let hash = registry(&["FD"]).hash();
+    assert_eq!(room.members[0].session.options().registry.hash(), hash);
+    assert!(room.members[0].events.contains(&Event::Schemas(hash)));
+    // The store keeps it under the hash, and the log names the hash in force.
+    let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+    let json = stored
+        .registries
+        .iter()
+        .find(|(kept, _)| *kept == hash)
+        .unwrap();
+    assert_eq!(Registry::from_json(&json.1).unwrap().hash(), hash);
+    let log = room.host.log();
+    let announced = log
+        .iter()
+        .rfind(|entry| entry.text.contains(">sync:schemas{"))
+        .unwrap();
+    assert_eq!(announced.kind, EntryKind::Control);
+    assert!(announced.text.contains(&hash.to_string()));
+}
+
+/// One byte of what the registry travels in is changed, or the whole of it replaced by
+/// another one that is well-formed: it is not taken, this side says so, and the session goes
+/// on with what it knows.
+#[test]
+fn sec_03_refuses_a_registry_that_was_tampered_with() {
+    let other = registry(&["FX"]).delta_from(&STANDARD).to_json();
+    let digest = Hash::of(other.as_bytes());
+    let (data, length) = (BASE64.encode(&other), other.len());
+    let forged = format!("|len:{length}|sha:{digest}}}[mid:910000000001,seq:1]");
+    for replaced in [false, true] {
+        let mut room = Room::open(knowing(options("hub"), &["FD"]), Rules::default());
+        let (data, forged) = (data.clone(), forged.clone());
+        room.on_the_way(move |passed| {
+            let is_it = |(_, rest): &(&str, &str)| rest.contains("|key:reg_");
+            let Some((before, rest)) = passed.text.split_once("|d:").filter(is_it) else {
+                return vec![passed.text.clone()];
+            };
+            let (there, after) = rest.split_once('|').unwrap();
+            let (key, _) = after.split_once('|').unwrap();
+            if replaced {
+                vec![format!("{before}|d:{data}|{key}{forged}")]
+            } else {
+                vec![format!("{before}|d:A{}|{after}", &there[1..])]
+            }
+        });
+        room.enter(options("dev"));
+        let refused =
+            |event: &Event| matches!(event, Event::Tampered(_) | Event::SchemasUnavailable(_));
+        let dev = &mut room.members[0];
+        assert!(dev.events.iter().any(refused), "{:?}", dev.events);
+        assert_eq!(dev.session.options().registry, *STANDARD);
+        let stored = dev.store.load(SESSION).unwrap().unwrap();
+        assert_eq!(stored.registries, []);
+        room.heal();
+        room.say(
+            0,
+            &Outbound::message(&Message::new("dev", "req", "plan").unwrap()),
+        );
+        room.check_replicas();
+    }
+}
+
+// ---- LVL-01 ------------------------------------------------------------------------
+
+#[test]
+fn lvl_01_accepts_level_3_where_the_host_counts() {
+    let mut room = Room::counting(&["dev"]);
+    assert_eq!(room.host.session.level(), 3);
+    // Also on a side that counts nothing itself: it has the budgets and the checkpoints.
+    assert_eq!(room.members[0].session.level(), 3);
+    assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
+    let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+    let restored = Session::restore_member(options("dev"), &stored).unwrap();
+    assert_eq!(restored.level(), 3);
+}
+
+/// Without a counter there are neither checkpoints nor budgets, so that levels 2 and 3 are
+/// not claimed; and nothing at all before the host has answered.
+#[test]
+fn lvl_01_refuses_to_claim_what_is_switched_off() {
+    let mut room = Room::with(options("hub"), Rules::default(), &["dev"]);
+    room.enter(counting("qa"));
+    for level in [
+        room.host.session.level(),
+        room.members[0].session.level(),
+        room.members[1].session.level(),
+    ] {
+        assert_eq!(level, 1);
+    }
+    assert_eq!(room.host.session.phase_boundary(NOW), None);
+    assert_eq!(room.host.session.budget().total.used, 0);
+    assert_eq!(Session::member(counting("dev")).level(), 1);
+}

@@ -1,0 +1,275 @@
+//! Conformance of references in a session: who may follow them, SEC-02 (draft section 9),
+//! what they lead to, SEC-05 (3.6), and the second step of decoding, API-03 (7.3).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use accp_runtime::session::{
+    Codec, Host, Located, Outbound, ReadError, Reference, Rules, read_value,
+};
+use accp_runtime::{ErrorCode, Message, Value};
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, counting, frame, options};
+
+fn desk() -> Node<Host> {
+    Node::desk(counting("hub"), Rules::default())
+}
+
+fn lookup(key: &str) -> String {
+    format!("@dev>qry:lookup{{of:${key}}}")
+}
+
+fn locate(desk: &Node<Host>, key: &str) -> Result<Located, ReadError> {
+    desk.state().locate(&Reference::parse(key).unwrap())
+}
+
+/// A value of `@dev` under `k101_1`, and its frame as the third.
+fn with_value(desk: &mut Node<Host>) -> u64 {
+    let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+    let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
+    desk.hears(101, &frame(&put, 1, 1, ""), NOW);
+    desk.takes(
+        101,
+        &frame("@dev>sync:state{v:1|delta:{owner:dev}}", 2, 2, ""),
+    );
+    desk.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 3, 3, ""))
+        .entries[0]
+        .position
+}
+
+// ---- SEC-02 ------------------------------------------------------------------------
+
+#[test]
+fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
+    let mut desk = desk();
+    let position = with_value(&mut desk);
+    for (n, key) in (4..).zip([
+        "cold.k101_1".to_owned(),
+        "cold.k101_1.rows.0".into(),
+        format!("cold.p{position}.goal"),
+    ]) {
+        // Of one's own or of another's: cold state belongs to the session.
+        desk.takes(101, &frame(&lookup(&key), n, n.into(), ""));
+    }
+    let qa = "@qa>qry:lookup{of:$cold.k101_1}[mid:102000001001,seq:7]";
+    desk.takes(102, qa);
+
+    desk.session.grant("s2", "k101_4", NOW);
+    desk.session.grant("s3", "*", NOW);
+    desk.carry_out(NOW);
+    for (n, key) in (8..).zip(["s2.k101_4", "s2.k101_4.rows.0", "s3.k101_1", "s3.p12"]) {
+        desk.takes(101, &frame(&lookup(&format!("ext.{key}")), n, n.into(), ""));
+    }
+    let located = locate(&desk, "ext.s2.k101_4");
+    let (session, key) = ("s2".to_owned(), "k101_4".to_owned());
+    assert_eq!(located, Ok(Located::Foreign { session, key }));
+}
+
+proptest! {
+    /// Whatever was granted, anything else is not.
+    #[test]
+    fn sec_02_refuses_cold_state_of_another_session(
+        session in "[a-c]", key in "k10[01]_[1-3]|p[1-9]", granted in prop::collection::vec(("[a-c]", "k10[01]_[1-3]|p[1-9]|[*]"), 0..4),
+    ) {
+        let mut desk = desk();
+        for (session, key) in &granted {
+            desk.session.grant(session.as_str(), key.as_str(), NOW);
+        }
+        desk.carry_out(NOW);
+        let may = granted.iter().any(|(sid, allowed)| *sid == session && (*allowed == key || allowed == "*"));
+        let reference = format!("ext.{session}.{key}");
+        let text = frame(&lookup(&reference), 1, 1, "");
+        if may {
+            desk.takes(101, &text);
+        } else {
+            prop_assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
+            prop_assert_eq!(locate(&desk, &reference), Err(ReadError::Unauthorized));
+            prop_assert_eq!(desk.session.resolve(&reference), None);
+        }
+    }
+}
+
+#[test]
+fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
+    let mut desk = desk();
+    let grant = frame("@dev>sync:grant{sid:s2|key:*}", 1, 1, "");
+    assert_eq!(desk.refuses(101, &grant).code, ErrorCode::POLICY_DENIED);
+    let reference = frame(&lookup("ext.s2.k101_1"), 2, 1, "");
+    assert_eq!(
+        desk.refuses(101, &reference).code,
+        ErrorCode::UNAUTHORIZED_REF
+    );
+    // In a list, in a map and among others, wherever it stands.
+    for (n, payload) in (3..).zip([
+        "[a,$ext.s2.p1]",
+        "{a:[$ext.s2.p1.x]}",
+        "$ext.s2.p1.goal.deep",
+    ]) {
+        let text = frame(&format!("@dev>req:plan{{x:$42.30|y:{payload}}}"), n, 1, "");
+        assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
+    }
+    // The host is held to it too.
+    let message = Message::new("hub", "req", "plan").unwrap();
+    let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
+    let error = desk
+        .session
+        .send(&Outbound::message(&message), NOW)
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::UNAUTHORIZED_REF);
+}
+
+// ---- SEC-05 ------------------------------------------------------------------------
+
+#[test]
+fn sec_05_accepts_references_to_what_is_there() {
+    let mut desk = desk();
+    let position = with_value(&mut desk);
+    let hot = format!("hot.p{position}");
+    for (n, key) in (4..).zip([
+        hot.as_str(),
+        "ctx.owner",
+        "cold.k101_1",
+        "42.30",
+        "budget",
+        "hotel.p1",
+    ]) {
+        desk.takes(101, &frame(&lookup(key), n, n.into(), ""));
+    }
+    assert!(matches!(locate(&desk, &hot), Ok(Located::Hot(_))));
+    assert_eq!(
+        locate(&desk, "cold.k101_1"),
+        Ok(Located::Cold("k101_1".into()))
+    );
+    assert_eq!(locate(&desk, "ctx.owner"), Ok(Located::Here("dev".into())));
+    // What has left the context is in the log.
+    desk.session.phase_boundary(NOW).unwrap();
+    desk.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
+    desk.session.phase_boundary(NOW).unwrap();
+    desk.carry_out(NOW);
+    assert_eq!(locate(&desk, &hot), Ok(Located::Log(position)));
+    desk.takes(101, &frame(&lookup(&hot), 11, 11, ""));
+}
+
+#[test]
+fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
+    let mut desk = desk();
+    with_value(&mut desk);
+    for (n, key) in (4..).zip([
+        "hot.p99",
+        "hot.p0",
+        "hot",
+        "hot.",
+        "hot.57",
+        "warm.ckpt_1",
+        "warm.notes",
+        "cold.k101_2",
+        "cold.k102_1",
+        "cold.p99",
+        "cold.notes",
+        "cold",
+        "ctx.other",
+        "ctx.",
+        "ext.s2",
+        "ext",
+    ]) {
+        let refused = desk.refuses(101, &frame(&lookup(key), n, 4, ""));
+        assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
+    }
+    desk.session.expire(&["k101_1", "k101_9"], NOW);
+    desk.carry_out(NOW);
+    let refused = desk.refuses(101, &frame(&lookup("cold.k101_1"), 30, 4, ""));
+    assert_eq!(refused.code, ErrorCode::REF_EXPIRED);
+    assert_eq!(locate(&desk, "cold.k101_1"), Err(ReadError::Expired));
+    // A key that was never put has not expired.
+    assert_eq!(locate(&desk, "cold.k101_9"), Err(ReadError::NotFound));
+    // What was said before still stands: it was carried, and nobody is stopped.
+    assert_eq!(desk.frames().len(), 2);
+    desk.takes(101, &frame("@dev>req:plan{}", 31, 4, ""));
+}
+
+// ---- API-03 ------------------------------------------------------------------------
+
+/// Hot, warm and shared state are followed; what has to be read from the store stays a
+/// reference, and so does a value that only looks like one.
+#[test]
+fn api_03_accepts_references_and_resolves_those_into_the_state() {
+    let mut room = Room::counting(&["dev"]);
+    let long = "so ".repeat(20);
+    let task = Message::new("dev", "req", "schedule")
+        .unwrap()
+        .under("TA")
+        .with("assignee", "qa")
+        .with("task", "T1")
+        .with("priority", "high");
+    let request = room.say(0, &Outbound::message(&task));
+    let done = Message::new("dev", "done", "schedule")
+        .unwrap()
+        .under("TA")
+        .with("task", "T1");
+    room.say(0, &Outbound::message(&done).in_chain(request.to_string()));
+    room.host.session.phase_boundary(NOW).unwrap();
+    let shared = Message::new("dev", "sync", "state")
+        .unwrap()
+        .with("version", 1)
+        .with(
+            "delta",
+            Value::Map(
+                [("owner", "dev".into()), ("note", long.as_str().into())]
+                    .into_iter()
+                    .collect(),
+            ),
+        );
+    room.say(0, &Outbound::message(&shared));
+    let plan = Message::new("dev", "req", "plan")
+        .unwrap()
+        .with("rows", vec![7.into(), 8.into()]);
+    room.say(0, &Outbound::message(&plan));
+    let position = room.host.session.position();
+    let text = format!(
+        "@dev>qry:lookup{{a:$warm.ckpt_2.priority|b:$ctx.owner|e:[$hot.p{position}.rows.1,$42.30]|\
+         g:{{x:$cold.p{position}.rows}}|h:$ctx.nothing|i:$ctx.note|j:$hot.p{position}.rows.2}}"
+    );
+    // Both sides have the same state, so that both read the same.
+    let of_host = Codec::new(&mut room.host.session).decode(&text).unwrap();
+    let of_member = Codec::new(&mut room.members[0].session)
+        .decode(&text)
+        .unwrap();
+    assert_eq!(of_host, of_member);
+    let get = |key: &str| of_host.payload.get(key).unwrap().to_string();
+    assert_eq!(get("a"), "high");
+    assert_eq!(get("b"), "dev");
+    assert_eq!(get("e"), "[8,$42.30]");
+    assert_eq!(get("g"), format!("{{x:$cold.p{position}.rows}}"));
+    assert_eq!(get("h"), "$ctx.nothing");
+    assert_eq!(get("j"), format!("$hot.p{position}.rows.2"));
+    // A reference that stands where another leads is the one to be read.
+    let Value::Ref(key) = of_host.payload.get("i").unwrap() else {
+        panic!("{of_host:?}");
+    };
+    let kept = room
+        .host
+        .cold_text(key.strip_prefix("cold.").unwrap())
+        .unwrap();
+    assert_eq!(
+        read_value(kept.as_bytes()).unwrap(),
+        Value::from(long.as_str())
+    );
+}
+
+#[test]
+fn api_03_refuses_a_frame_before_any_reference_is_followed() {
+    let mut node = Node::desk(options("hub"), Rules::default());
+    let codec = Codec::new(&mut node.session);
+    for (text, code) in [
+        ("@dev>qry:lookup{a:$ctx.x|b}", ErrorCode::PARSE_ERROR),
+        ("@dev>nope:lookup{a:$ctx.x}", ErrorCode::INVALID_INTENT),
+        (
+            "@dev>req:chat{a:$ctx.x|schema:XX}",
+            ErrorCode::UNKNOWN_SCHEMA,
+        ),
+        ("@dev>req:chat{a:$ctx.x|schema:CH}", ErrorCode::INVALID_TYPE),
+        ("@dev>qry:lookup{a:$ctx.x}[seq:one]", ErrorCode::PARSE_ERROR),
+    ] {
+        assert_eq!(codec.decode(text).unwrap_err().code(), code, "{text}");
+    }
+}

@@ -1,0 +1,227 @@
+//! Conformance of what is sent again, DLV-03 (draft section 3.7): it is processed once, and so
+//! is a payment, PRO-TX (10.3).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use std::time::Duration;
+
+use accp_runtime::profiles::{TransactionDone, TransactionReq};
+use accp_runtime::session::{Event, Outbound, Scope, Session};
+use accp_runtime::{Decimal, ErrorCode};
+use accp_store::Store as _;
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{self, NOW, SESSION, envelope, options, plan, rules};
+
+// ---- DLV-03 ------------------------------------------------------------------------
+
+/// Whoever waits for something has sent again by then.
+const LONG: Duration = Duration::from_secs(32);
+
+/// What a bad link does to a frame.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    None,
+    Lost,
+    Twice,
+    /// Comes after the next one.
+    Late,
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        3 => Just(Fault::None),
+        2 => Just(Fault::Lost),
+        1 => Just(Fault::Twice),
+        1 => Just(Fault::Late),
+    ]
+}
+
+/// A link that fails as told, and is well when that is over.
+fn bad_link(room: &mut Room, faults: Vec<Fault>) {
+    let mut faults = faults.into_iter();
+    let mut late = Vec::new();
+    room.on_the_way(move |passed| {
+        let mut texts = match faults.next().unwrap_or(Fault::None) {
+            Fault::None => vec![passed.text.clone()],
+            Fault::Lost => vec![],
+            Fault::Twice => vec![passed.text.clone(); 2],
+            Fault::Late => {
+                late.push(passed.clone());
+                return Vec::new();
+            }
+        };
+        let way = (passed.from, passed.to);
+        let due = late.extract_if(.., |late| (late.from, late.to) == way);
+        texts.extend(due.map(|late| late.text));
+        texts
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Frames that are lost, repeated and overtaken go again until their fate is known, and
+    /// each is processed once and in order.
+    #[test]
+    fn dlv_03_accepts_what_is_sent_again_once(
+        faults in prop::collection::vec(fault(), 0..60), sends in 1..8_i64, shared: bool,
+    ) {
+        let scope = if shared { Scope::Shared } else { Scope::Sender };
+        let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
+        bad_link(&mut room, faults);
+        for n in 1..=sends {
+            for (index, agent) in [(0, "dev"), (1, "qa")] {
+                let message = plan(agent, n);
+                room.members[index].session.send(&Outbound::message(&message), room.now).unwrap();
+            }
+            room.settle();
+        }
+        for _ in 0..80 {
+            room.pass(LONG);
+        }
+        room.check_replicas();
+        let expected = |agent: &str| (1..=sends).map(|n| format!("@{agent}>req:plan{{n:{n}}}")).collect::<Vec<_>>();
+        let of = |texts: &[String], agent: &str| {
+            let start = format!("@{agent}>");
+            let mine = texts.iter().filter(|text| text.starts_with(&start));
+            mine.map(|text| text.split('[').next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let (now, mut handled) = (room.now, Vec::new());
+        handled.push(room.host.handle_all(now));
+        for node in &mut room.members {
+            handled.push(node.handle_all(now));
+        }
+        for (side, agents) in [(0, ["dev", "qa"]), (1, ["qa", "qa"]), (2, ["dev", "dev"])] {
+            for agent in agents {
+                prop_assert_eq!(of(&handled[side], agent), expected(agent), "at side {}", side);
+            }
+        }
+        prop_assert!(of(&handled[1], "dev").is_empty(), "nobody hears himself");
+    }
+}
+
+/// A frame that the host could not take now goes again: with the same `cid`, under a new
+/// `mid` and `seq`, and names what it was.
+#[test]
+fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
+    let mut room = Room::new(&["dev"]);
+    room.on_the_way(|passed| {
+        let Some(old) = sides::mid_of(&passed.text).filter(|_| passed.text.contains("req:plan"))
+        else {
+            return vec![passed.text.clone()];
+        };
+        // The host says that it cannot.
+        vec![format!("@dev>ping:link{{}}[mid:910100000001,seq:{old}]")]
+    });
+    let message = plan("dev", 1);
+    let old = room.say(0, &Outbound::message(&message).in_chain("c1"));
+    let refusal = format!(
+        "@hub>fail:error{{code:E9999|msg:later|retry:true|schema:ER}}[mid:910000000099,seq:3,of:{old}]"
+    );
+    room.heal();
+    room.members[0].session.receive(refusal.as_bytes(), NOW);
+    room.settle();
+    let entry = room.host.frames().pop().unwrap();
+    let envelope = envelope(&entry.text).unwrap();
+    assert_ne!(entry.mid, old);
+    assert_eq!(envelope.correlation_id.as_deref(), Some("c1"));
+    assert_eq!(
+        envelope.causation_id.as_deref(),
+        Some(old.to_string().as_str())
+    );
+    assert_eq!(room.host.inbound.len(), 1);
+    room.check_replicas();
+}
+
+/// What can never be taken leaves the outbox, its sender is told why, and the frames behind
+/// it go on. A copy that comes later is refused as before.
+#[test]
+fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
+    for scope in [Scope::Shared, Scope::Sender] {
+        let mut room = Room::with(options("hub"), rules(scope), &["dev"]);
+        let dev = &mut room.members[0].session;
+        let bad = plan("dev", 1).with("goal", accp_runtime::Value::Ref("cold.k101_7".into()));
+        let refused = dev.send(&Outbound::message(&bad), NOW).unwrap();
+        for n in 2..5 {
+            dev.send(&Outbound::message(&plan("dev", n)), NOW).unwrap();
+        }
+        room.settle();
+        let event = room.members[0].events.iter().find_map(|event| match event {
+            Event::Refused(mid, error) => Some((mid.clone(), error.code, error.retry)),
+            _ => None,
+        });
+        assert_eq!(
+            event,
+            Some((refused.clone(), ErrorCode::REF_NOT_FOUND, false))
+        );
+        let numbers: Vec<u64> = room
+            .host
+            .frames()
+            .iter()
+            .map(|entry| entry.sequence)
+            .collect();
+        assert_eq!(numbers, [1, 2, 3]);
+        room.check_replicas();
+
+        // Also when the reference would lead somewhere by now, and under any number.
+        let text = format!("@dev>req:plan{{}}[mid:{refused},seq:4]");
+        let again = room.host.hears(101, &text, NOW);
+        assert!(again.sends[0].contains("code:E2001"), "{:?}", again.sends);
+        assert!(again.inbound.is_empty());
+    }
+}
+
+// ---- PRO-TX ------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// A payment over a link that fails, to a receiver that starts again: it is made once, and
+    /// answered once.
+    #[test]
+    fn pro_tx_accepts_a_payment_once_whatever_the_link_does(
+        faults in prop::collection::vec(fault(), 0..40), restart in prop::collection::vec(any::<bool>(), 12),
+    ) {
+        let mut room = Room::new(&["shop", "bank"]);
+        bad_link(&mut room, faults);
+        let payment = TransactionReq {
+            transaction_id: "t-1".into(),
+            amount: Decimal::parse("12.5").unwrap(),
+            currency: "EUR".into(),
+            account: None,
+            reference: None,
+            status: "pending".into(),
+            retryable: true,
+        };
+        let now = room.now;
+        room.members[0].session.send(&Outbound::frame(&payment), now).unwrap();
+        let mut made = 0;
+        for restarts in restart.into_iter().chain([false; 60]) {
+            room.pass(LONG);
+            let now = room.now;
+            let bank = &mut room.members[1];
+            for inbound in std::mem::take(&mut bank.inbound) {
+                let id = inbound.decode::<TransactionReq<'_>>().unwrap().frame.transaction_id;
+                let done = TransactionDone { transaction_id: id, reference: None, status: "made".into() };
+                let reply = Outbound::frame(&done).answering(&inbound).unwrap();
+                bank.session.handled(inbound.position(), &[reply], now).unwrap();
+                made += 1;
+            }
+            room.settle();
+            if restarts {
+                let bank = &mut room.members[1];
+                let stored = bank.store.load(SESSION).unwrap().unwrap();
+                bank.session = Session::restore_member(options("bank"), &stored).unwrap();
+                bank.session.connected();
+                bank.inbound.clear();
+                room.settle();
+            }
+        }
+        prop_assert_eq!(made, 1);
+        let frames = room.host.frames();
+        let of = |what: &str| frames.iter().filter(|entry| entry.text.contains(what)).count();
+        prop_assert_eq!((of(">req:transaction{txn:t-1|"), of(">done:transaction{txn:t-1|")), (1, 1));
+        room.check_replicas();
+    }
+}

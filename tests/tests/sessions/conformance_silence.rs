@@ -1,0 +1,215 @@
+//! Conformance of what is dropped without a word: frames of cancelled chains, DLV-04, and
+//! those that have expired, DLV-05 (draft section 3.7).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use accp_runtime::session::{EntryKind, Event, Host, Mid, Outbound, Scope, SendError};
+use accp_runtime::{ErrorCode, Message};
+
+use crate::room::Room;
+use crate::sides::{self, NOW, Node, frame, options, plan, rules};
+
+fn desk(scope: Scope) -> Node<Host> {
+    Node::desk(options("hub"), rules(scope))
+}
+
+// ---- DLV-04 ------------------------------------------------------------------------
+
+#[test]
+fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
+    let mut room = Room::new(&["dev", "qa"]);
+    let cid = room.say(0, &Outbound::message(&plan("dev", 1))).to_string();
+    // Work that it has caused, in a chain of its own below it.
+    let below = Message::new("qa", "req", "execute").unwrap();
+    let below = Outbound::message(&below).caused_by(&Mid::parse(&cid));
+    let below = room.say(1, &below).to_string();
+    let tokens: Vec<_> = room
+        .host
+        .inbound
+        .iter()
+        .map(|i| i.cancel_token().clone())
+        .collect();
+    let other = room.say(0, &Outbound::message(&plan("dev", 2)));
+    let mut waiting = pin!(tokens[0].cancelled());
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+
+    let cancel = Message::new("dev", "cancel", "task").unwrap();
+    room.say(0, &Outbound::message(&cancel).in_chain(cid.as_str()));
+    // In flight: handlers see it, whether they ask or wait.
+    assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
+    for node in [&room.host.inbound, &room.members[1].inbound] {
+        let fired = |text: &str| {
+            let found = node.iter().find(|inbound| inbound.text().contains(text));
+            found.unwrap().cancel_token().is_cancelled()
+        };
+        assert!(fired("plan{n:1}") && !fired("plan{n:2}"));
+    }
+    assert!(
+        tokens
+            .iter()
+            .all(accp_runtime::session::CancelToken::is_cancelled)
+    );
+    // The replies of a handler that did not look are left out, those of others are not.
+    let inbound = room.members[1]
+        .inbound
+        .iter()
+        .find(|i| i.text().contains("n:1"))
+        .unwrap()
+        .clone();
+    let reply = Message::new("qa", "done", "plan").unwrap();
+    let late = Outbound::message(&reply).answering(&inbound).unwrap();
+    let good = Outbound::message(&reply).in_chain(other.to_string());
+    room.members[1]
+        .session
+        .handled(inbound.position(), &[late.clone(), good], NOW)
+        .unwrap();
+    room.settle();
+    let done = room
+        .host
+        .frames()
+        .into_iter()
+        .filter(|entry| entry.text.contains(">done:"));
+    assert_eq!(done.count(), 1);
+    // Later frames of the chain, and of the one below, are not sent.
+    for chain in [cid.as_str(), below.as_str()] {
+        let late = late.clone().in_chain(chain);
+        let error = room.members[1].session.send(&late, NOW).unwrap_err();
+        assert_eq!(error, SendError::Cancelled);
+        assert!(room.host.state().is_cancelled(&Mid::parse(chain)));
+    }
+    assert!(!room.host.state().is_cancelled(&other));
+    room.check_replicas();
+}
+
+#[test]
+fn dlv_04_refuses_a_cancellation_by_others() {
+    let mut desk = desk(Scope::Shared);
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let cancel = "@qa>cancel:task{}[mid:102000001001,seq:2,cid:101000001001]";
+    assert_eq!(desk.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
+    let nothing = "@dev>cancel:task{}[mid:101000001002,seq:2]";
+    assert_eq!(desk.refuses(101, nothing).code, ErrorCode::INVALID_TYPE);
+    assert!(!desk.state().is_cancelled(&Mid::parse("101000001001")));
+    // A supervisor may, and so may the host.
+    desk.session.join_as(&["qa"], true, NOW).unwrap();
+    desk.takes(102, &cancel.replace("1001,seq", "1002,seq"));
+    assert!(desk.state().is_cancelled(&Mid::parse("101000001001")));
+    desk.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
+    let message = Message::new("hub", "cancel", "task").unwrap();
+    let outbound = Outbound::message(&message).in_chain("101000001003");
+    desk.session.send(&outbound, NOW).unwrap();
+    assert!(desk.state().is_cancelled(&Mid::parse("101000001003")));
+}
+
+/// Nothing is said when a frame of a cancelled chain comes, nor when it comes again; it has
+/// its place, and the next acknowledgement covers it.
+#[test]
+fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
+    let mut desk = desk(Scope::Sender);
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
+    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
+    for (n, more) in [
+        (4, ",cid:101000001001"),
+        (5, ",cid:101000001002"),
+        (6, ",aid:101000001002"),
+    ] {
+        let text = frame("@dev>req:plan{}", n, u64::from(n), more);
+        silence(&mut desk, &text);
+    }
+    let heard = desk.takes(101, &frame("@dev>req:plan{}", 7, 7, ",cid:c2"));
+    assert!(heard.sends[0].ends_with(",at:7]"), "{:?}", heard.sends);
+    let again = "@dev>req:plan{}[mid:101000001004,seq:8]";
+    desk.ignores(101, again, NOW);
+}
+
+/// The text is dropped without a word, also when it comes again.
+fn silence(desk: &mut Node<Host>, text: &str) {
+    let heard = desk.ignores(101, text, NOW);
+    let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
+    assert_eq!(kinds, [EntryKind::Dropped], "{text}");
+    let mid = sides::mid_of(text).unwrap();
+    assert_eq!(heard.events, [Event::Dropped(mid)]);
+    for _ in 0..3 {
+        let again = desk.ignores(101, text, NOW + Duration::from_secs(1));
+        assert!(
+            again.entries.is_empty() && again.events.is_empty(),
+            "{text}"
+        );
+    }
+}
+
+// ---- DLV-05 ------------------------------------------------------------------------
+
+const EXPIRED: &str = ",ttl:5";
+
+fn expired(n: u32, seq: u64) -> String {
+    frame("@dev>req:plan{}", n, seq, EXPIRED).replace("ts:1714000000", "ts:1713999000")
+}
+
+#[test]
+fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
+    for scope in [Scope::Shared, Scope::Sender] {
+        let mut desk = desk(scope);
+        desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+        for n in 2..5 {
+            silence(&mut desk, &expired(n, u64::from(n)));
+        }
+        desk.restart(options("hub"), rules(scope));
+        // After a restart there is as little to hear, and the next number is the next.
+        desk.ignores(101, &expired(3, 3), NOW);
+        let heard = desk.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
+        assert!(
+            heard.sends[0].ends_with(",of:101000001005,at:5]"),
+            "{:?}",
+            heard.sends
+        );
+    }
+}
+
+/// Nothing leaves the host for it: not then, not later, not to others.
+#[test]
+fn dlv_05_refuses_to_tell_of_an_expired_frame() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
+    room.on_the_way(|_| Vec::new());
+    let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
+    room.now = room.now + Duration::from_secs(60);
+    let (now, before) = (room.now, room.host.state().clone());
+    let text = room.passed(101, 100).last().unwrap().to_owned();
+    for _ in 0..3 {
+        let heard = room.host.hears(101, &text, now);
+        assert_eq!(heard.sends, Vec::<String>::new());
+        assert!(heard.inbound.is_empty());
+    }
+    assert_eq!(room.host.state(), &before);
+    assert_eq!(room.host.session.next_timeout(), None);
+    // Its sender goes on, and learns from the next acknowledgement that it need not come
+    // again.
+    room.heal();
+    let next = room.say(0, &Outbound::message(&plan("dev", 2)));
+    room.pass(Duration::from_secs(60));
+    let gone = room.members[0]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Acknowledged(mid) => Some(mid.clone()),
+            _ => None,
+        });
+    assert_eq!(gone.collect::<Vec<_>>(), [lost, next]);
+    let delivered = room.members[1]
+        .inbound
+        .iter()
+        .map(|i| i.text().contains("{n:2}"));
+    assert!(delivered.eq([true]));
+    assert!(
+        room.passed
+            .iter()
+            .all(|passed| !passed.text.contains(">fail:error"))
+    );
+    room.check_replicas();
+}

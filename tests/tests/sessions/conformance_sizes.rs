@@ -1,0 +1,327 @@
+//! Conformance of the sizes of frames in tokens, SIZE (draft section 3.4).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use std::time::Duration;
+
+use accp_runtime::session::{EntryKind, Event, GroupLimits, Outbound, Rules};
+use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, counting, frame, frame_tokens, numbers, options, tokens};
+
+fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
+    let message = Message::new("dev", "req", "plan").unwrap();
+    message.with("goal", goal)
+}
+
+/// The session frames of the member as they went out, without acknowledgements and bytes.
+fn sent(room: &Room) -> Vec<String> {
+    let is_link = |text: &str| {
+        text.contains(",pos:")
+            || text.starts_with("@dev>ack:")
+            || text.starts_with("@dev>ping:")
+            || text.contains(">sync:bytes{")
+            || text.contains(">qry:bytes{")
+            || text.contains(">sync:registry{")
+    };
+    room.passed(101, 100)
+        .filter(|text| !is_link(text))
+        .map(str::to_owned)
+        .collect()
+}
+
+// ---- SIZE-01 -----------------------------------------------------------------------
+
+#[test]
+fn size_01_accepts_the_limits_of_the_draft() {
+    let FrameTokenLimits {
+        header,
+        body,
+        metadata,
+        total,
+    } = FrameTokenLimits::DRAFT;
+    for (limit, soft, hard) in [
+        (header, 5, 10),
+        (body, 50, 200),
+        (metadata, 10, 30),
+        (total, 65, 240),
+    ] {
+        assert_eq!((limit.soft, limit.hard), (soft, hard));
+        for (tokens, within) in [
+            (0, Within::Soft),
+            (soft, Within::Soft),
+            (soft + 1, Within::Hard),
+            (hard, Within::Hard),
+            (hard + 1, Within::Over),
+        ] {
+            assert_eq!(limit.check(tokens), within);
+        }
+    }
+    // Part by part, and as the text stands.
+    let text =
+        "@research>done:analyze{d:q3_sales|f:[rev,churn]}[mid:101000001001,seq:7,ts:1714000000]";
+    let counted = frame_tokens(text);
+    assert_eq!(counted.header, tokens("@research>done"));
+    assert_eq!(counted.body, tokens(":analyze{d:q3_sales|f:[rev,churn]}"));
+    assert_eq!(
+        counted.metadata,
+        tokens("[mid:101000001001,seq:7,ts:1714000000]")
+    );
+    assert_eq!(counted.total, tokens(text));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// What is over a soft limit is sent, and reported with its tokens.
+    #[test]
+    fn size_01_accepts_frames_over_a_soft_limit_and_reports_them(words in 0..90_usize, agent in "[a-z]{1,3}|[a-z_]{30}") {
+        let mut room = Room::pair();
+        room.host.session.join_as(&["dev", &agent], false, NOW).unwrap();
+        room.settle();
+        room.members[0].events.clear();
+        let message = plan(numbers(words));
+        room.say(0, &Outbound::message(&message).by(&agent));
+        let text = &sent(&room)[0];
+        let counted = frame_tokens(text);
+        prop_assert!(counted.body <= 200 && counted.total <= 240, "{}", text);
+        let reported = |name| room.members[0].events.iter().find_map(|event| match event {
+            Event::OverSoftLimit { part, tokens, limit, .. } if *part == name => Some((*tokens, *limit)),
+            _ => None,
+        });
+        for (part, tokens, limit, within) in counted.against(&FrameTokenLimits::DRAFT) {
+            let expected = (within != Within::Soft).then_some((tokens, limit));
+            if matches!(part, "header" | "body") {
+                prop_assert_eq!(reported(part), expected, "{} of {}", part, text);
+            } else if within != Within::Soft {
+                // Counted before the number was known, and rather one too many.
+                let reported = reported(part).map(|(tokens, _)| tokens);
+                prop_assert!(reported == Some(tokens) || reported == Some(tokens + 1), "{}", text);
+            }
+        }
+    }
+}
+
+#[test]
+fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
+    // Exactly 200 tokens of body, and 201.
+    let body = |words: usize| {
+        tokens(&format!(
+            ":plan{{goal:[{}]}}",
+            vec!["word"; words].join(",")
+        ))
+    };
+    let words = (0..200).find(|words| body(*words) > 200).unwrap();
+    for (words, is_whole) in [(words - 1, true), (words, false)] {
+        let mut room = Room::pair();
+        room.say(
+            0,
+            &Outbound::message(&plan(vec![Value::from("word"); words])),
+        );
+        let sent = sent(&room);
+        assert_eq!(sent.len() == 1, is_whole, "{sent:?}");
+        assert!(sent.iter().all(|text| frame_tokens(text).body <= 200));
+    }
+    // What cannot be helped is metadata: it is reported, and every part would have it too.
+    let mut room = Room::pair();
+    let cid = "some_chain_with_a_name_that_is_far_too_long_for_a_frame".repeat(3);
+    room.say(0, &Outbound::message(&plan(1)).in_chain(cid));
+    assert!(frame_tokens(&sent(&room)[0]).metadata > 30);
+    let is_it = |event: &Event| {
+        matches!(
+            event,
+            Event::OverSoftLimit {
+                part: "metadata",
+                ..
+            }
+        )
+    };
+    assert!(room.members[0].events.iter().any(is_it));
+}
+
+// ---- SIZE-02 -----------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// However large a message is and whatever the link loses: the receivers get all of it,
+    /// once, and each frame on the way is within the limits.
+    #[test]
+    fn size_02_accepts_any_message_and_gives_the_whole_back(
+        lists in prop::collection::vec(0..160_usize, 1..6), lost in prop::collection::vec(any::<bool>(), 0..30), takes_parts: bool,
+    ) {
+        let mut room = Room::open(counting("hub"), Rules::default());
+        if !takes_parts {
+            room.on_the_way(|passed| vec![passed.text.replace(",parts]", "]")]);
+        }
+        room.enter(counting("dev"));
+        room.enter(options("qa"));
+        let mut lost = lost.into_iter();
+        room.on_the_way(move |passed| if lost.next() == Some(true) { vec![] } else { vec![passed.text.clone()] });
+        let mut message = Message::new("dev", "req", "plan").unwrap();
+        for (n, length) in lists.iter().enumerate() {
+            message = message.with(format!("list_{n}"), numbers(*length));
+        }
+        room.say(0, &Outbound::message(&message).in_chain("c1"));
+        for _ in 0..30 {
+            room.pass(Duration::from_secs(32));
+        }
+        room.check_replicas();
+        let frames = room.host.frames();
+        prop_assert_eq!(frames.len(), 1);
+        prop_assert_eq!(room.host.payload(&frames[0].text), message.payload);
+        for inbound in [&room.host.inbound, &room.members[1].inbound] {
+            prop_assert!(inbound.iter().map(accp_runtime::session::Inbound::text).eq([&*frames[0].text]));
+        }
+        let parts = room.host.log().into_iter().filter(|entry| entry.kind == EntryKind::Part).count();
+        prop_assert!(takes_parts || parts == 0);
+        for text in sent(&room).iter().filter(|text| text.contains(">req:plan{")) {
+            let counted = frame_tokens(text);
+            prop_assert!(counted.body <= 200 && counted.total <= 240, "{:?} {}", counted, text);
+        }
+    }
+}
+
+#[test]
+fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
+    let mut room = Room::pair();
+    let message = Message::new("dev", "done", "plan")
+        .unwrap()
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("c", numbers(60));
+    room.say(0, &Outbound::message(&message));
+    let kinds: Vec<_> = room
+        .host
+        .log()
+        .iter()
+        .skip(3)
+        .map(|entry| entry.kind)
+        .collect();
+    let parts = kinds
+        .iter()
+        .filter(|kind| **kind == EntryKind::Part)
+        .count();
+    assert!(parts >= 2);
+    assert_eq!(
+        kinds[parts..],
+        [EntryKind::Frame, EntryKind::Control],
+        "the whole, and its checkpoint"
+    );
+    assert_eq!(room.host.state().warm().last(), 1);
+}
+
+/// A part is held to the others, and a frame that stays incomplete is dropped whole.
+#[test]
+fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
+    let groups = GroupLimits {
+        groups: 2,
+        ..GroupLimits::default()
+    };
+    let mut desk = Node::desk(
+        options("hub"),
+        Rules {
+            groups,
+            ..Rules::default()
+        },
+    );
+    let part = |n, seq, head: &str, place: &str, of: &str| {
+        frame(head, n, seq, &format!(",pt:{place},of:{of}"))
+    };
+    let first = part(1, 1, "@dev>req:plan{a:1}", "1/3", "101000001001");
+    assert!(desk.takes(101, &first).inbound.is_empty());
+    for (n, head, place, of, code) in [
+        (
+            2,
+            "@dev>req:plan{b:1}",
+            "1/3",
+            "101000001001",
+            ErrorCode::PARSE_ERROR,
+        ),
+        (
+            3,
+            "@dev>req:plan{b:1}",
+            "2/4",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            4,
+            "@dev>req:think{b:1}",
+            "2/3",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            5,
+            "@dev>req:plan{b:1|schema:ER}",
+            "2/3",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            6,
+            "@dev>req:plan{b:1}",
+            "0/3",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            7,
+            "@dev>req:plan{b:1}",
+            "4/3",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            8,
+            "@dev>req:plan{b:1}",
+            "1/257",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+        (
+            9,
+            "@dev>req:plan{b:1}",
+            "two",
+            "101000001001",
+            ErrorCode::INVALID_TYPE,
+        ),
+    ] {
+        assert_eq!(
+            desk.refuses(101, &part(n, 2, head, place, of)).code,
+            code,
+            "{n}"
+        );
+    }
+    desk.takes(
+        101,
+        &part(10, 2, "@dev>req:plan{x:1}", "1/2", "101000001010"),
+    );
+    let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", "101000001011");
+    assert_eq!(desk.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
+    // The second of them is completed; the first is out of time, and what is left of it comes
+    // to nothing.
+    let heard = desk.takes(
+        101,
+        &part(12, 3, "@dev>req:plan{y:2}", "2/2", "101000001010"),
+    );
+    assert!(
+        heard.inbound[0]
+            .text()
+            .starts_with("@dev>req:plan{x:1|y:2}[mid:101000001010,")
+    );
+    for (n, place, seq) in [(13, "2/3", 4), (14, "3/3", 5)] {
+        let text = part(
+            n,
+            seq,
+            &format!("@dev>req:plan{{p{n}:1}}"),
+            place,
+            "101000001001",
+        );
+        let heard = desk.hears(101, &text, NOW + Duration::from_secs(301));
+        assert_eq!(heard.entries[0].kind, EntryKind::Part);
+        assert!(heard.inbound.is_empty());
+    }
+}

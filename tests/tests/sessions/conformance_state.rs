@@ -1,0 +1,259 @@
+//! Conformance of what goes by reference, OPT-03 (draft section 3.3, item 4), and of the state
+//! that is shared by deltas, DEL (5.4).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use accp_runtime::profiles::{ChatReq, ScheduleReq};
+use accp_runtime::session::{Event, Host, Options, Outbound, Rules, StateUpdate};
+use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{self, NOW, Node, counting, frame, options};
+
+fn desk(options: Options) -> Node<Host> {
+    Node::desk(options, Rules::default())
+}
+
+fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
+    let message = Message::new(agent, "req", "plan").unwrap();
+    message.with("goal", goal)
+}
+
+// ---- OPT-03 ------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Above 50 characters, whatever they are, a scalar travels by reference, and who gets
+    /// the reference has the value.
+    #[test]
+    fn opt_03_accepts_long_scalars_and_sends_references(
+        text in "\\PC{44,56}", inside: bool, from_host: bool, typed: bool,
+    ) {
+        let mut room = Room::new(&["dev"]);
+        let agent = if from_host { "hub" } else { "dev" };
+        let value = if inside { Value::from(vec![Value::from(text.as_str())]) } else { text.as_str().into() };
+        let task = ScheduleReq {
+            assignee: AgentId::new("dev").unwrap(), task: text.as_str().into(), priority: "high".into(),
+            deadline: None, deps: vec![], status: None, progress: None,
+        };
+        let message = plan(agent, value.clone());
+        let outbound = if typed { Outbound::frame(&task) } else { Outbound::message(&message) };
+        if from_host {
+            room.host_says(&outbound);
+        } else {
+            room.say(0, &outbound);
+        }
+        let entry = room.host.frames().pop().unwrap();
+        let read = Message::decode(&entry.text, &sides::STANDARD).unwrap();
+        let field = read.payload.get(if typed { "task" } else { "goal" }).unwrap();
+        let scalar = match field {
+            Value::Array(items) => &items[0],
+            scalar => scalar,
+        };
+        if text.chars().count() > 50 {
+            prop_assert_eq!(room.host.follow(scalar), Value::from(text.as_str()));
+        } else {
+            prop_assert_eq!(scalar, &Value::from(text.as_str()));
+        }
+        room.check_replicas();
+    }
+}
+
+#[test]
+fn opt_03_accepts_what_the_registry_says_is_inline_unless_strict() {
+    let long = "so ".repeat(30);
+    let chat = ChatReq {
+        role: "user".into(),
+        content: long.as_str().into(),
+        turn: None,
+        lang: "en".into(),
+        reply_to: None,
+    };
+    let mut room = Room::counting(&["dev"]);
+    room.say(0, &Outbound::frame(&chat));
+    room.say(0, &Outbound::frame(&chat).strict());
+    let frames = room.host.frames();
+    let content = |at: usize| {
+        let message = Message::decode(&frames[at].text, &sides::STANDARD).unwrap();
+        message.payload.get("content").unwrap().clone().into_owned()
+    };
+    assert_eq!(content(0), Value::from(long.as_str()));
+    assert_eq!(room.host.follow(&content(1)), Value::from(long.as_str()));
+}
+
+/// What a frame refers to has to be announced before it, by its owner and under the next of
+/// its numbers.
+#[test]
+fn opt_03_refuses_references_to_values_that_were_not_put() {
+    let mut desk = desk(options("hub"));
+    let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+    let put = |key: &str| format!("@dev>sync:put{{keys:[[{key},{digest},60]]}}");
+    let goal = "@dev>req:plan{goal:$cold.k101_1}";
+    assert_eq!(
+        desk.refuses(101, &frame(goal, 1, 1, "")).code,
+        ErrorCode::REF_NOT_FOUND
+    );
+    for key in [
+        "k101_2", "k102_1", "k100_1", "k101_0", "k101_01", "p1", "notes",
+    ] {
+        let refused = desk.refuses(101, &frame(&put(key), 2, 1, ""));
+        assert_eq!(refused.code, ErrorCode::POLICY_DENIED, "{key}");
+        desk = Node::desk(options("hub"), Rules::default());
+    }
+    for payload in [
+        "",
+        "keys:[]x",
+        "keys:[k101_1]",
+        "keys:[[k101_1,abc,60]]",
+        "keys:[[k101_1]]",
+    ] {
+        let refused = desk.refuses(
+            101,
+            &format!("@dev>sync:put{{{payload}}}[mid:10100000100a,seq:1]"),
+        );
+        let codes = [ErrorCode::INVALID_TYPE, ErrorCode::PARSE_ERROR];
+        assert!(codes.contains(&refused.code), "{payload}: {refused:?}");
+        desk = Node::desk(options("hub"), Rules::default());
+    }
+    let announced = desk.hears(101, &frame(&put("k101_1"), 3, 1, ""), NOW);
+    // The host asks for the bytes at once: their owner may not come back.
+    assert!(
+        announced
+            .sends
+            .iter()
+            .any(|send| send.contains(">qry:bytes{"))
+    );
+    desk.takes(101, &frame(goal, 4, 2, ""));
+}
+
+// ---- DEL ---------------------------------------------------------------------------
+
+fn any_state() -> impl Strategy<Value = Map<'static>> {
+    let value = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        "[a-z ]{0,8}".prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    prop::collection::vec(("[a-e]", value), 0..5).prop_map(|entries| entries.into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Each sends what changes and nothing else, and everybody has the same after it.
+    #[test]
+    fn del_01_accepts_deltas_and_sends_what_changes(
+        targets in prop::collection::vec((0..3_usize, any_state()), 1..8), counts: bool,
+    ) {
+        let hub = if counts { counting("hub") } else { options("hub") };
+        let mut room = Room::with(hub, Rules::default(), &["dev", "qa"]);
+        for (who, target) in &targets {
+            let shared = room.host.state().shared().clone();
+            let agent = ["hub", "dev", "qa"][*who];
+            let update = shared.delta_to(target);
+            let message = update.to_message(agent).unwrap();
+            match who {
+                0 => room.host_says(&Outbound::message(&message)),
+                who => room.say(who - 1, &Outbound::message(&message)),
+            };
+            let text = room.host.frames().pop().unwrap().text;
+            let StateUpdate::Delta { changes, version } = StateUpdate::decode(&text).unwrap() else {
+                return Err(TestCaseError::fail("no delta"));
+            };
+            prop_assert_eq!(version, shared.version() + 1);
+            for (key, value) in changes.iter() {
+                prop_assert_ne!(shared.get(key).unwrap_or(&Value::Null), value);
+            }
+            let present: Map<'_> = target.clone().into_iter().filter(|(_, v)| *v != Value::Null).collect();
+            prop_assert_eq!(room.host.state().shared().entries(), &present);
+            room.check_replicas();
+        }
+        // Who comes later has it without any of the deltas.
+        room.enter(options("late"));
+        prop_assert_eq!(room.members[2].state().shared(), room.host.state().shared());
+        room.check_replicas();
+    }
+}
+
+#[test]
+fn del_01_refuses_an_update_that_is_none() {
+    for (payload, code) in [
+        ("delta:{a:1}", ErrorCode::INVALID_TYPE),
+        ("v:1", ErrorCode::INVALID_TYPE),
+        ("v:-1|delta:{a:1}", ErrorCode::INVALID_TYPE),
+        ("v:one|delta:{a:1}", ErrorCode::INVALID_TYPE),
+        ("v:1|delta:[a]", ErrorCode::INVALID_TYPE),
+        ("v:1|delta:{a:1}|state:{a:1}", ErrorCode::PARSE_ERROR),
+        ("v:1|delta:{a:1,a:2}", ErrorCode::PARSE_ERROR),
+    ] {
+        let mut desk = desk(options("hub"));
+        let text = format!("@dev>sync:state{{{payload}}}");
+        let refused = desk.refuses(101, &frame(&text, 1, 1, ""));
+        assert_eq!(refused.code, code, "{payload}");
+        desk.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 2, 1, ""));
+    }
+}
+
+#[test]
+fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
+    let mut desk = desk(options("hub"));
+    for (n, (payload, state)) in (1..).zip([
+        (
+            "v:1|delta:{task_3:wip,budget:42,owner:dev}",
+            "{budget:42,owner:dev,task_3:wip}",
+        ),
+        (
+            "v:2|delta:{task_3:done,budget:~}",
+            "{owner:dev,task_3:done}",
+        ),
+        // The draft writes `null`, which is a string by its own grammar.
+        ("v:3|delta:{owner:null}", "{task_3:done}"),
+        ("v:9|state:{a:1}", "{a:1}"),
+        ("v:10|delta:{}", "{a:1}"),
+    ]) {
+        let text = format!("@dev>sync:state{{{payload}}}");
+        desk.takes(101, &frame(&text, n, n.into(), ""));
+        assert_eq!(desk.state().shared().entries().to_string(), state);
+    }
+    assert_eq!(desk.session.resolve("ctx.a"), Some(1.into()));
+}
+
+/// The version held is told, nothing has changed, and on that version the change is made
+/// again.
+#[test]
+fn del_02_refuses_a_delta_for_another_version() {
+    let mut desk = desk(options("hub"));
+    desk.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 1, 1, ""));
+    for (n, payload) in (2..).zip([
+        "v:0|delta:{a:2}",
+        "v:1|delta:{a:2}",
+        "v:3|delta:{a:2}",
+        "v:9223372036854775807|delta:{}",
+        "v:1|state:{}",
+    ]) {
+        let text = format!("@dev>sync:state{{{payload}}}");
+        let refused = desk.refuses(101, &frame(&text, n, 2, ""));
+        assert_eq!(
+            (refused.code, refused.version),
+            (ErrorCode::REF_NOT_FOUND, Some(1)),
+            "{payload}"
+        );
+    }
+    let mut room = Room::new(&["dev", "qa"]);
+    let update = |agent: &str, version, n: i64| {
+        let changes = [("a", Value::from(n))].into_iter().collect();
+        let message = StateUpdate::Delta { version, changes }.to_message(agent.to_owned());
+        message.unwrap().into_owned()
+    };
+    room.say(0, &Outbound::message(&update("dev", 1, 1)));
+    room.say(1, &Outbound::message(&update("qa", 1, 2)));
+    let held = room.members[1].events.iter().find_map(|event| match event {
+        Event::Refused(_, error) => error.version,
+        _ => None,
+    });
+    assert_eq!(held, Some(1));
+    room.say(1, &Outbound::message(&update("qa", held.unwrap() + 1, 2)));
+    assert_eq!(room.host.state().shared().get("a"), Some(&2.into()));
+    room.check_replicas();
+}

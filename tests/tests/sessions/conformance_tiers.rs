@@ -1,0 +1,218 @@
+//! Conformance of the three tiers of state, ST (draft section 5.1).
+//! `docs/conformance.md` leads from each requirement to its tests.
+
+use accp_runtime::session::{
+    ContextLimits, Host, Located, Options, Outbound, Reference, Rules, read_value,
+};
+use accp_runtime::{ErrorCode, Message, Value};
+use proptest::prelude::*;
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, counting, frame, tokens};
+
+fn desk(options: Options) -> Node<Host> {
+    Node::desk(options, Rules::default())
+}
+
+fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
+    let message = Message::new(agent, "req", "plan").unwrap();
+    message.with("goal", goal)
+}
+
+// ---- ST-01 -------------------------------------------------------------------------
+
+/// A turn of a conversation: what is said, and of how many words.
+fn turns() -> impl Strategy<Value = Vec<(&'static str, usize)>> {
+    let intent = prop::sample::select(vec!["req", "qry", "sync", "done", "esc"]);
+    let words = prop_oneof![4 => 0..30_usize, 2 => 30..150_usize, 1 => 150..900_usize];
+    prop::collection::vec((intent, words), 1..16)
+}
+
+/// Frames that a peer writes by hand are not split: the context has to bear them.
+fn said(intent: &str, words: usize, n: u32) -> String {
+    let words: Vec<String> = (0..words).map(|word| format!("word{}", word * 7)).collect();
+    let cid = if intent == "done" {
+        format!(",cid:101000001{:03}", n - 1)
+    } else {
+        String::new()
+    };
+    frame(
+        &format!("@dev>{intent}:plan{{n:{n}|notes:[{}]}}", words.join(",")),
+        n,
+        n.into(),
+        &cid,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn st_01_accepts_any_conversation_within_500_tokens(turns in turns()) {
+        let mut desk = desk(counting("hub"));
+        let mut asked = false;
+        for ((intent, words), n) in turns.into_iter().zip(1..) {
+            let heard = desk.takes(101, &said(intent, words, n));
+            let (state, budget) = (desk.state(), desk.session.budget());
+            // Counted anew, line by line as it stands in the context.
+            let counted: usize = state.hot().lines().map(|line| tokens(&format!("{line}\n"))).sum();
+            prop_assert_eq!(budget.hot.used as usize, counted);
+            prop_assert_eq!(budget.hot.allowed, 500);
+            prop_assert!(counted <= 500);
+            // The current frame is there, and with an answer the request.
+            prop_assert!(state.hot().frame(heard.entries[0].position).is_some());
+            let context = desk.session.context();
+            let shows = |n: u32| context.contains(&format!("n:{n}|")) || context.contains(&format!("n:{n}}}"));
+            prop_assert!(shows(n), "{}", context);
+            prop_assert!(!asked || intent != "done" || shows(n - 1), "{}", context);
+            asked = matches!(intent, "req" | "qry");
+        }
+    }
+}
+
+#[test]
+fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
+    let mut desk = desk(counting("hub"));
+    let large = said("req", 900, 1);
+    let (payload, _) = large.split_once("}[").unwrap();
+    assert!(tokens(payload) > 2_000);
+    let heard = desk.takes(101, &large);
+    let position = heard.entries[0].position;
+    // A short beginning stands for it, with the way to the rest.
+    let context = desk.session.context();
+    assert!(
+        context.contains(&format!("@dev>req:plan{{ref:$cold.p{position}|n:1")),
+        "{context}"
+    );
+    assert!(tokens(&context) <= 100);
+    // All of it is to be had: the text of the log is the frame as it was sent.
+    assert_eq!(&*heard.entries[0].text, large);
+    let key = format!("cold.p{position}");
+    let located = desk.state().locate(&Reference::parse(&key).unwrap());
+    assert_eq!(located, Ok(Located::Log(position)));
+}
+
+// ---- ST-02 -------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// However much is said: 200 tokens a checkpoint, 100 of them its summary, and all of
+    /// warm state within its own budget.
+    #[test]
+    fn st_02_accepts_checkpoints_within_200_tokens(turns in prop::collection::vec(turns(), 1..4)) {
+        let mut options = counting("hub");
+        options.context = ContextLimits { warm: 900, ..ContextLimits::DRAFT };
+        let mut desk = desk(options);
+        for ((intent, words), n) in turns.concat().into_iter().zip(1..) {
+            let task = format!("@dev>req:schedule{{asgn:dev|task:T{n}|dead:2026-05-{:02}|schema:TA}}", n % 28 + 1);
+            desk.takes(101, &frame(&task, 2 * n - 1, (2 * n - 1).into(), ""));
+            desk.takes(101, &said(intent, words, 2 * n));
+            let mut total = 0;
+            for digest in desk.state().warm().digests() {
+                let counted = tokens(&format!("{}\n", digest.line()));
+                prop_assert_eq!(digest.tokens() as usize, counted);
+                prop_assert!(counted <= 200);
+                prop_assert!(tokens(&Value::from(digest.summary().to_owned()).to_string()) <= 100);
+                total += counted;
+            }
+            let budget = desk.session.budget();
+            prop_assert_eq!((budget.warm.used as usize, budget.warm.allowed), (total, 900));
+            prop_assert!(total <= 900);
+        }
+    }
+}
+
+#[test]
+fn st_02_accepts_references_into_a_checkpoint() {
+    let mut desk = desk(counting("hub"));
+    let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
+    desk.takes(101, &frame(request, 1, 1, ""));
+    let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
+    desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
+    // The first kept the two as current frame and its request.
+    let checkpoint = desk.session.phase_boundary(NOW).unwrap();
+    desk.carry_out(NOW);
+    assert_eq!(checkpoint.id(), 2);
+    let resolve = |key: &str| desk.session.resolve(key);
+    assert_eq!(resolve("warm.ckpt_2.priority"), Some("high".into()));
+    assert_eq!(resolve("warm.ckpt_2.T1.status"), Some("complete".into()));
+    assert!(resolve("warm.ckpt_2.summary").is_some() && resolve("warm.ckpt_2").is_some());
+    for absent in [
+        "warm.ckpt_3",
+        "warm.ckpt_2.deadline",
+        "warm.ckpt_0",
+        "warm.ckpt_2.T2.priority",
+    ] {
+        assert_eq!(resolve(absent), None, "{absent}");
+    }
+}
+
+#[test]
+fn st_02_refuses_a_reference_to_a_checkpoint_that_is_not_there() {
+    let mut desk = desk(counting("hub"));
+    desk.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
+    let text = "@dev>qry:lookup{of:$warm.ckpt_1.goal}";
+    assert_eq!(
+        desk.refuses(101, &frame(text, 2, 2, "")).code,
+        ErrorCode::REF_NOT_FOUND
+    );
+    desk.session.phase_boundary(NOW).unwrap();
+    desk.carry_out(NOW);
+    desk.takes(101, &frame(text, 3, 2, ""));
+    let next = frame("@dev>qry:lookup{of:$warm.ckpt_2}", 4, 3, "");
+    assert_eq!(desk.refuses(101, &next).code, ErrorCode::REF_NOT_FOUND);
+}
+
+// ---- ST-03 -------------------------------------------------------------------------
+
+#[test]
+fn st_03_accepts_any_amount_of_cold_state_at_no_tokens() {
+    let mut room = Room::counting(&["dev"]);
+    let mut sent = Vec::new();
+    for n in 0..40 {
+        let value = format!("{n} ").repeat(500);
+        room.say(0, &Outbound::message(&plan("dev", value.as_str())));
+        sent.push(value);
+    }
+    let total: usize = sent.iter().map(|value| tokens(value)).sum();
+    assert!(total > 20_000);
+    let budget = room.host.session.budget();
+    assert!(budget.total.used <= 2_500);
+    assert_eq!(budget.total.used, budget.hot.used + budget.warm.used);
+    for (value, n) in sent.iter().zip(1..) {
+        let key = format!("k101_{n}");
+        let kept = room.host.cold_text(&key).unwrap();
+        assert_eq!(
+            read_value(kept.as_bytes()).unwrap(),
+            Value::from(value.as_str())
+        );
+    }
+    // Every frame of the log, hot or not, is in cold state too.
+    for entry in room.host.frames() {
+        let key = format!("cold.p{}", entry.position);
+        let reference = Reference::parse(&key).unwrap();
+        let located = room.host.state().locate(&reference);
+        assert_eq!(located, Ok(Located::Log(entry.position)));
+    }
+    room.check_replicas();
+}
+
+#[test]
+fn st_03_refuses_keys_that_were_never_given() {
+    let mut desk = desk(counting("hub"));
+    desk.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
+    for key in [
+        "k101_1",
+        "k999_1",
+        "p99",
+        "p0",
+        "notes",
+        "p01",
+        "k101_1.rows.0",
+    ] {
+        let text = format!("@dev>qry:lookup{{of:$cold.{key}}}[mid:10100000100b,seq:2]");
+        let refused = desk.refuses(101, &text);
+        assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
+    }
+}

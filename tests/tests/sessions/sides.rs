@@ -1,0 +1,359 @@
+//! One side of a session, on a store in memory; and a host that a test plays by hand.
+
+use std::sync::{Arc, LazyLock};
+
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::{
+    Batch, Checkpoint, Cold, Entry, EntryKind, Event, Host, Inbound, MemberId, Mid, Options, Read,
+    Role, Rules, Scope, Session, State, Time, Transmit, read_value,
+};
+use accp_runtime::{
+    AgentId, Envelope, ErrorCode, Frame, FrameTokens, Map, Message, Registry, TokenCounter, Typed,
+    Value,
+};
+use accp_store::{MemoryStore, Store};
+use accp_tokens::Bpe;
+
+pub(crate) const SESSION: &str = "s1";
+pub(crate) const NOW: Time = Time::from_secs(1_714_000_000);
+
+pub(crate) static STANDARD: LazyLock<Arc<Registry>> =
+    LazyLock::new(|| Arc::new(Registry::standard()));
+static BPE: LazyLock<Arc<Bpe>> = LazyLock::new(|| Arc::new(Bpe::o200k_base()));
+
+/// Tokens of a text.
+pub(crate) fn tokens(text: &str) -> usize {
+    BPE.count(text)
+}
+
+/// Tokens of a frame, part by part.
+pub(crate) fn frame_tokens(text: &str) -> FrameTokens {
+    FrameTokens::count(&Frame::parse(text).unwrap(), &**BPE)
+}
+
+pub(crate) fn member(number: u16) -> MemberId {
+    MemberId::new(number).unwrap()
+}
+
+/// What an agent is told at its start; it counts no tokens.
+pub(crate) fn options(agent: &'static str) -> Options {
+    let agent = AgentId::new(agent).unwrap();
+    Options::new(SESSION, agent, Arc::clone(&STANDARD))
+}
+
+/// The same, of one that counts them.
+pub(crate) fn counting(agent: &'static str) -> Options {
+    options(agent).counting(BPE.clone())
+}
+
+/// Rules under which frames are numbered like this.
+pub(crate) fn rules(scope: Scope) -> Rules {
+    Rules {
+        scope,
+        ..Rules::default()
+    }
+}
+
+/// A request that is told by its number.
+pub(crate) fn plan(agent: &'static str, n: i64) -> Message<'static> {
+    let message = Message::new(agent, "req", "plan").unwrap();
+    message.with("n", n)
+}
+
+/// A list of so many numbers, which takes twice as many tokens.
+pub(crate) fn numbers(count: usize) -> Value<'static> {
+    Value::from((0..count as i64).map(Value::from).collect::<Vec<_>>())
+}
+
+/// One side of a session, with its store and its handlers.
+pub(crate) struct Node<R> {
+    pub(crate) session: Session<R>,
+    pub(crate) store: MemoryStore,
+    /// What was delivered and not taken out by the test.
+    pub(crate) inbound: Vec<Inbound>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl<R: Role> Node<R> {
+    pub(crate) fn new(session: Session<R>) -> Self {
+        Self {
+            session,
+            store: MemoryStore::new(),
+            inbound: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Carries out every batch and answers every read, and gives what leaves.
+    pub(crate) fn carry_out(&mut self, now: Time) -> Vec<Transmit> {
+        let mut sends = Vec::new();
+        loop {
+            let mut idle = true;
+            while let Some(batch) = self.session.poll_batch(now) {
+                sends.extend(self.commit(batch));
+                idle = false;
+            }
+            while let Some(read) = self.session.poll_read() {
+                self.answer(&read, now);
+                idle = false;
+            }
+            if idle {
+                break;
+            }
+        }
+        while let Some(event) = self.session.poll_event() {
+            self.events.push(event);
+        }
+        sends
+    }
+
+    fn commit(&mut self, batch: Batch) -> Vec<Transmit> {
+        self.store.commit(&[(SESSION, &batch)]).unwrap();
+        self.inbound.extend(batch.inbound);
+        batch.sends
+    }
+
+    fn answer(&mut self, read: &Read, now: Time) {
+        match read {
+            Read::Entries { from, limit } => {
+                let entries = self.store.entries(SESSION, *from, *limit).unwrap();
+                self.session.supply_entries(*from, &entries);
+            }
+            Read::Cold { key } => {
+                let cold = self.store.cold(SESSION, key).unwrap();
+                self.session
+                    .supply_cold(key, cold.map(|kept| kept.value), now);
+            }
+            other => panic!("no answer to {other:?}"),
+        }
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        self.session.state()
+    }
+
+    /// The log as this side holds it.
+    pub(crate) fn log(&mut self) -> Vec<Entry> {
+        self.store.entries(SESSION, 1, usize::MAX).unwrap()
+    }
+
+    /// The entries of frames that were accepted.
+    pub(crate) fn frames(&mut self) -> Vec<Entry> {
+        let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
+        self.log().into_iter().filter(is_frame).collect()
+    }
+
+    pub(crate) fn cold(&mut self, key: &str) -> Option<Cold> {
+        let kept = self.store.cold(SESSION, key).unwrap();
+        kept.map(|kept| kept.value)
+    }
+
+    /// The bytes under a cold key, as text.
+    pub(crate) fn cold_text(&mut self, key: &str) -> Option<String> {
+        let bytes = self.cold(key)?.bytes?;
+        Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// The texts of what was delivered; from now on it is handled.
+    pub(crate) fn handle_all(&mut self, now: Time) -> Vec<String> {
+        let inbound = std::mem::take(&mut self.inbound);
+        let texts = inbound
+            .iter()
+            .map(|inbound| inbound.text().to_owned())
+            .collect();
+        for inbound in inbound {
+            self.session.handled(inbound.position(), &[], now).unwrap();
+        }
+        texts
+    }
+}
+
+impl Node<Host> {
+    /// A host that waits for frames that the test writes by hand, from `@dev`, member 101,
+    /// and `@qa`, member 102.
+    pub(crate) fn desk(options: Options, rules: Rules) -> Self {
+        let mut session = Session::host(options, rules, NOW);
+        for agent in ["dev", "qa"] {
+            session.join(&AgentId::new(agent).unwrap(), NOW).unwrap();
+        }
+        let mut desk = Self::new(session);
+        assert_eq!(desk.carry_out(NOW), []);
+        desk
+    }
+
+    /// It starts again, from what its store holds.
+    pub(crate) fn restart(&mut self, options: Options, rules: Rules) {
+        let stored = self.store.load(SESSION).unwrap().unwrap();
+        self.session = Session::restore_host(options, rules, &stored, NOW).unwrap();
+        self.carry_out(NOW);
+        self.inbound.clear();
+    }
+
+    /// The payload of a frame, with every reference into cold state followed.
+    pub(crate) fn payload(&mut self, text: &str) -> Map<'static> {
+        let message = Message::decode(text, &STANDARD).unwrap();
+        let mut payload = message.payload.into_owned();
+        for (_, value) in payload.iter_mut() {
+            *value = self.follow(value);
+        }
+        payload
+    }
+
+    /// The value that a reference into cold state leads to; any other value as it is.
+    pub(crate) fn follow(&mut self, value: &Value<'_>) -> Value<'static> {
+        let Value::Ref(key) = value else {
+            return value.clone().into_owned();
+        };
+        let text = self.cold_text(key.strip_prefix("cold.").unwrap()).unwrap();
+        read_value(text.as_bytes()).unwrap().into_owned()
+    }
+
+    /// What comes of a text.
+    pub(crate) fn hears(&mut self, from: u16, text: &str, now: Time) -> Heard {
+        let last = self.session.position();
+        self.inbound.clear();
+        self.events.clear();
+        self.session.receive(member(from), text.as_bytes(), now);
+        let (sends, others) = self
+            .carry_out(now)
+            .into_iter()
+            .partition::<Vec<_>, _>(|send| send.to == member(from));
+        Heard {
+            sends: sends.into_iter().map(|send| send.text).collect(),
+            others,
+            entries: self.store.entries(SESSION, last + 1, usize::MAX).unwrap(),
+            inbound: std::mem::take(&mut self.inbound),
+            events: std::mem::take(&mut self.events),
+        }
+    }
+
+    /// The host takes the frame, and acknowledges it.
+    pub(crate) fn takes(&mut self, from: u16, text: &str) -> Heard {
+        let heard = self.hears(from, text, NOW);
+        let mid = mid_of(text).unwrap();
+        let Some(ack) = heard.sends.first() else {
+            panic!("{text}: {heard:?}");
+        };
+        assert!(ack.starts_with("@hub>ack:frame{}["), "{text}: {ack}");
+        assert_eq!(of(ack), Some(mid), "{text}: {ack}");
+        heard
+    }
+
+    /// The host refuses the frame, and nothing but that is changed: not what the session
+    /// folds to, nor which numbers are next.
+    pub(crate) fn refuses(&mut self, from: u16, text: &str) -> Refused {
+        let before = self.state().clone();
+        let heard = self.hears(from, text, NOW);
+        let [send] = &heard.sends[..] else {
+            panic!("{text}: {heard:?}");
+        };
+        let refused = Refused::read(send);
+        // An intent that is unknown is found before the metadata is read.
+        let mid = mid_of(text).filter(|_| refused.code != ErrorCode::INVALID_INTENT);
+        assert_eq!(refused.of, mid, "{text}: {send}");
+        assert!(heard.others.is_empty(), "{text}: {:?}", heard.others);
+        assert_eq!(*self.state(), before, "{text}");
+        assert!(heard.inbound.is_empty(), "{text}");
+        let is_refusal = |entry: &Entry| matches!(entry.kind, EntryKind::Refused(_));
+        assert!(
+            heard.entries.iter().all(is_refusal),
+            "{text}: {:?}",
+            heard.entries
+        );
+        refused
+    }
+
+    /// The host says nothing at all, and the text changes nothing but the log, if that.
+    pub(crate) fn ignores(&mut self, from: u16, text: &str, now: Time) -> Heard {
+        let before = self.state().clone();
+        let heard = self.hears(from, text, now);
+        assert!(heard.sends.is_empty(), "{text}: {:?}", heard.sends);
+        assert!(heard.others.is_empty(), "{text}: {:?}", heard.others);
+        assert!(heard.inbound.is_empty(), "{text}");
+        assert_eq!(*self.state(), before, "{text}");
+        heard
+    }
+}
+
+/// What came of a text.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// To who said it.
+    pub(crate) sends: Vec<String>,
+    /// To the others.
+    pub(crate) others: Vec<Transmit>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) inbound: Vec<Inbound>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Heard {
+    /// The checkpoints that it has led to, as everybody reads them in the log.
+    pub(crate) fn checkpoints(&self) -> Vec<Checkpoint> {
+        self.entries.iter().filter_map(checkpoint).collect()
+    }
+}
+
+/// The checkpoint that an entry is.
+pub(crate) fn checkpoint(entry: &Entry) -> Option<Checkpoint> {
+    let is_it = entry.kind == EntryKind::Control && entry.text.contains(">sync:checkpoint{");
+    let message = Message::decode(&entry.text, &STANDARD).unwrap();
+    is_it.then(|| Checkpoint::from_message(&message).unwrap())
+}
+
+/// An error that a host has answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) of: Option<Mid>,
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    pub(crate) expected_sequence: Option<i64>,
+    pub(crate) version: Option<i64>,
+    pub(crate) holder: Option<i64>,
+    pub(crate) sequence: Option<i64>,
+}
+
+impl Refused {
+    fn read(text: &str) -> Self {
+        let typed = Typed::<ErrorFail<'_>>::decode(text).unwrap();
+        let error = typed.frame;
+        Self {
+            of: of(text),
+            code: error.code.parse().unwrap(),
+            message: error.msg.into_owned(),
+            expected_sequence: error.expected_sequence,
+            version: error.version,
+            holder: error.holder,
+            sequence: error.sequence,
+        }
+    }
+}
+
+/// The envelope of a frame that can be read.
+pub(crate) fn envelope(text: &str) -> Option<Envelope<'static>> {
+    let envelope = Frame::parse(text).ok()?.envelope().ok()?;
+    Some(envelope.into_owned())
+}
+
+/// The `mid` of a frame that can be read.
+pub(crate) fn mid_of(text: &str) -> Option<Mid> {
+    Some(Mid::parse(&envelope(text)?.msg_id?))
+}
+
+/// The `of` of a link frame.
+pub(crate) fn of(text: &str) -> Option<Mid> {
+    match envelope(text)?.extra.get("of")? {
+        Value::Null => None,
+        Value::String(of) => Some(Mid::parse(of)),
+        of => Some(Mid::parse(&of.to_string())),
+    }
+}
+
+/// A frame of member 101 under its n-th id and the number `seq`: `head` is the text up to
+/// the metadata, `more` what follows `ts`.
+pub(crate) fn frame(head: &str, n: u32, seq: u64, more: &str) -> String {
+    format!(
+        "{head}[mid:101000001{n:03},seq:{seq},ts:{}{more}]",
+        NOW.as_secs()
+    )
+}
