@@ -238,7 +238,16 @@ impl Session<Host> {
         now: Time,
     ) {
         // What may have been an error or an acknowledgement is not answered by an error.
-        let is_answer = [&b">fail:"[..], b">ack:", b">ping:", b">pong:"]
+        let about_the_link = [
+            &b">fail:"[..],
+            b">ack:",
+            b">ping:",
+            b">pong:",
+            b">sync:registry{",
+            b">sync:bytes{",
+            b">qry:bytes{",
+        ];
+        let is_answer = about_the_link
             .iter()
             .any(|intent| frame.windows(intent.len()).any(|window| window == *intent));
         if !is_answer {

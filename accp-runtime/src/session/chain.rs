@@ -127,7 +127,12 @@ impl Chains {
                     starter: sender,
                     position,
                     above: above.filter(|above| above != chain),
-                    frames: Vec::new(),
+                    frames: frame
+                        .mid()
+                        .filter(|mid| *mid != chain)
+                        .cloned()
+                        .into_iter()
+                        .collect(),
                 };
                 self.open.insert(chain.clone(), opened);
             }

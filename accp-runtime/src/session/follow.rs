@@ -323,6 +323,7 @@ impl Session<Member> {
             },
             Progress::Tampered => {
                 if key.starts_with("reg_") {
+                    self.side.transfers.forget(&key);
                     self.role.learning = None;
                 } else if self.role.fetching.take().is_some() {
                     self.role.say.hello = true;

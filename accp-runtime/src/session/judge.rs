@@ -347,7 +347,12 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
         .get(&from)
         .is_some_and(|party| party.supervisor);
     let starter = side.state.chains.starter(cid);
-    if from == MemberId::HOST || supervises || starter.is_none_or(|starter| starter == from) {
+    // Of a chain that is not open, the id may tell whose it is, or will be.
+    let owner = starter.or_else(|| {
+        cid.maker()
+            .filter(|maker| side.state.members.contains_key(maker))
+    });
+    if from == MemberId::HOST || supervises || owner.is_none_or(|owner| owner == from) {
         return Ok(());
     }
     let expected = "a cancellation by who started the chain, the host or a supervisor";

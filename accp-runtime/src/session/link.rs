@@ -121,16 +121,22 @@ fn missing(what: &'static str) -> DecodeError {
 impl Link {
     /// Whether the frame speaks about the link.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
-        match frame.intent {
+        let extra = &frame.envelope.extra;
+        // A part of an error names the first part of it.
+        let is_error = frame.intent == Intent::FAIL
+            && frame.header.operation == "error"
+            && extra.get("of").is_some()
+            && extra.get("pt").is_none();
+        is_error || Self::is_reserved(frame.intent, frame.header.operation)
+    }
+
+    /// Whether every frame of this kind speaks about the link, so that none can be sent in the
+    /// session.
+    pub(crate) fn is_reserved(intent: Intent, operation: &str) -> bool {
+        match intent {
             Intent::ACK | Intent::PING | Intent::PONG => true,
-            Intent::FAIL => {
-                frame.header.operation == "error" && frame.envelope.extra.get("of").is_some()
-            }
-            Intent::SYNC => {
-                matches!(frame.header.operation, "registry" | "bytes")
-                    && frame.envelope.extra.get("pos").is_none()
-            }
-            Intent::QRY => frame.header.operation == "bytes",
+            Intent::SYNC => matches!(operation, "registry" | "bytes"),
+            Intent::QRY => operation == "bytes",
             _ => false,
         }
     }

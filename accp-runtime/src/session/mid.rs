@@ -46,6 +46,17 @@ impl Mid {
         matches!(self.0, Repr::Hex(_))
     }
 
+    /// The member whose generator makes ids like this one.
+    pub(crate) fn maker(&self) -> Option<MemberId> {
+        let Repr::Hex(value) = self.0 else {
+            return None;
+        };
+        let digit = |place: u32| (value >> (4 * place)) & 0xf;
+        let is_decimal = (0..12).all(|place| digit(place) < 10);
+        let number = digit(11) * 100 + digit(10) * 10 + digit(9);
+        MemberId::new(u16::try_from(number).ok()?).filter(|_| is_decimal)
+    }
+
     /// The 48 bits of an id in the form of the draft.
     pub fn as_bits(&self) -> Option<u64> {
         match self.0 {

@@ -9,7 +9,7 @@ use accp_registry::ErrorCode;
 
 use super::scan::Scanned;
 use super::{Inbound, Mid};
-use crate::{DecodeError, EncodeError, EncodeFrame, Limits, Message};
+use crate::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
 /// What to send: a frame of a type, or a [`Message`], with what its envelope says beyond
 /// `mid`, `seq` and `ts`, which the session sees to.
@@ -66,6 +66,16 @@ impl<'a> Outbound<'a> {
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
             ..Self::new(Content::Message(message))
+        }
+    }
+
+    pub(crate) fn kind(&self) -> (Intent, &str) {
+        match self.content {
+            Content::Typed(frame) => {
+                let frame = frame.frame_type();
+                (frame.intent, frame.operation)
+            }
+            Content::Message(message) => (message.intent, &message.operation),
         }
     }
 

@@ -5,11 +5,11 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 
-use accp_registry::Hash;
+use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoded, Encoder};
-use super::link::{Hello, Of, Piece, Stamp};
+use super::link::{Hello, Link, Of, Piece, Stamp};
 use super::mid::MidSource;
 use super::scan::Scanned;
 use super::state::{Applied, State};
@@ -207,6 +207,15 @@ impl Side {
         parts: bool,
         now: Time,
     ) -> Result<Encoded, SendError> {
+        let (intent, operation) = outbound.kind();
+        if Link::is_reserved(intent, operation) {
+            return Err(SendError::Refused {
+                code: ErrorCode::POLICY_DENIED,
+                expected: alloc::format!(
+                    "a frame of the session; {intent}:{operation} speaks about the link"
+                ),
+            });
+        }
         let chain = outbound.cid.as_deref().map(Mid::parse);
         if chain.is_some_and(|chain| self.state.chains.reaches(&chain)) {
             return Err(SendError::Cancelled);

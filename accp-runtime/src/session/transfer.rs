@@ -24,12 +24,25 @@ pub(crate) struct Transfers {
 #[derive(Debug)]
 struct Pull {
     from: MemberId,
-    /// What it must come to, where that is known before.
+    /// Whether it is known before what it must come to.
+    announced: bool,
     digest: Option<Hash>,
     length: Option<u64>,
     got: Vec<u8>,
     asked: bool,
     retry: Backoff,
+}
+
+impl Pull {
+    /// Throws away what came; it is asked for again when it is time.
+    fn begin_again(&mut self) {
+        self.got.clear();
+        self.asked = true;
+        if !self.announced {
+            self.digest = None;
+            self.length = None;
+        }
+    }
 }
 
 /// What came of a piece.
@@ -57,6 +70,7 @@ impl Transfers {
     pub(crate) fn want(&mut self, key: &str, from: MemberId, announced: Option<(Hash, u64)>) {
         self.wanted.entry(key.into()).or_insert_with(|| Pull {
             from,
+            announced: announced.is_some(),
             digest: announced.map(|(digest, _)| digest),
             length: announced.map(|(_, length)| length),
             got: Vec::new(),
@@ -86,21 +100,21 @@ impl Transfers {
             || pull.got.len() as u64 > length
             || is_end
         {
-            self.wanted.remove(&piece.key);
+            pull.begin_again();
             return Progress::Tampered;
         }
-        pull.asked = false;
-        pull.retry.rest();
         if (pull.got.len() as u64) < length {
+            pull.asked = false;
+            pull.retry.rest();
             return Progress::More;
+        }
+        if Hash::of(&pull.got) != digest {
+            pull.begin_again();
+            return Progress::Tampered;
         }
         let got = core::mem::take(&mut pull.got);
         self.wanted.remove(&piece.key);
-        if Hash::of(&got) == digest {
-            Progress::Whole(got)
-        } else {
-            Progress::Tampered
-        }
+        Progress::Whole(got)
     }
 
     /// What to ask for now: whom, for which key, from which byte on.
