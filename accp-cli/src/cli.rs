@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    check, completions, decode, encode, explain, fix, generate, grammar, man, registry, tokens,
+    check, completions, decode, demo, encode, explain, fix, generate, grammar, man, registry,
+    session, tokens,
 };
 use crate::convert;
 use crate::outcome::Outcome;
@@ -21,10 +22,14 @@ use crate::outcome::Outcome;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Tell on stderr, in plain words, every frame that a session sends, receives and keeps
+    #[arg(long, global = true)]
+    pub(crate) debug: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  accp demo
   accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
   accp check frames.accp
   accp decode frames.accp | accp encode
@@ -37,6 +42,7 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Check(check::Args),
     Fix(fix::Args),
     Encode(encode::Args),
@@ -47,6 +53,8 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Grammar(grammar::Args),
     #[command(subcommand)]
+    Session(session::Command),
+    #[command(subcommand)]
     Registry(registry::Command),
     Completions(completions::Args),
     Man(man::Args),
@@ -55,6 +63,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self) -> Outcome {
         match self {
+            Self::Demo(args) => demo::run(args),
             Self::Check(args) => check::run(args),
             Self::Fix(args) => fix::run(args),
             Self::Encode(args) => encode::run(args),
@@ -64,6 +73,7 @@ impl Command {
             Self::Convert(args) => convert::run(args),
             Self::Generate(args) => generate::run(args),
             Self::Grammar(args) => grammar::run(args),
+            Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod decode;
+pub(crate) mod demo;
 pub(crate) mod encode;
 pub(crate) mod explain;
 pub(crate) mod fix;
@@ -10,4 +11,5 @@ pub(crate) mod generate;
 pub(crate) mod grammar;
 pub(crate) mod man;
 pub(crate) mod registry;
+pub(crate) mod session;
 pub(crate) mod tokens;

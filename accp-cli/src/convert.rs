@@ -1,9 +1,9 @@
 //! `accp convert`: recorded conversations as frames, and back.
 
 mod json_text;
-mod read;
-mod record;
-mod restore;
+pub(crate) mod read;
+pub(crate) mod record;
+pub(crate) mod restore;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -126,7 +126,7 @@ impl Args {
 }
 
 /// A fault of the input in its place.
-fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
+pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{name}:{line}: {message}"))
 }
 

@@ -3,23 +3,33 @@
 //! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code
 //! is 0 where all is fine, 1 where the input is at fault, 2 for misuse and for failures.
 
+mod audit;
 mod cli;
 mod commands;
 mod convert;
+mod debug;
 mod externals;
 mod fault;
 mod input;
 mod outcome;
 mod output;
 mod registries;
+mod resolve;
+mod room;
+mod store_file;
 mod table;
+mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().command.run() {
+    let cli = cli::Cli::parse();
+    if cli.debug {
+        debug::start();
+    }
+    match cli.command.run() {
         Ok(verdict) => verdict.into(),
         // Whoever reads us has read enough.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

@@ -1,23 +1,57 @@
 //! Recorded conversations from a file, one at a time.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, IsTerminal as _};
+use std::path::Path;
 
 use serde_json::Value as Json;
 
+use super::at;
+use crate::input::Input;
+use crate::outcome::Failure;
+
+/// Takes the recorded conversations of a file one at a time: the name of the file, the line
+/// and the JSON.
+pub(crate) fn each_conversation(
+    path: &Path,
+    mut take: impl FnMut(&str, u64, Json) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Input { name, reader } = Input::open(Some(path))?;
+    let mut documents = Documents::new(reader);
+    let progress = progress(path);
+    loop {
+        let (line, json) = match documents.next() {
+            Ok(Some(document)) => document,
+            Ok(None) => break,
+            Err(Fault::Io(error)) => return Err(Failure::at(path)(error)),
+            Err(Fault::Text {
+                line,
+                column,
+                message,
+            }) => return Err(at(&format!("{name}:{line}"), column, message)),
+        };
+        progress.set_position(documents.bytes);
+        for json in conversations(json) {
+            take(&name, line, json)?;
+        }
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
 /// JSON values from JSON Lines, or from one JSON document that may span lines.
-pub(super) struct Documents<R> {
+struct Documents<R> {
     input: R,
     line: u64,
     buffer: Vec<u8>,
     /// Further values of a document over several lines, the last one first.
     pending: Vec<Json>,
     /// Bytes read so far.
-    pub(super) bytes: u64,
+    bytes: u64,
 }
 
 /// Why a file gives no further conversation.
 #[derive(Debug)]
-pub(super) enum Fault {
+enum Fault {
     Io(io::Error),
     /// The text is at fault, at this line and column from 1.
     Text {
@@ -28,7 +62,7 @@ pub(super) enum Fault {
 }
 
 impl<R: BufRead> Documents<R> {
-    pub(super) fn new(input: R) -> Self {
+    fn new(input: R) -> Self {
         Self {
             input,
             line: 0,
@@ -42,7 +76,7 @@ impl<R: BufRead> Documents<R> {
     ///
     /// # Errors
     /// When reading fails, or the text is no JSON.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Json)>, Fault> {
+    fn next(&mut self) -> Result<Option<(u64, Json)>, Fault> {
         if let Some(json) = self.pending.pop() {
             return Ok(Some((self.line, json)));
         }
@@ -154,6 +188,24 @@ impl<R: BufRead> Documents<R> {
             message,
         }
     }
+}
+
+/// The conversations of a document: itself, or the elements of an array of conversations.
+fn conversations(json: Json) -> Vec<Json> {
+    match json {
+        Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => items,
+        json => vec![json],
+    }
+}
+
+/// A bar over the bytes of a long file, where a terminal is there to show it.
+fn progress(path: &Path) -> indicatif::ProgressBar {
+    const LONG: u64 = 1 << 20;
+    let length = path.metadata().map_or(0, |file| file.len());
+    if length < LONG || !io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    indicatif::ProgressBar::new(length)
 }
 
 /// The first integer of a valid JSON text that is outside 64 bits, and where it stands.

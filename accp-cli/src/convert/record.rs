@@ -14,7 +14,7 @@ use super::json_text::Layout;
 use super::restore::{State, restore_message};
 
 /// The agent that speaks of the conversation itself.
-pub(super) const HOST: &str = "accp";
+pub(crate) const HOST: &str = "accp";
 /// The operation of the frame that opens a conversation.
 pub(super) const OPENING: &str = "conversation";
 /// The operation of a frame that holds a recorded message as it is, because the profiles
@@ -52,7 +52,7 @@ pub(super) fn is_own(param: &str) -> bool {
 }
 
 /// Turns one conversation into messages.
-pub(super) struct Recorder<'r> {
+pub(crate) struct Recorder<'r> {
     registry: &'r Registry,
     /// What the reader of the frames knows at this point too.
     state: State,
@@ -66,7 +66,7 @@ pub(super) struct Recorder<'r> {
 
 impl<'r> Recorder<'r> {
     /// `start` is the time of the first frame in Unix seconds; a second passes with each.
-    pub(super) fn new(registry: &'r Registry, start: i64) -> Self {
+    pub(crate) fn new(registry: &'r Registry, start: i64) -> Self {
         Self {
             registry,
             state: State::default(),
@@ -78,7 +78,7 @@ impl<'r> Recorder<'r> {
     }
 
     /// The opening frame of a conversation.
-    pub(super) fn opening<'j>(
+    pub(crate) fn opening<'j>(
         &mut self,
         conversation: &'j Conversation,
     ) -> Result<Message<'j>, EncodeError> {
@@ -96,7 +96,7 @@ impl<'r> Recorder<'r> {
     }
 
     /// The frames of one recorded message.
-    pub(super) fn message<'j>(
+    pub(crate) fn message<'j>(
         &mut self,
         recorded: &'j Json,
     ) -> Result<Vec<Message<'j>>, EncodeError> {
@@ -446,12 +446,12 @@ pub(super) fn agent_id(name: &str) -> String {
 
 /// A conversation as it was recorded.
 #[derive(Debug)]
-pub(super) struct Conversation {
-    pub(super) messages: Vec<Json>,
+pub(crate) struct Conversation {
+    pub(crate) messages: Vec<Json>,
     /// The other keys.
-    pub(super) rest: JsonMap<String, Json>,
+    pub(crate) rest: JsonMap<String, Json>,
     /// It is an array of messages and nothing else.
-    pub(super) bare: bool,
+    pub(crate) bare: bool,
 }
 
 impl Conversation {
@@ -459,7 +459,7 @@ impl Conversation {
     ///
     /// # Errors
     /// What is expected instead.
-    pub(super) fn new(json: Json) -> Result<Self, &'static str> {
+    pub(crate) fn new(json: Json) -> Result<Self, &'static str> {
         const EXPECTED: &str = "expected a conversation: an object whose `messages` is an array of \
                                 objects with `role` and `content`, or that array";
         let (messages, rest, bare) = match json {
@@ -482,7 +482,7 @@ impl Conversation {
     }
 
     /// The recorded JSON again.
-    pub(super) fn into_json(self) -> Json {
+    pub(crate) fn into_json(self) -> Json {
         if self.bare {
             return Json::Array(self.messages);
         }

@@ -188,7 +188,7 @@ fn data(value: &Value<'_>) -> Option<Json> {
 
 /// Gathers the frames of conversations.
 #[derive(Debug, Default)]
-pub(super) struct Restorer {
+pub(crate) struct Restorer {
     state: State,
     current: Option<Opened>,
     /// The sequence number of the last frame.
@@ -210,7 +210,7 @@ impl Restorer {
     ///
     /// # Errors
     /// What is wrong with the frame in its place.
-    pub(super) fn frame(
+    pub(crate) fn frame(
         &mut self,
         frame: Message<'static>,
         line: u64,
@@ -284,7 +284,7 @@ impl Restorer {
     ///
     /// # Errors
     /// When it has fewer or more messages than its first frame says.
-    pub(super) fn end(&mut self) -> Result<Option<Conversation>, String> {
+    pub(crate) fn end(&mut self) -> Result<Option<Conversation>, String> {
         self.complete_message()?;
         let Some(Opened {
             conversation,

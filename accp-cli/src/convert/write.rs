@@ -1,6 +1,5 @@
 //! Conversations to frames: encoding, counting, and where it all goes.
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use accp_registry::Registry;
@@ -8,13 +7,12 @@ use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message};
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 
-use super::read::{Documents, Fault};
+use super::read::each_conversation;
 use super::record::{Conversation, Recorder, VERBATIM};
 use super::restore::Restorer;
 use super::summary::Summary;
 use super::{Args, at, beside, restore_line};
 use crate::externals::{Externals, Loaded};
-use crate::input::Input;
 use crate::outcome::Failure;
 use crate::output::{Output, error};
 
@@ -94,33 +92,13 @@ impl<'c> Converter<'c> {
 
     /// Takes one conversation at a time; without sinks it is restored and compared.
     pub(super) fn file(&mut self, path: &Path, sinks: &mut Option<Sinks>) -> Result<(), Failure> {
-        let Input { name, reader } = Input::open(Some(path))?;
-        self.name = name;
-        let mut documents = Documents::new(reader);
-        let progress = progress(path);
-        loop {
-            let (line, json) = match documents.next() {
-                Ok(Some(document)) => document,
-                Ok(None) => break,
-                Err(Fault::Io(error)) => return Err(Failure::at(path)(error)),
-                Err(Fault::Text {
-                    line,
-                    column,
-                    message,
-                }) => {
-                    return Err(at(&format!("{}:{line}", self.name), column, message));
-                }
-            };
-            progress.set_position(documents.bytes);
-            for json in conversations(json) {
-                let text = json.to_string();
-                let conversation =
-                    Conversation::new(json).map_err(|expected| at(&self.name, line, expected))?;
-                self.conversation(line, &text, conversation, sinks)?;
-            }
-        }
-        progress.finish_and_clear();
-        Ok(())
+        each_conversation(path, |name, line, json| {
+            name.clone_into(&mut self.name);
+            let text = json.to_string();
+            let conversation =
+                Conversation::new(json).map_err(|expected| at(name, line, expected))?;
+            self.conversation(line, &text, conversation, sinks)
+        })
     }
 
     /// Takes the conversation of a line.
@@ -290,22 +268,4 @@ impl accp_runtime::Externals for Tally<'_> {
             }
         }
     }
-}
-
-/// The conversations of a document: itself, or the elements of an array of conversations.
-fn conversations(json: Json) -> Vec<Json> {
-    match json {
-        Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => items,
-        json => vec![json],
-    }
-}
-
-/// A bar over the bytes of a long file, where a terminal is there to show it.
-fn progress(path: &Path) -> indicatif::ProgressBar {
-    const LONG: u64 = 1 << 20;
-    let length = path.metadata().map_or(0, |file| file.len());
-    if length < LONG || !io::stderr().is_terminal() {
-        return indicatif::ProgressBar::hidden();
-    }
-    indicatif::ProgressBar::new(length)
 }

@@ -16,9 +16,10 @@ fn help_reads_well() {
 
     Commands read files or stdin and write to stdout; reports go to stderr.
 
-    Usage: accp <COMMAND>
+    Usage: accp [OPTIONS] <COMMAND>
 
     Commands:
+      demo         Show five agents at work: sessions, checkpoints, budgets, a crash, and what it costs
       check        Check frames, one a line: grammar, schema and types
       fix          Repair frames that a model wrote in the shorthands of the draft's examples
       encode       Turn JSON messages into frames, one a line
@@ -28,11 +29,15 @@ fn help_reads_well() {
       convert      Recorded conversations to frames and back, nothing lost
       generate     Generate Rust types from a registry, as a build script would
       grammar      Write the grammar of frames: for pest, or the ABNF that it is made from
+      session      Look into a file of sessions, check it, and bring recorded conversations into one
       registry     Check, compare and show schema registries
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
 
     Options:
+          --debug
+              Tell on stderr, in plain words, every frame that a session sends, receives and keeps
+
       -h, --help
               Print help (see a summary with '-h')
 
@@ -40,6 +45,7 @@ fn help_reads_well() {
               Print version
 
     Examples:
+      accp demo
       accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
       accp check frames.accp
       accp decode frames.accp | accp encode
@@ -69,6 +75,12 @@ fn misuse_and_failure_exit_with_2() {
         &["decode", "--externals", "no-such-file"],
         &["decode", "--registry", "no-such-file"],
         &["tokens", "--model", "x", "--encoding", "cl100k_base"],
+        &["demo", "--store", "x.db", "--keep"],
+        &["demo", "--store", "no/such/folder/x.db"],
+        &["session"],
+        &["session", "list"],
+        &["session", "list", "no-such-file"],
+        &["session", "show", "--context", "--format", "json", "x"],
         &["registry", "lint"],
         &["registry", "lint", "no-such-file"],
         &["registry", "diff", "no-such-file", "no-such-file"],

@@ -102,7 +102,9 @@ fn every_shell_gets_its_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let run = accp(&["completions", shell], "");
         assert_eq!(run.code, Some(0));
-        assert!(run.stdout.contains("syntax-only"), "{shell}");
+        for word in ["syntax-only", "demo", "replay", "debug"] {
+            assert!(run.stdout.contains(word), "{shell} {word}");
+        }
     }
     assert_eq!(accp(&["completions", "cmd"], "").code, Some(2));
 }
@@ -116,6 +118,16 @@ fn every_command_has_its_page() {
         run.stdout.contains(".TH accp-registry-diff 1"),
         "{}",
         run.stdout
+    );
+    for command in ["list", "show", "replay", "export", "verify", "import"] {
+        let run = accp(&["man", "session", command], "");
+        let title = format!(".TH accp-session-{command} 1");
+        assert!(run.stdout.contains(&title), "{}", run.stdout);
+    }
+    assert!(
+        accp(&["man", "demo"], "")
+            .stdout
+            .contains(".TH accp-demo 1")
     );
     assert_eq!(accp(&["man", "nothing"], "").code, Some(2));
     assert_eq!(accp(&["man", "check", "nothing"], "").code, Some(2));

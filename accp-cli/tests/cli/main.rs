@@ -4,11 +4,14 @@
 mod check;
 mod conduct;
 mod convert;
+mod demo;
 mod encode_decode;
 mod explain;
 mod fix;
 mod generated;
+mod import;
 mod registry;
+mod session;
 mod tokens;
 
 use std::ffi::OsStr;

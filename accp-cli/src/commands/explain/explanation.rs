@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;
 use crate::table::Table;
+use crate::words::utc;
 
 /// A frame in plain words.
 pub(super) struct Explanation {
@@ -241,46 +242,4 @@ fn envelope(message: &Message<'_>) -> Vec<EnvelopeRow> {
         }
     });
     rows.collect()
-}
-
-/// Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
-fn utc(seconds: i64) -> Option<String> {
-    const DAY: i64 = 86_400;
-    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // Years begin in March, so that the leap day is the last; 719,468 days lie between
-    // 0000-03-01 and 1970-01-01, and 146,097 in 400 years.
-    let days = days.checked_add(719_468)?;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    (1..=9999)
-        .contains(&year)
-        .then(|| format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_are_dates() {
-        for (seconds, expected) in [
-            (0, "1970-01-01 00:00:00 UTC"),
-            (-1, "1969-12-31 23:59:59 UTC"),
-            (951_782_400, "2000-02-29 00:00:00 UTC"),
-            (1_714_000_000, "2024-04-24 23:06:40 UTC"),
-            (4_107_542_399, "2100-02-28 23:59:59 UTC"),
-            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-        ] {
-            assert_eq!(utc(seconds).as_deref(), Some(expected));
-        }
-        for seconds in [i64::MIN, i64::MAX, 253_402_300_800] {
-            assert_eq!(utc(seconds), None);
-        }
-    }
 }

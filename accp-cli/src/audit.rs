@@ -1,0 +1,280 @@
+//! Whether a log holds together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_runtime::Message;
+use accp_runtime::session::{
+    Checkpoint, Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references,
+};
+use accp_store::DriverError;
+
+use crate::outcome::Failure;
+use crate::store_file::{Log, Shared, Side};
+
+/// What was found in a log that was read from its beginning to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Audit {
+    pub(crate) entries: u64,
+    pub(crate) frames: u64,
+    pub(crate) checkpoints: u64,
+    /// Frames that the manifests of the checkpoints list.
+    pub(crate) moved: u64,
+    /// References that lead somewhere.
+    pub(crate) references: u64,
+    /// Those that do not, for a reason that is no fault: the bytes are with another side or
+    /// have expired, or the shared state has moved on.
+    pub(crate) elsewhere: u64,
+    /// What is wrong, by position.
+    pub(crate) faults: Vec<String>,
+    /// What comes next; `None` while the beginning of the log is not known.
+    next: Option<u64>,
+    sequence: Option<u64>,
+    senders: BTreeMap<MemberId, u64>,
+    /// Positions of the frames in hot state.
+    hot: Option<BTreeSet<u64>>,
+}
+
+impl Audit {
+    /// Reads the log of a session.
+    pub(crate) fn of(store: &Shared, name: &str, side: &mut Side) -> Result<Self, Failure> {
+        let mut audit = Self::default();
+        for entry in Log::new(store, name, 1) {
+            let entry = entry?;
+            if audit.entries == 0 && entry.position == 1 {
+                (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
+            }
+            audit.entries += 1;
+            // A member's copy has gaps where nothing was relayed.
+            if side.is_host() {
+                audit.number(&entry, side.state().scope());
+            }
+            match entry.kind {
+                EntryKind::Frame => audit.frame(&entry, side)?,
+                EntryKind::Control => audit.control(&entry, side),
+                _ => {}
+            }
+        }
+        Ok(audit)
+    }
+
+    fn fault(&mut self, entry: &Entry, what: &str) {
+        let position = entry.position;
+        self.faults.push(format!("position {position}: {what}"));
+    }
+
+    /// Positions follow each other, and so do the numbers of the frames.
+    fn number(&mut self, entry: &Entry, scope: Scope) {
+        if let Some(next) = self.next.filter(|next| *next != entry.position) {
+            self.fault(entry, &format!("expected position {next} before it"));
+        }
+        self.next = Some(entry.position + 1);
+        if entry.sequence == 0 {
+            return;
+        }
+        let next = match scope {
+            Scope::Shared => self.sequence,
+            Scope::Sender => match self.senders.get(&entry.sender) {
+                None => self.sequence,
+                next => next.copied(),
+            },
+        };
+        let found = entry.sequence;
+        if let Some(next) = next.filter(|next| *next != found) {
+            self.fault(entry, &format!("expected seq:{next}, found seq:{found}"));
+        }
+        match scope {
+            Scope::Shared => self.sequence = Some(found + 1),
+            Scope::Sender => {
+                self.senders.insert(entry.sender, found + 1);
+            }
+        }
+    }
+
+    /// It can be read, and what it refers to is there.
+    fn frame(&mut self, entry: &Entry, side: &mut Side) -> Result<(), Failure> {
+        self.frames += 1;
+        if let Some(hot) = &mut self.hot {
+            hot.insert(entry.position);
+        }
+        if let Err(error) = Message::decode(&entry.text, side.registry()) {
+            self.fault(entry, &format!("the frame cannot be read: {error}"));
+            return Ok(());
+        }
+        let keys = references(&entry.text);
+        for reference in keys.filter_map(Reference::parse) {
+            match side.read(&reference) {
+                Ok(Some(_)) => self.references += 1,
+                Ok(None) if !side.is_host() => self.elsewhere += 1,
+                Ok(None) => {
+                    self.fault(entry, &format!("${reference}: its bytes are not here"));
+                }
+                Err(DriverError::Reference(_, why)) if is_past(reference.target, why) => {
+                    self.elsewhere += 1;
+                }
+                Err(DriverError::Reference(key, why)) => {
+                    self.fault(entry, &format!("${key}: {why}"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, entry: &Entry, side: &Side) {
+        let message = match Message::decode(&entry.text, side.registry()) {
+            Ok(message) => message,
+            Err(error) => return self.fault(entry, &format!("it cannot be read: {error}")),
+        };
+        if message.operation != "checkpoint" {
+            return;
+        }
+        match Checkpoint::from_message(&message) {
+            Ok(checkpoint) => self.checkpoint(entry, &checkpoint),
+            Err(error) => self.fault(entry, &format!("no checkpoint: {error}")),
+        }
+    }
+
+    /// What was hot is kept or listed, and nothing else is.
+    fn checkpoint(&mut self, entry: &Entry, checkpoint: &Checkpoint) {
+        self.checkpoints += 1;
+        let kept: BTreeSet<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
+        if let Some(hot) = self.hot.take() {
+            let moved: BTreeSet<u64> = hot.difference(&kept).copied().collect();
+            self.moved += moved.len() as u64;
+            let left = checkpoint.left();
+            let is_listed = |at: &u64| left.iter().any(|(from, to)| (from..=to).contains(&at));
+            let mut ends = left.iter().flat_map(|(from, to)| [from, to]);
+            let unlisted = moved.iter().find(|at| !is_listed(at));
+            let invented = ends.find(|at| !moved.contains(at));
+            let unknown = kept.iter().find(|at| !hot.contains(at));
+            let both = kept.iter().find(|at| is_listed(at));
+            for (at, what) in [
+                (unlisted, "left hot state and is not listed"),
+                (invented, "is listed and was not in hot state"),
+                (unknown, "is kept and was not in hot state"),
+                (both, "is kept, and listed as left"),
+            ] {
+                if let Some(at) = at {
+                    self.fault(entry, &format!("frame {at} {what}"));
+                }
+            }
+        }
+        self.hot = Some(kept);
+    }
+}
+
+/// Whether it is no fault that nothing is there any more: values expire, and what is shared
+/// or remembered changes.
+fn is_past(target: Target<'_>, why: ReadError) -> bool {
+    match why {
+        ReadError::Expired => true,
+        ReadError::NotFound => {
+            matches!(
+                target,
+                Target::Context(_) | Target::Warm(_) | Target::Foreign { .. }
+            )
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use accp_runtime::session::{Batch, Mid, Time};
+    use accp_store::{MemoryStore, Store as _};
+
+    use super::*;
+
+    /// What an audit finds in a log of these frames; a number in front is the `seq`, and
+    /// without one the host speaks of the session.
+    fn faults(lines: &[&str]) -> String {
+        let mut store: Shared = Arc::new(Mutex::new(MemoryStore::new()));
+        let opening = [
+            "@h>sync:open{agent:h|scope:shared|tok:bytes}",
+            "@h>sync:join{agents:[a]|n:101}",
+        ];
+        let lines = opening.iter().chain(lines);
+        let entries = (1..).zip(lines).map(|(position, line)| {
+            let (sequence, text) = line.split_once(' ').unwrap_or(("0", line));
+            let sequence = sequence.parse().unwrap();
+            let mid = format!("100000001{position:03}");
+            Entry {
+                position,
+                at: Time::from_secs(0),
+                kind: if sequence > 0 {
+                    EntryKind::Frame
+                } else {
+                    EntryKind::Control
+                },
+                sender: MemberId::HOST,
+                mid: Mid::parse(&mid),
+                sequence,
+                tokens: 1,
+                cut: false,
+                due: false,
+                text: format!("{text}[mid:{mid},seq:{sequence},ts:0]").into(),
+            }
+        });
+        let batch = Batch {
+            entries: entries.collect(),
+            ..Batch::default()
+        };
+        store.commit(&[("s", &batch)]).unwrap();
+        let mut side = Side::open(&store, "s").unwrap();
+        let audit = Audit::of(&store, "s", &mut side).unwrap();
+        format!(
+            "{} references, {} elsewhere, {} checkpoints, {} moved; {}",
+            audit.references,
+            audit.elsewhere,
+            audit.checkpoints,
+            audit.moved,
+            audit.faults.join("; ")
+        )
+    }
+
+    fn checkpoint(id: u64, manifest: &str) -> String {
+        format!("@h>sync:checkpoint{{at:0|covers:4|id:ckpt_{id}|{manifest}|on:[done]}}")
+    }
+
+    #[test]
+    fn a_log_that_holds_together_has_no_faults() {
+        let (first, second) = (
+            checkpoint(1, "kept:[[4,1]]|left:[3]"),
+            checkpoint(2, "left:[4-6]"),
+        );
+        let log = [
+            "1 @a>req:plan{x:1}",
+            "2 @a>req:plan{x:$cold.p3.x|y:$42.30|z:$ctx.gone}",
+            &first,
+            "3 @a>qry:lookup{q:$hot.p3}",
+            &second,
+        ];
+        insta::assert_snapshot!(faults(&log), @"2 references, 1 elsewhere, 2 checkpoints, 3 moved;");
+    }
+
+    #[test]
+    fn every_fault_is_found() {
+        let frames = ["1 @a>req:plan{}", "2 @a>done:plan{}"];
+        let with = |manifest: &str| faults(&[frames[0], frames[1], &checkpoint(1, manifest)]);
+        let found = [
+            faults(&["1 @a>req:plan{}", "3 @a>req:plan{}"]),
+            faults(&["1 @a>req:plan{q:$cold.k101_1|p:$cold.p9}"]),
+            faults(&["1 @a>req:schedule{task:x|schema:TA}"]),
+            with("kept:[[4,1]]"),
+            with("kept:[[4,1]]|left:[3,5]"),
+            with("kept:[[4,1],[5,1]]|left:[3]"),
+            with("kept:[[4,1]]|left:[3-4]"),
+        ];
+        insta::assert_snapshot!(found.join("\n"), @r"
+        0 references, 0 elsewhere, 0 checkpoints, 0 moved; position 4: expected seq:2, found seq:3
+        0 references, 0 elsewhere, 0 checkpoints, 0 moved; position 3: $cold.k101_1: E2001: the session holds nothing under this reference; position 3: $cold.p9: E2001: the session holds nothing under this reference
+        0 references, 0 elsewhere, 0 checkpoints, 0 moved; position 3: the frame cannot be read: E1004 at byte 32: expected the field `assignee`, which schema TA requires
+        0 references, 0 elsewhere, 1 checkpoints, 1 moved; position 5: frame 3 left hot state and is not listed
+        0 references, 0 elsewhere, 1 checkpoints, 1 moved; position 5: frame 5 is listed and was not in hot state
+        0 references, 0 elsewhere, 1 checkpoints, 1 moved; position 5: frame 5 is kept and was not in hot state
+        0 references, 0 elsewhere, 1 checkpoints, 1 moved; position 5: frame 4 is listed and was not in hot state; position 5: frame 4 is kept, and listed as left
+        ");
+    }
+}

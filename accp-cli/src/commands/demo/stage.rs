@@ -1,0 +1,348 @@
+//! The pipeline on its way, and what is shown of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use accp_registry::Registry;
+use accp_runtime::session::{
+    Checkpoint, Entry, EntryKind, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
+};
+use accp_runtime::{AgentId, Message, Value};
+use accp_store::SqliteStore;
+use accp_tokens::Bpe;
+
+use super::script::{HOST, INTRODUCTION, MEMBERS, READ, READER, Step};
+use super::tally::Tally;
+use crate::outcome::Failure;
+use crate::output::Output;
+use crate::room::Room;
+use crate::store_file::Shared;
+use crate::words::{ranges, triggers, twin, without_metadata};
+
+const SESSION: &str = "pipeline";
+/// Of the clock that nobody looks at: the same each time.
+const START: Time = Time::from_secs(1_714_000_000);
+/// Columns of the output.
+const WIDTH: usize = 80;
+/// Columns of the positions at its left.
+const MARGIN: usize = 5;
+/// Lines of a frame, and of its twin.
+const LINES: usize = 2;
+
+/// A session on its way through the script.
+pub(super) struct Stage {
+    path: PathBuf,
+    out: Output,
+    room: Room,
+    agents: BTreeMap<&'static str, MemberId>,
+    /// What was asked and not answered, by the names of the script.
+    chains: BTreeMap<&'static str, Chain>,
+    tally: Tally,
+    /// What was accepted, by position.
+    frames: BTreeMap<u64, String>,
+}
+
+/// A request.
+struct Chain {
+    mid: Mid,
+    /// Who is to answer, and the position of the request.
+    due: Option<(MemberId, u64)>,
+}
+
+impl Stage {
+    /// Opens the session and lets everybody in.
+    pub(super) fn open(path: &Path, mut out: Output) -> Result<Self, Failure> {
+        let registry = Arc::new(Registry::shared().clone());
+        let counter = Bpe::o200k_base();
+        let options = Options::new(SESSION, agent(HOST)?, registry).counting(Arc::new(counter));
+        let mut room = Room::open(options, Rules::default(), store(path)?, START)?;
+        let mut agents = BTreeMap::from([(HOST, MemberId::HOST)]);
+        for name in MEMBERS {
+            agents.insert(name, room.join(&agent(name)?, store(path)?)?);
+        }
+        room.settle()?;
+        room.take_accepted()?;
+        out.line(INTRODUCTION)?;
+        Ok(Self {
+            path: path.to_owned(),
+            out,
+            room,
+            agents,
+            chains: BTreeMap::new(),
+            tally: Tally::new(counter),
+            frames: BTreeMap::new(),
+        })
+    }
+
+    /// Does what the script says next; `rest` is what comes after.
+    pub(super) fn step(&mut self, step: Step, rest: &[Step]) -> Result<(), Failure> {
+        self.room.now = self.room.now + Duration::from_secs(1);
+        let mut asked = None;
+        match step {
+            Step::Say(frame) => self.say(frame, None).map(drop)?,
+            Step::Stream(name, frame) => self.say(frame, Some(name)).map(drop)?,
+            Step::Ask(chain, frame) => {
+                let mid = self.say(frame, None)?;
+                self.chains.insert(chain, Chain { mid, due: None });
+                let answer = rest.iter().find_map(|step| step.answer_to(chain));
+                asked = answer.map(|frame| (chain, self.member(agent_of(frame))));
+            }
+            Step::Cancel(chain, frame) => {
+                let asked = self.chains.remove(chain);
+                let mid = asked.map(|chain| chain.mid.to_string());
+                self.say(frame, mid.as_deref()).map(drop)?;
+            }
+            Step::Answer(chain, frame) => self.reply(chain, frame)?,
+            Step::AnswerInCrash(chain, frame) => {
+                self.reply(chain, frame)?;
+                return self.crash();
+            }
+            Step::Phase => {
+                let now = self.room.now;
+                self.room.host.driver.session_mut()?.phase_boundary(now);
+            }
+        }
+        self.room.settle()?;
+        self.show_news()?;
+        self.hand_out(asked)
+    }
+
+    /// Says something, in a chain if there is one.
+    fn say(&mut self, frame: &str, chain: Option<&str>) -> Result<Mid, Failure> {
+        let message = read(frame, chain)?;
+        let by = self.member(message.agent.as_str());
+        self.room.say(by, &Outbound::message(&message))
+    }
+
+    /// Answers what was asked in a chain; with it the request is handled.
+    fn reply(&mut self, chain: &str, frame: &str) -> Result<(), Failure> {
+        let asked = self.chains.remove(chain);
+        let Some(Chain {
+            mid,
+            due: Some((by, position)),
+        }) = asked
+        else {
+            return Err(defect(&format!(
+                "nobody was asked what this answers: {frame}"
+            )));
+        };
+        let message = read(frame, Some(&mid.to_string()))?;
+        let reply = Outbound::message(&message);
+        self.room.answer(by, position, &[reply])
+    }
+
+    fn member(&self, agent: &str) -> MemberId {
+        self.agents.get(agent).copied().unwrap_or(MemberId::HOST)
+    }
+
+    /// What was delivered is handled at once, but what somebody was asked.
+    fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
+        if let Some((chain, by)) = asked {
+            let inbound = match self.room.members.get_mut(&by) {
+                Some(member) => member.inbound.pop(),
+                None => self.room.host.inbound.pop(),
+            };
+            if let Some(chain) = self.chains.get_mut(chain) {
+                chain.due = inbound.map(|inbound| (by, inbound.position()));
+            }
+        }
+        let now = self.room.now;
+        self.room.host.handle_all(now)?;
+        for member in self.room.members.values_mut() {
+            member.handle_all(now)?;
+        }
+        self.room.settle()
+    }
+
+    /// The host dies between its commit and its first acknowledgement, and comes back.
+    fn crash(&mut self) -> Result<(), Failure> {
+        self.room.kill_host()?;
+        self.show_news()?;
+        let before = self.room.host.session().context();
+        self.room.restore_host(store(&self.path)?)?;
+        let host = self.room.host.session();
+        let (entries, members) = (host.position(), host.state().members().count());
+        if host.context() != before {
+            return Err(defect("the context is another after the restart"));
+        }
+        let waiting = |room: &Room| {
+            let members = room.members.values();
+            members
+                .map(|member| member.session().outbox_len())
+                .sum::<usize>()
+        };
+        let unsure = waiting(&self.room);
+        self.room.settle()?;
+        let again = self.room.take_accepted()?;
+        let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
+        if unsure != 1 || waiting(&self.room) != 0 || again.iter().any(is_frame) {
+            return Err(defect("the frame under way was not taken exactly once"));
+        }
+        self.out.line(format_args!(
+            "   ! After this commit and before anything left, the host was killed. It is back\n     \
+             from its file: {entries} entries, {members} agents, the same context. dev heard nothing\n     \
+             and sent its frame again; the log has it once."
+        ))?;
+        self.hand_out(None)
+    }
+
+    fn show_news(&mut self) -> Result<(), Failure> {
+        let news = self.room.take_accepted()?;
+        for entry in &news {
+            self.show(entry)?;
+        }
+        if news.iter().any(|entry| entry.kind == EntryKind::Frame) {
+            self.tally.read(&self.room.host.session().context());
+        }
+        Ok(())
+    }
+
+    /// Shows what was accepted.
+    fn show(&mut self, entry: &Entry) -> Result<(), Failure> {
+        let registry = Registry::shared();
+        match entry.kind {
+            EntryKind::Frame => {
+                let head = without_metadata(&entry.text);
+                let position = format!("{:>3}  ", entry.position);
+                self.out.line(wrapped(&position, head))?;
+                self.out.line(wrapped("", &twin(&entry.text, registry)))?;
+                self.frames.insert(entry.position, entry.text.to_string());
+                self.tally.frame(&entry.text);
+            }
+            EntryKind::Control => {
+                let message = Message::decode(&entry.text, registry)
+                    .map_err(|error| defect(&error.to_string()))?;
+                if let Ok(checkpoint) = Checkpoint::from_message(&message) {
+                    self.checkpoint(&checkpoint)?;
+                } else if message.operation == "put" {
+                    let position = format!("{:>3}  ", entry.position);
+                    self.out
+                        .line(wrapped(&position, &twin(&entry.text, registry)))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
+        let left = match checkpoint.left() {
+            [] => "nothing".to_owned(),
+            left => ranges(left),
+        };
+        let budget = self.room.host.session().budget();
+        self.out.line(format_args!(
+            "   * checkpoint {} ({}): {left} left; hot {} + warm {} = {} tokens",
+            checkpoint.id(),
+            triggers(checkpoint),
+            budget.hot.used,
+            budget.warm.used,
+            budget.total.used
+        ))
+    }
+
+    /// Says what it all came to, and reads back what left the context.
+    pub(super) fn close(mut self) -> Result<(), Failure> {
+        self.out.line(format_args!(
+            "\n{}\n  (JSON under full names; a model reads the context, or all of the JSON so far)\n",
+            self.tally.table()
+        ))?;
+        self.out.line(format_args!(
+            "What left the context is a reference away, for every agent. {READER} reads:\n"
+        ))?;
+        for key in READ {
+            let value = self.fetch(READER, key)?;
+            let frame = key
+                .strip_prefix("cold.p")
+                .and_then(|at| at.parse::<u64>().ok());
+            let said = frame.and_then(|at| self.frames.get(&at));
+            if said.is_some_and(|said| value.as_str() != Some(said)) {
+                return Err(defect(&format!("${key} is not what was accepted")));
+            }
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            self.out.line(format_args!("  ${key}"))?;
+            self.out.line(wrapped("", &value))?;
+        }
+        self.out.line(
+            "\nKeep it all with `accp demo --store team.db`, then `accp session show team.db`.",
+        )?;
+        self.out.finish()
+    }
+
+    /// What a reference leads to, as one of the members reads it.
+    fn fetch(&mut self, agent: &str, key: &str) -> Result<Value<'static>, Failure> {
+        let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
+        let id = self.member(agent);
+        for _ in 0..2 {
+            let Some(member) = self.room.members.get_mut(&id) else {
+                break;
+            };
+            if let Some(value) = member.driver.read(&reference)? {
+                return Ok(value);
+            }
+            // Its bytes are with the host.
+            self.room.settle()?;
+            self.room.take_accepted()?;
+        }
+        Err(defect(&format!("${key} cannot be read")))
+    }
+}
+
+/// The text behind the margin, within the columns; what takes more lines than there are is
+/// cut, with the number of bytes it has.
+fn wrapped(margin: &str, text: &str) -> String {
+    let room = WIDTH - MARGIN;
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while rest.len() > room && lines.len() + 1 < LINES {
+        let at = rest[..=room]
+            .rfind(['|', ',', ' '])
+            .map_or(room, |at| at + 1)
+            .min(room);
+        lines.push(rest[..at].trim_end());
+        rest = rest[at..].trim_start();
+    }
+    let cut = format!(".. ({} bytes)", text.len());
+    let mut last = rest.to_owned();
+    if last.len() > room {
+        last.truncate(room - cut.len());
+        last += &cut;
+    }
+    lines.push(&last);
+    format!(
+        "{margin:MARGIN$}{}",
+        lines.join(&format!("\n{:MARGIN$}", ""))
+    )
+}
+
+/// Everybody opens the file anew, as a process of its own would.
+fn store(path: &Path) -> Result<Shared, Failure> {
+    Ok(Arc::new(Mutex::new(SqliteStore::open(path)?)))
+}
+
+/// A frame of the script, in a chain if there is one.
+fn read(frame: &str, chain: Option<&str>) -> Result<Message<'static>, Failure> {
+    let chain = chain.map(|chain| format!("[cid:{chain}]"));
+    let text = format!("{frame}{}", chain.unwrap_or_default());
+    let message = Message::decode(&text, Registry::shared());
+    let message = message.map_err(|error| defect(&format!("{text}: {error}")))?;
+    Ok(message.into_owned())
+}
+
+fn agent_of(frame: &str) -> &str {
+    let end = frame.find('>').unwrap_or_default();
+    frame.get(1..end).unwrap_or_default()
+}
+
+fn agent(name: &'static str) -> Result<AgentId<'static>, Failure> {
+    AgentId::new(name).map_err(|error| defect(&error.to_string()))
+}
+
+/// The script is ours: what goes wrong with it is a mistake here.
+fn defect(what: &str) -> Failure {
+    Failure::Input(format!("{what}; this is a defect, please report it"))
+}

@@ -1,0 +1,94 @@
+//! What the pipeline costs, in tokens.
+
+use accp_registry::Registry;
+use accp_runtime::{Frame, Message, TokenCounter as _};
+use accp_tokens::Bpe;
+
+use crate::table::Table;
+use crate::words::{stated, without_metadata};
+
+/// Frames against the same said as compact JSON.
+pub(super) struct Tally {
+    counter: Bpe,
+    frames: u64,
+    /// Said once: with envelopes and without.
+    said: [Cost; 2],
+    /// Read by a model that reads everything anew at each frame.
+    read: Cost,
+    /// The context at the end.
+    context: usize,
+}
+
+/// Tokens as frames, and as JSON.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    frames: usize,
+    json: usize,
+}
+
+impl Tally {
+    pub(super) fn new(counter: Bpe) -> Self {
+        Self {
+            counter,
+            frames: 0,
+            said: [Cost::default(); 2],
+            read: Cost::default(),
+            context: 0,
+        }
+    }
+
+    /// A frame was said.
+    pub(super) fn frame(&mut self, text: &str) {
+        let registry = Registry::shared();
+        let (Ok(frame), Ok(mut message)) = (Frame::parse(text), Message::decode(text, registry))
+        else {
+            return;
+        };
+        // What is left out in one is left out in the other.
+        let said = stated(&frame, &message, registry);
+        message.payload = said
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect();
+        let mut json = message.to_json();
+        let count = |text: &str| self.counter.count(text);
+        self.said[0].frames += count(text);
+        self.said[0].json += count(&json.to_string());
+        if let Some(json) = json.as_object_mut() {
+            json.remove("metadata");
+        }
+        self.said[1].frames += count(without_metadata(text));
+        self.said[1].json += count(&json.to_string());
+        self.frames += 1;
+    }
+
+    /// A model reads the context, or all that was said.
+    pub(super) fn read(&mut self, context: &str) {
+        self.context = self.counter.count(context);
+        self.read.frames += self.context;
+        self.read.json += self.said[1].json;
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let heading = ["tokens (o200k_base)", "as frames", "as compact JSON"];
+        let mut table = Table::headed(heading).indented(2);
+        let mut row = |what: &str, cost: Cost| {
+            let Cost { frames, json } = cost;
+            table.row([
+                what.to_owned(),
+                format!("{frames:>9}"),
+                format!("{json:>15}"),
+            ]);
+        };
+        let with = format!("{} frames with their envelopes", self.frames);
+        row(&with, self.said[0]);
+        row("the same without envelopes", self.said[1]);
+        let context = Cost {
+            frames: self.context,
+            json: self.said[1].json,
+        };
+        row("what a model reads at the end", context);
+        row("what it has read at all frames", self.read);
+        table
+    }
+}

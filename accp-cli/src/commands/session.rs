@@ -1,0 +1,36 @@
+//! `accp session`: the sessions of a store file.
+
+mod export;
+mod import;
+mod list;
+mod replay;
+mod show;
+mod verify;
+
+use crate::outcome::Outcome;
+
+/// Look into a file of sessions, check it, and bring recorded conversations into one
+///
+/// A file is one that `accp-store` keeps sessions in: a host's, or a member's copies. All
+/// but import open it to be read only, also while it is in use.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Replay(replay::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Import(import::Args),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &Command) -> Outcome {
+    match command {
+        Command::List(args) => list::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Import(args) => import::run(args),
+    }
+}

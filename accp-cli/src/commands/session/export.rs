@@ -1,0 +1,161 @@
+//! `accp session export`: a session for programs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use accp_runtime::Message;
+use accp_runtime::session::{Entry, EntryKind, Reference, read_value};
+use accp_store::{Kept, Store as _};
+use clap::ValueEnum;
+use serde_json::{Value as Json, json};
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::resolve::resolve;
+use crate::store_file::{Log, Opened, SessionArgs, Side};
+
+/// Write the log of a session, and the values in its cold state, for programs
+///
+/// As JSON Lines, an object for each entry: `position`, `at` (milliseconds since 1970), `kind`
+/// (frame, control, part, dropped, refused), `code` of a refusal, `sender`, `mid`,
+/// `sequence`, `tokens`, `cut` and `due`, `message` under full names, and `frame`, the text as
+/// it was written. A reference stands as {"$ref": "tier.key"}.
+///
+/// Values go to a file of their own, an object a line: `key` as in the references, `sha256`,
+/// `length` in bytes and `text` of what is kept, `value` as JSON, and whether it is `expired`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp session export team.db | jq 'select(.kind == \"frame\") | .message'
+  accp session export team.db --resolve | jq .message.payload
+  accp session export team.db --format frames -o team.accp --values values.jsonl")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArgs,
+    /// jsonl: an object for each entry; frames: the frames that were accepted, one a line
+    #[arg(long, value_enum, default_value_t)]
+    format: ExportFormat,
+    /// The file to write; stdout when it is left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Put what references lead to in their places, as far as it is here
+    #[arg(long, conflicts_with = "values")]
+    resolve: bool,
+    /// Write the values in cold state to this file
+    #[arg(long, value_name = "FILE")]
+    values: Option<PathBuf>,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportFormat {
+    #[default]
+    Jsonl,
+    Frames,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.output.is_some() && args.output == args.values {
+        return Err(Failure::Misuse(
+            "--output and --values name one file: give each a name of its own".to_owned(),
+        ));
+    }
+    let mut opened = args.session.open()?;
+    // Frames in place never refer to values that are not.
+    if let Some(path) = &args.values {
+        let mut values = Output::to(Some(path))?;
+        let missing = write_values(&mut opened, &mut values)?;
+        values.finish()?;
+        if missing > 0 {
+            output::note(format_args!(
+                "{missing} of the values have their bytes elsewhere: this is a member's copy, or \
+                 they have expired"
+            ));
+        }
+    }
+    let mut out = Output::to(args.output.as_deref())?;
+    let mut faults = 0;
+    let registry = Arc::clone(opened.side.registry());
+    for entry in Log::new(&opened.store, &opened.summary.session, 1) {
+        let entry = entry?;
+        match args.format {
+            ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,
+            ExportFormat::Frames => {}
+            ExportFormat::Jsonl => {
+                let mut message = Message::decode(&entry.text, &registry).ok();
+                if args.resolve
+                    && let Some(message) = &mut message
+                {
+                    put_values(message, &mut opened.side);
+                }
+                // What was refused may have been refused for that.
+                let is_fine = message.is_some() || matches!(entry.kind, EntryKind::Refused(_));
+                faults += u64::from(!is_fine);
+                out.line(to_json(&entry, message.as_ref()))?;
+            }
+        }
+    }
+    out.finish()?;
+    if faults > 0 {
+        output::error(format_args!(
+            "{faults} frames cannot be read under the registry of the session; they have their \
+             `frame` and no `message`: see `accp session verify`"
+        ));
+    }
+    Ok(Verdict::of(faults))
+}
+
+/// Puts in the place of each reference what it leads to; what cannot be read stays.
+fn put_values(message: &mut Message<'_>, side: &mut Side) {
+    let mut read = |reference: &Reference<'_>| {
+        let found = side.read(reference).map_err(|error| error.to_string())?;
+        found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
+    };
+    for (_, value) in message.payload.iter_mut() {
+        if let Ok(found) = resolve(value.clone().into_owned(), &mut read) {
+            *value = found;
+        }
+    }
+}
+
+fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
+    let (kind, code) = match entry.kind {
+        EntryKind::Frame => ("frame", None),
+        EntryKind::Control => ("control", None),
+        EntryKind::Part => ("part", None),
+        EntryKind::Dropped => ("dropped", None),
+        EntryKind::Refused(code) => ("refused", Some(code.to_string())),
+        _ => ("other", None),
+    };
+    json!({
+        "position": entry.position, "at": entry.at.as_millis(), "kind": kind, "code": code,
+        "sender": entry.sender.number(), "mid": entry.mid.to_string(),
+        "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut, "due": entry.due,
+        "message": message.map(Message::to_json), "frame": &*entry.text,
+    })
+}
+
+/// Writes all values, and tells how many have no bytes here.
+fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
+    let mut missing = 0;
+    let session = &opened.summary.session;
+    for key in opened.store.cold_keys(session)? {
+        let Some(Kept { value, expired }) = opened.store.cold(session, &key)? else {
+            continue;
+        };
+        let text = value.bytes.as_deref().map(String::from_utf8_lossy);
+        let data = value.bytes.as_deref().map(read_value).transpose();
+        let data = data.map_err(|error| {
+            Failure::Input(format!(
+                "the bytes of {key} are no value: {error}; see `accp session verify`"
+            ))
+        })?;
+        missing += u64::from(data.is_none());
+        out.line(json!({
+            "key": format!("cold.{key}"), "sha256": value.digest.to_string(),
+            "length": value.length, "expired": expired, "text": text,
+            "value": data.map(|value| value.to_json()),
+        }))?;
+    }
+    Ok(missing)
+}

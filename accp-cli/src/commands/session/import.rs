@@ -1,0 +1,157 @@
+//! `accp session import`: recorded conversations, said again in sessions.
+
+mod play;
+mod report;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use accp_store::{MemoryStore, SqliteStore, Store};
+use accp_tokens::Bpe;
+
+use crate::cli::Format;
+use crate::convert::at;
+use crate::convert::read::each_conversation;
+use crate::convert::record::Conversation;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::store_file::Shared;
+use play::Play;
+use report::Report;
+
+/// Say recorded conversations again in sessions, and check that nothing is lost
+///
+/// Reads what `accp convert` reads. Each conversation becomes a session of its own: a host
+/// that relays, and a member for each agent, with the budgets of the draft, tokens counted as
+/// by default, and long values in cold state. After each frame the context must be within its
+/// budget; at the end every message must come back from the log and the references to the
+/// byte, and every checkpoint have listed what it moved. Times are made up, a second between
+/// two frames.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:
+  accp session import --verify examples/bakery.jsonl
+  accp session import chats.jsonl -o chats.db && accp session list chats.db"
+)]
+pub(crate) struct Args {
+    /// Files to read; `-` or none is stdin
+    conversations: Vec<PathBuf>,
+
+    /// The file that gets the sessions, as their host keeps them; it is made if it is not there
+    #[arg(short, long, value_name = "FILE", required_unless_present = "verify")]
+    output: Option<PathBuf>,
+
+    /// Keep nothing: play, check and report
+    #[arg(long, conflicts_with = "output")]
+    verify: bool,
+
+    /// Unix seconds of the first frame of a conversation; recordings have no clock
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
+    start: i64,
+
+    /// json: one object
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let begun = Instant::now();
+    let mut shelf = Shelf::open(args.output.as_deref())?;
+    let counter = Arc::new(Bpe::o200k_base());
+    let stdin = [PathBuf::from("-")];
+    let paths = match args.conversations.as_slice() {
+        [] => &stdin[..],
+        paths => paths,
+    };
+    let mut files = Vec::new();
+    let mut faults = 0;
+    for path in paths {
+        let mut report = Report::default();
+        each_conversation(path, |file, line, json| {
+            let conversation =
+                Conversation::new(json).map_err(|expected| at(file, line, expected))?;
+            let id = conversation
+                .rest
+                .get("id")
+                .and_then(serde_json::Value::as_str);
+            let session = shelf.name(id, path, report.conversations);
+            let mut store = shelf.store();
+            let mut play = Play::open(&session, args.start, counter.clone(), &store)?;
+            if let Err(failure) = play.perform(&conversation) {
+                // Half a conversation is none.
+                store.delete(&session)?;
+                return Err(match failure {
+                    Failure::Input(message) => at(file, line, message),
+                    failure => failure,
+                });
+            }
+            for fault in play.check(&conversation, &mut report)? {
+                faults += 1;
+                output::error(at(file, line, fault));
+            }
+            Ok(())
+        })?;
+        files.push((path.as_path(), report));
+    }
+    let mut out = Output::stdout();
+    match args.format {
+        Format::Text => out.line(report::table(&files))?,
+        Format::Json => out.line(report::to_json(&files))?,
+    }
+    out.finish()?;
+    output::note(format_args!("in {:.1} s", begun.elapsed().as_secs_f64()));
+    Ok(Verdict::of(faults))
+}
+
+/// Where the sessions are kept.
+struct Shelf {
+    /// The store in the file; without one each session has a store of its own, in memory.
+    file: Option<Shared>,
+    /// The sessions so far.
+    names: BTreeSet<String>,
+}
+
+impl Shelf {
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let mut shelf = Self {
+            file: None,
+            names: BTreeSet::new(),
+        };
+        if let Some(path) = path {
+            let mut store = SqliteStore::open(path)?;
+            let held = store.list()?.into_iter().map(|summary| summary.session);
+            shelf.names.extend(held);
+            shelf.file = Some(Arc::new(Mutex::new(store)));
+        }
+        Ok(shelf)
+    }
+
+    /// A name for the next session: the recorded id, or the file and a number.
+    fn name(&mut self, id: Option<&str>, path: &Path, number: u64) -> String {
+        let base = match id {
+            Some(id) if !id.is_empty() => id.to_owned(),
+            _ => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                format!("{stem}/{}", number + 1)
+            }
+        };
+        let mut name = base.clone();
+        let mut again = 1;
+        while !self.names.insert(name.clone()) {
+            again += 1;
+            name = format!("{base}#{again}");
+        }
+        name
+    }
+
+    fn store(&self) -> Shared {
+        match &self.file {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(Mutex::new(MemoryStore::new())),
+        }
+    }
+}

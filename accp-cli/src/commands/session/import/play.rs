@@ -1,0 +1,298 @@
+//! One conversation, said in a session and read back from it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use accp_registry::Registry;
+use accp_runtime::session::{
+    Entry, EntryKind, Hot, MemberId, Options, Outbound, Reference, Rules, Scope, Time, Warm,
+    render_context,
+};
+use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
+use accp_store::{MemoryStore, Store as _};
+use accp_tokens::Bpe;
+
+use super::report::Report;
+use crate::audit::Audit;
+use crate::convert::record::{Conversation, HOST, Recorder};
+use crate::convert::restore::Restorer;
+use crate::outcome::Failure;
+use crate::resolve::resolve;
+use crate::room::Room;
+use crate::store_file::{Shared, Side};
+
+/// A conversation on its way through a session.
+pub(super) struct Play {
+    room: Room,
+    store: Shared,
+    session: String,
+    start: i64,
+    counter: Arc<Bpe>,
+    members: BTreeMap<String, MemberId>,
+    /// What the frames were when they were accepted, by position.
+    accepted: BTreeMap<u64, Arc<str>>,
+    /// The ids that the session gave, by those of the recorder.
+    ids: BTreeMap<String, String>,
+    /// The recorder's id of the last frame.
+    last: String,
+    /// Requests of a chat that nobody has answered: who asked, and the id in the session.
+    asked: Vec<(String, String)>,
+    /// The most that hot and warm state have held.
+    peak: (u32, u32),
+    faults: Vec<String>,
+}
+
+impl Play {
+    /// Opens the session, its host alone.
+    pub(super) fn open(
+        session: &str,
+        start: i64,
+        counter: Arc<Bpe>,
+        store: &Shared,
+    ) -> Result<Self, Failure> {
+        let registry = Arc::new(Registry::shared().clone());
+        let mut options = Options::new(session, agent(HOST)?, registry).counting(counter.clone());
+        // A hub: it relays, and handles nothing itself.
+        options.handles = false;
+        let rules = Rules {
+            scope: Scope::Sender,
+            ..Rules::default()
+        };
+        let now = Time::from_secs(start);
+        let mut room = Room::open(options, rules, Arc::clone(store), now)?;
+        room.settle()?;
+        Ok(Self {
+            room,
+            store: Arc::clone(store),
+            session: session.to_owned(),
+            start,
+            counter,
+            members: BTreeMap::from([(HOST.to_owned(), MemberId::HOST)]),
+            accepted: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            last: String::new(),
+            asked: Vec::new(),
+            peak: (0, 0),
+            faults: Vec::new(),
+        })
+    }
+
+    /// Says the conversation from its beginning to its end.
+    pub(super) fn perform(&mut self, conversation: &Conversation) -> Result<(), Failure> {
+        let mut recorder = Recorder::new(Registry::shared(), self.start);
+        let encode = |error: accp_runtime::EncodeError| Failure::Input(error.to_string());
+        let opening = recorder.opening(conversation).map_err(encode)?;
+        self.say(opening)?;
+        for recorded in &conversation.messages {
+            for message in recorder.message(recorded).map_err(encode)? {
+                self.say(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, mut message: Message<'_>) -> Result<(), Failure> {
+        let by = self.member(message.agent.as_str())?;
+        let recorded = message
+            .envelope
+            .msg_id
+            .take()
+            .unwrap_or_default()
+            .into_owned();
+        self.rename(&mut message);
+        self.room.say(by, &Outbound::message(&message))?;
+        self.room.settle()?;
+        let entries = self.room.take_accepted()?;
+        self.check_context();
+        let frame = entries.iter().rfind(|entry| entry.kind == EntryKind::Frame);
+        let Some(frame) = frame else {
+            let agent = &message.agent;
+            return Err(Failure::Input(format!(
+                "a frame of {agent} was not accepted"
+            )));
+        };
+        self.note(&message, frame);
+        self.ids.insert(recorded.clone(), frame.mid.to_string());
+        self.last = recorded;
+        for entry in entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Frame)
+        {
+            self.accepted.insert(entry.position, entry.text.clone());
+        }
+        let now = self.room.now;
+        for member in self.room.members.values_mut() {
+            member.handle_all(now)?;
+        }
+        self.room.now = now + Duration::from_secs(1);
+        Ok(())
+    }
+
+    /// The member that speaks for an agent; it joins when it first speaks.
+    fn member(&mut self, name: &str) -> Result<MemberId, Failure> {
+        if let Some(member) = self.members.get(name) {
+            return Ok(*member);
+        }
+        let member = self
+            .room
+            .join(&agent(name)?, Arc::new(Mutex::new(MemoryStore::new())))?;
+        self.room.settle()?;
+        self.members.insert(name.to_owned(), member);
+        Ok(member)
+    }
+
+    /// Ids of the recorder become those of the session, and an answer names what it answers.
+    fn rename(&self, message: &mut Message<'_>) {
+        let answers = is_chat(message, Intent::DONE);
+        let envelope = &mut message.envelope;
+        if let Some(given) = envelope
+            .causation_id
+            .as_deref()
+            .and_then(|id| self.ids.get(id))
+        {
+            envelope.causation_id = Some(given.clone().into());
+        }
+        match envelope.correlation_id.as_deref() {
+            // A result whose call has no id answers the frame before.
+            Some(id) if id == self.last => {
+                let given = self.ids.get(id).cloned();
+                envelope.correlation_id = given.map(Into::into);
+            }
+            None if answers => {
+                let mut open = self.asked.iter().rev();
+                let asked = open.find(|(by, _)| by != message.agent.as_str());
+                envelope.correlation_id = asked.map(|(_, mid)| mid.clone().into());
+            }
+            _ => {}
+        }
+    }
+
+    /// Remembers what is asked, until it is answered.
+    fn note(&mut self, message: &Message<'_>, frame: &Entry) {
+        if is_chat(message, Intent::REQ) {
+            let by = message.agent.as_str().to_owned();
+            self.asked.push((by, frame.mid.to_string()));
+        } else if let Some(answered) = message.envelope.correlation_id.as_deref() {
+            self.asked.retain(|(_, mid)| mid != answered);
+        }
+    }
+
+    /// The context is within its budget, as it is counted and as it is read.
+    fn check_context(&mut self) {
+        let session = self.room.host.session();
+        let (state, limits) = (session.state(), session.options().context);
+        let budget = session.budget();
+        self.peak.0 = budget.hot.used.max(self.peak.0);
+        self.peak.1 = budget.warm.used.max(self.peak.1);
+        let hot_text = render_context(&Warm::default(), state.hot());
+        let warm_text = render_context(state.warm(), &Hot::default());
+        let mut over = Vec::new();
+        for (tier, counted, text, allowed) in [
+            ("hot", budget.hot.used, hot_text, limits.hot),
+            ("warm", budget.warm.used, warm_text, limits.warm),
+        ] {
+            let read = self.counter.count(&text);
+            if counted > allowed || read > allowed as usize {
+                over.push(format!(
+                    "{tier} state has {counted} tokens, or {read} when they are read, and may have \
+                     {allowed}"
+                ));
+            }
+        }
+        for digest in state.warm().digests() {
+            let (tokens, (_, id)) = (digest.tokens(), digest.checkpoints());
+            if tokens > limits.checkpoint {
+                over.push(format!(
+                    "checkpoint {id} has {tokens} tokens, and may have {}",
+                    limits.checkpoint
+                ));
+            }
+        }
+        let position = state.position();
+        let over = over.into_iter();
+        self.faults
+            .extend(over.map(|over| format!("position {position}: {over}")));
+    }
+
+    /// Reads everything back, and gives what is wrong.
+    pub(super) fn check(
+        &mut self,
+        conversation: &Conversation,
+        report: &mut Report,
+    ) -> Result<Vec<String>, Failure> {
+        let mut faults = std::mem::take(&mut self.faults);
+        // From here on as after a restart.
+        let mut side = Side::open(&self.store, &self.session)?;
+        let state = self.room.host.session().state();
+        if side.state() != state {
+            faults.push("after a restart the session would be another".to_owned());
+        }
+        let mut members = self.room.members.values();
+        if members.any(|member| member.session().state() != state) {
+            faults.push("a member folds the log to something else than the host".to_owned());
+        }
+        let audit = Audit::of(&self.store, &self.session, &mut side)?;
+        faults.extend(audit.faults.iter().cloned());
+        for key in self.store.cold_keys(&self.session)? {
+            let kept = self.store.cold(&self.session, &key)?;
+            report.values += 1;
+            report.value_bytes += kept.map_or(0, |kept| kept.value.length);
+        }
+        match self.restore(&mut side) {
+            Ok(restored) => faults.extend(report.compare(conversation, &restored)),
+            Err(fault) => {
+                faults.push(fault);
+                faults.extend(report.compare(conversation, &[]));
+            }
+        }
+        report.conversations += 1;
+        report.faults += faults.len() as u64;
+        report.members += self.room.members.len() as u64;
+        report.hot = self.peak.0.max(report.hot);
+        report.warm = self.peak.1.max(report.warm);
+        report.add(&audit);
+        Ok(faults)
+    }
+
+    /// The recorded messages, from the log and what its references lead to.
+    fn restore(&self, side: &mut Side) -> Result<Vec<serde_json::Value>, String> {
+        let mut restorer = Restorer::default();
+        let mut read = |reference: &Reference<'_>| {
+            let found = side.read(reference).map_err(|error| error.to_string())?;
+            found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
+        };
+        for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
+            // Whether it is hot still or has left the context.
+            let key = format!("cold.p{position}");
+            let frame = Reference::parse(&key).map(|reference| read(&reference));
+            let Some(Value::String(text)) = frame.transpose()? else {
+                return Err(format!("${key} is no frame"));
+            };
+            if text != **accepted {
+                return Err(format!("position {position} is not what was accepted"));
+            }
+            let mut message = Message::decode(&text, Registry::shared())
+                .map_err(|error| format!("position {position}: {error}"))?
+                .into_owned();
+            for (_, value) in message.payload.iter_mut() {
+                let taken = std::mem::replace(value, Value::Null);
+                *value = resolve(taken, &mut read)
+                    .map_err(|why| format!("position {position}: {why}"))?;
+            }
+            // Members number their own frames; the recorder numbered all.
+            message.envelope.sequence = Some(number);
+            restorer.frame(message, *position)?;
+        }
+        let conversation = restorer.end()?;
+        Ok(conversation.map_or(Vec::new(), |conversation| conversation.messages))
+    }
+}
+
+fn agent(name: &str) -> Result<AgentId<'static>, Failure> {
+    AgentId::new(name.to_owned()).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn is_chat(message: &Message<'_>, intent: Intent) -> bool {
+    message.intent == intent && message.operation == "chat"
+}

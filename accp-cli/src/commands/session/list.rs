@@ -1,0 +1,83 @@
+//! `accp session list`: which sessions a file holds.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use accp_runtime::session::Time;
+use accp_store::{Store as _, Summary};
+use serde_json::json;
+
+use crate::cli::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::store_file::{self, Shared, Side};
+use crate::table::Table;
+use crate::words::utc;
+
+/// List the sessions of a file
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp session list team.db
+  accp session list --format json team.db | jq .session")]
+pub(crate) struct Args {
+    /// The file
+    file: PathBuf,
+    /// json: an object a line with `session`, `side`, `entries`, `bytes`, `due`, `members`,
+    /// `last` (the last position) and `at` (milliseconds since 1970)
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut store: Shared = Arc::new(Mutex::new(store_file::open(&args.file)?));
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    let mut table = Table::headed([
+        "session", "side", "entries", "bytes", "due", "members", "last",
+    ]);
+    let all = store.list()?;
+    for summary in &all {
+        let (side, members) = match about(&store, summary) {
+            Ok((side, members)) => (side, Some(members)),
+            Err(failure) => {
+                faults += 1;
+                output::error(failure);
+                ("damaged".to_owned(), None)
+            }
+        };
+        let at = summary.at;
+        match args.format {
+            Format::Json => out.line(json!({
+                "session": summary.session, "side": side, "entries": summary.entries,
+                "bytes": summary.bytes, "due": summary.due, "members": members,
+                "last": summary.last, "at": at.map(Time::as_millis),
+            }))?,
+            Format::Text => table.row([
+                summary.session.clone(),
+                side,
+                summary.entries.to_string(),
+                summary.bytes.to_string(),
+                summary.due.to_string(),
+                members.map_or("?".to_owned(), |members| members.to_string()),
+                at.and_then(|at| utc(at.as_secs())).unwrap_or_default(),
+            ]),
+        }
+    }
+    if args.format == Format::Text {
+        if all.is_empty() {
+            output::note(format_args!("{}: no sessions", args.file.display()));
+        } else {
+            out.line(table)?;
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+/// Whose side it is, and how many members the session has, its host among them.
+fn about(store: &Shared, summary: &Summary) -> Result<(String, usize), Failure> {
+    let side = Side::open(store, &summary.session)?;
+    let present = side.state().members().filter(|(_, party)| party.present);
+    Ok((side.whose(), present.count()))
+}

@@ -1,0 +1,86 @@
+//! `accp session replay`: the log of a session, entry by entry.
+
+use std::num::NonZeroU64;
+
+use accp_runtime::session::{Entry, EntryKind};
+
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+use crate::store_file::{Log, SessionArgs};
+use crate::words::{twin, utc};
+
+/// Tell the log of a session, entry by entry, in plain words
+///
+/// Each line has the position, the time of day and who says what. What was refused or
+/// dropped silently is told too, where the file is the host's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp session replay team.db
+  accp session replay team.db launch --from 100 --to 120
+  accp session replay --frames team.db | accp explain")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArgs,
+    /// The frames of the log as they were written, and nothing else
+    #[arg(long)]
+    frames: bool,
+    /// The first position
+    #[arg(long, value_name = "POSITION", default_value_t = NonZeroU64::MIN)]
+    from: NonZeroU64,
+    /// The last position
+    #[arg(long, value_name = "POSITION")]
+    to: Option<NonZeroU64>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(to) = args.to.filter(|to| *to < args.from) {
+        return Err(Failure::Misuse(format!(
+            "--from {} is behind --to {to}: give them the other way round",
+            args.from
+        )));
+    }
+    let opened = args.session.open()?;
+    let registry = opened.side.registry();
+    let mut out = Output::stdout();
+    let mut day = String::new();
+    for entry in Log::new(&opened.store, &opened.summary.session, args.from.get()) {
+        let entry = entry?;
+        if args.to.is_some_and(|to| entry.position > to.get()) {
+            break;
+        }
+        if args.frames {
+            // What members were given.
+            if entry.kind.is_relayed() {
+                out.line(&entry.text)?;
+            }
+            continue;
+        }
+        let time = utc(entry.at.as_secs()).unwrap_or_default();
+        let (date, time) = time.split_at(time.len().min(10));
+        if day != date {
+            out.line(date)?;
+            date.clone_into(&mut day);
+        }
+        let time = time.trim_start().trim_end_matches(" UTC");
+        let words = twin(&entry.text, registry);
+        out.line(format_args!(
+            "{:>6}  {time}  {}{words}",
+            entry.position,
+            note(&entry)
+        ))?;
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// What became of the frame, where that is not what one would think.
+fn note(entry: &Entry) -> String {
+    match entry.kind {
+        EntryKind::Frame if entry.due => "(due) ".to_owned(),
+        EntryKind::Part => "(a part) ".to_owned(),
+        EntryKind::Dropped => "(dropped: expired or cancelled) ".to_owned(),
+        EntryKind::Refused(code) => format!("(refused: {code}) "),
+        _ => String::new(),
+    }
+}

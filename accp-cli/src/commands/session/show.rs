@@ -1,0 +1,286 @@
+//! `accp session show`: one session at a glance.
+
+use std::fmt::Write as _;
+
+use accp_runtime::session::{
+    Checkpoint, ContextLimits, Digest, EntryKind, MemberId, State, Time, TokenBudget, Used,
+    render_context,
+};
+use accp_runtime::{Message, Value};
+use accp_store::Store as _;
+use serde_json::{Value as Json, json};
+
+use crate::cli::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+use crate::store_file::{Log, Opened, SessionArgs};
+use crate::table::Table;
+use crate::words::{ranges, triggers, utc};
+
+/// Show a session: members, budgets, checkpoints, shared state, and what waits
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp session show team.db
+  accp session show team.db launch --context
+  accp session show --format json team.db | jq .checkpoints")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArgs,
+    /// What a model reads of the session, and nothing else
+    #[arg(long, conflicts_with = "format")]
+    context: bool,
+    /// json: one object
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut opened = args.session.open()?;
+    let mut out = Output::stdout();
+    if args.context {
+        let state = opened.side.state();
+        out.write(render_context(state.warm(), state.hot()).as_bytes())?;
+    } else {
+        let picture = Picture::of(&mut opened)?;
+        match args.format {
+            Format::Text => out.write(picture.text(&opened).as_bytes())?,
+            Format::Json => out.line(picture.json(&opened))?,
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// What is not in the fold and has to be read.
+struct Picture {
+    checkpoints: Vec<(u64, Checkpoint)>,
+    frames: u64,
+    /// Frames to be acknowledged.
+    outbox: usize,
+    /// Keys, of which so many have their bytes here, and so many have expired.
+    values: u64,
+    here: u64,
+    expired: u64,
+    value_bytes: u64,
+}
+
+impl Picture {
+    fn of(opened: &mut Opened) -> Result<Self, Failure> {
+        let session = &opened.summary.session;
+        let registry = opened.side.registry();
+        let mut picture = Self {
+            checkpoints: Vec::new(),
+            frames: 0,
+            outbox: opened.store.load(session)?.unwrap_or_default().outbox.len(),
+            values: 0,
+            here: 0,
+            expired: 0,
+            value_bytes: 0,
+        };
+        for entry in Log::new(&opened.store, session, 1) {
+            let entry = entry?;
+            match entry.kind {
+                EntryKind::Frame => picture.frames += 1,
+                EntryKind::Control if entry.text.contains(">sync:checkpoint{") => {
+                    let message = Message::decode(&entry.text, registry);
+                    let checkpoint = message.and_then(|message| Checkpoint::from_message(&message));
+                    picture.checkpoints.extend(
+                        checkpoint
+                            .ok()
+                            .map(|checkpoint| (entry.position, checkpoint)),
+                    );
+                }
+                _ => {}
+            }
+        }
+        for key in opened.store.cold_keys(session)? {
+            let kept = opened.store.cold(session, &key)?;
+            picture.values += 1;
+            if let Some(kept) = kept {
+                picture.here += u64::from(kept.value.bytes.is_some());
+                picture.expired += u64::from(kept.expired);
+                picture.value_bytes += kept.value.length;
+            }
+        }
+        Ok(picture)
+    }
+
+    fn text(&self, opened: &Opened) -> String {
+        let Opened { summary, side, .. } = opened;
+        let state = side.state();
+        let mut rows = Table::default();
+        let mut row = |name: &str, value: String| rows.row([name.to_owned(), value]);
+        row(
+            "Session",
+            format!("{}, as the {} keeps it", summary.session, side.whose()),
+        );
+        let first = match summary.first {
+            1 => String::new(),
+            first => format!("; texts from position {first} on"),
+        };
+        row(
+            "Log",
+            format!(
+                "{} entries up to position {}, {} of them frames; {} bytes{first}",
+                summary.entries, summary.last, self.frames, summary.bytes
+            ),
+        );
+        row(
+            "Last",
+            summary
+                .at
+                .and_then(|at| utc(at.as_secs()))
+                .unwrap_or_default(),
+        );
+        row("Numbering", state.scope().as_str().to_owned());
+        row(
+            "Registry",
+            state
+                .schemas()
+                .map_or("none announced".to_owned(), |hash| hash.to_string()),
+        );
+        match state.tokenizer() {
+            Some(tokenizer) => {
+                let budget = TokenBudget::of(state.hot(), state.warm(), &ContextLimits::DRAFT);
+                row("Budget", format!("{budget}, counted in {tokenizer}"));
+            }
+            None => row(
+                "Budget",
+                "nothing is counted: no context, no checkpoints".to_owned(),
+            ),
+        }
+        row(
+            "Waiting",
+            format!(
+                "{} to be handled, {} to be acknowledged",
+                summary.due, self.outbox
+            ),
+        );
+        let expired = match self.expired {
+            0 => String::new(),
+            expired => format!(", {expired} expired"),
+        };
+        row(
+            "Values",
+            format!(
+                "{} in cold state, {} bytes; {} here{expired}",
+                self.values, self.value_bytes, self.here
+            ),
+        );
+        let mut out = format!("{rows}\n\n{}\n", member_table(state));
+        if !self.checkpoints.is_empty() {
+            let _ = writeln!(out, "\n{}", self.checkpoint_table());
+        }
+        let shared = state.shared();
+        if shared.version() > 0 {
+            let version = shared.version();
+            let mut table =
+                Table::headed([&format!("shared, version {version}"), "value"]).indented(2);
+            for (key, value) in shared.entries().iter() {
+                table.row([key.to_owned(), value.to_string()]);
+            }
+            let _ = writeln!(out, "\n{table}");
+        }
+        out
+    }
+
+    fn checkpoint_table(&self) -> Table {
+        let heading = [
+            "checkpoint",
+            "at",
+            "why",
+            "covers",
+            "left hot state",
+            "tokens",
+        ];
+        let mut table = Table::headed(heading).indented(2);
+        for (position, checkpoint) in &self.checkpoints {
+            let merged = match checkpoint.merged() {
+                Some((through, _)) => format!(", 1 to {through} became one"),
+                None => String::new(),
+            };
+            let tokens = checkpoint.digest().map_or(0, Digest::tokens);
+            table.row([
+                format!("ckpt_{}", checkpoint.id()),
+                position.to_string(),
+                triggers(checkpoint),
+                checkpoint.covers().to_string(),
+                ranges(checkpoint.left()),
+                format!("{tokens}{merged}"),
+            ]);
+        }
+        table
+    }
+
+    fn json(&self, opened: &Opened) -> Json {
+        let Opened { summary, side, .. } = opened;
+        let state = side.state();
+        let budget = TokenBudget::of(state.hot(), state.warm(), &ContextLimits::DRAFT);
+        let used = |used: Used| json!({ "used": used.used, "allowed": used.allowed });
+        let members = state.members().map(|(id, party)| {
+            json!({
+                "member": id.number(), "agents": party.agents, "since": party.joined,
+                "present": party.present, "supervisor": party.supervisor,
+            })
+        });
+        let checkpoints = self.checkpoints.iter().map(|(position, checkpoint)| {
+            let on: Vec<_> = checkpoint.triggers().iter().map(|on| on.as_str()).collect();
+            let kept = checkpoint.kept().iter().map(
+                |kept| json!({ "position": kept.position, "tokens": kept.tokens, "cut": kept.cut }),
+            );
+            let digest = checkpoint.digest();
+            json!({
+                "id": format!("ckpt_{}", checkpoint.id()), "position": position,
+                "at": checkpoint.at().as_millis(), "triggers": on, "covers": checkpoint.covers(),
+                "left": checkpoint.left(), "kept": kept.collect::<Json>(),
+                "summary": digest.map(Digest::summary),
+                "tokens": digest.map(Digest::tokens),
+                "merged": checkpoint.merged().map(|(through, _)| format!("ckpt_{through}")),
+            })
+        });
+        json!({
+            "session": summary.session,
+            "side": side.whose(),
+            "entries": summary.entries, "frames": self.frames, "bytes": summary.bytes,
+            "first": summary.first, "last": summary.last, "snapshot": summary.snapshot,
+            "at": summary.at.map(Time::as_millis),
+            "scope": state.scope().as_str(),
+            "registry": state.schemas().map(|hash| hash.to_string()),
+            "tokenizer": state.tokenizer(),
+            "budget": {
+                "hot": used(budget.hot), "warm": used(budget.warm), "total": used(budget.total),
+            },
+            "due": summary.due, "outbox": self.outbox,
+            "values": { "keys": self.values, "bytes": self.value_bytes, "here": self.here, "expired": self.expired },
+            "members": members.collect::<Json>(),
+            "checkpoints": checkpoints.collect::<Json>(),
+            "shared": {
+                "version": state.shared().version(),
+                "entries": Value::Map(state.shared().entries().clone()).to_json(),
+            },
+        })
+    }
+}
+
+fn member_table(state: &State) -> Table {
+    let mut table = Table::headed(["member", "agents", "since", ""]).indented(2);
+    for (id, party) in state.members() {
+        let mut notes = Vec::new();
+        if id == MemberId::HOST {
+            notes.push("host");
+        } else if party.supervisor {
+            notes.push("supervisor");
+        }
+        if !party.present {
+            notes.push("has left");
+        }
+        table.row([
+            id.to_string(),
+            party.agents.join(", "),
+            party.joined.to_string(),
+            notes.join(", "),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,170 @@
+//! `accp session verify`: whether a file holds what sessions put there.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use accp_runtime::session::Stored;
+use accp_store::{Store as _, Summary};
+use serde_json::json;
+
+use crate::audit::Audit;
+use crate::cli::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::store_file::{self, Shared, Side};
+use crate::words::counted;
+
+/// Check a file of sessions: its pages, every row, every digest, every reference
+///
+/// Of each session the log is folded again from its first entry, and must come to what its
+/// snapshot says; numbers must follow each other, every frame must be readable, every
+/// reference lead somewhere, and every checkpoint list what it moved.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp session verify team.db
+  accp session verify team.db launch && cp team.db backup.db")]
+pub(crate) struct Args {
+    /// The file
+    file: PathBuf,
+    /// The session; all of them when it is left out
+    session: Option<String>,
+    /// json: an object a line with `session`, `ok`, `entries`, `frames`, `checkpoints`, `moved`,
+    /// `references`, `elsewhere`, `refolded` and `faults`
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut file = store_file::open(&args.file)?;
+    file.check_file()?;
+    let all = match &args.session {
+        Some(name) => vec![store_file::find(&mut file, &args.file, Some(name))?],
+        None => file.list()?,
+    };
+    let store: Shared = Arc::new(Mutex::new(file));
+    let mut out = Output::stdout();
+    let mut faults = 0;
+    for summary in &all {
+        let report = match Report::of(&store, summary) {
+            Ok(report) => report,
+            // What is damaged in one session need not be in the others.
+            Err(Failure::Input(fault)) => Report::fault(fault),
+            Err(failure) => return Err(failure),
+        };
+        faults += report.audit.faults.len() as u64;
+        match args.format {
+            Format::Json => out.line(report.json(summary))?,
+            Format::Text => report.tell(&mut out, &args.file, summary)?,
+        }
+    }
+    if args.format == Format::Text && all.is_empty() {
+        out.line(format_args!("{}: fine, and empty", args.file.display()))?;
+    }
+    out.finish()?;
+    Ok(Verdict::of(faults))
+}
+
+/// What was found of a session.
+#[derive(Default)]
+struct Report {
+    audit: Audit,
+    /// Against what the log was folded again.
+    refolded: Option<Refolded>,
+}
+
+/// From where the log was folded again.
+enum Refolded {
+    /// From its first entry, and held against the snapshot of this position.
+    Against(u64),
+    /// There is no snapshot.
+    Whole,
+    /// From the snapshot, because what lies before is with the host, or was let go of.
+    FromSnapshot,
+}
+
+impl Report {
+    fn fault(fault: String) -> Self {
+        let mut report = Self::default();
+        report.audit.faults.push(fault);
+        report
+    }
+
+    fn of(store: &Shared, summary: &Summary) -> Result<Self, Failure> {
+        let name = summary.session.as_str();
+        let mut kept = Arc::clone(store);
+        kept.verify(name)?;
+        let stored = kept.load(name)?.unwrap_or_default();
+        let mut side = Side::open(store, name)?;
+        let mut audit = Audit::of(store, name, &mut side)?;
+        let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
+            None => Refolded::Whole,
+            Some(position) if side.is_host() && summary.first == 1 => {
+                // Of what is stored the log alone.
+                let alone = Stored {
+                    snapshot: None,
+                    entries: kept.entries(name, 1, usize::MAX)?,
+                    due: Vec::new(),
+                    ..stored.clone()
+                };
+                if store_file::fold(name, &alone)? != *side.state() {
+                    audit.faults.push(format!(
+                        "the snapshot at position {position} is not what the log up to there folds \
+                         to; delete the snapshot, or take a copy back from a backup"
+                    ));
+                }
+                Refolded::Against(position)
+            }
+            Some(_) => Refolded::FromSnapshot,
+        };
+        Ok(Self {
+            audit,
+            refolded: Some(refolded),
+        })
+    }
+
+    fn json(&self, summary: &Summary) -> serde_json::Value {
+        let audit = &self.audit;
+        let refolded = self.refolded.as_ref().map(|refolded| match refolded {
+            Refolded::Against(_) => "against the snapshot",
+            Refolded::Whole => "whole",
+            Refolded::FromSnapshot => "from the snapshot",
+        });
+        json!({
+            "session": summary.session, "ok": audit.faults.is_empty(), "entries": audit.entries,
+            "frames": audit.frames, "checkpoints": audit.checkpoints, "moved": audit.moved,
+            "references": audit.references, "elsewhere": audit.elsewhere,
+            "refolded": refolded, "faults": audit.faults,
+        })
+    }
+
+    fn tell(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
+        let (file, name) = (file.display(), &summary.session);
+        let audit = &self.audit;
+        for fault in &audit.faults {
+            output::error(format_args!("{file}: session `{name}`: {fault}"));
+        }
+        let Some(refolded) = self.refolded.as_ref().filter(|_| audit.faults.is_empty()) else {
+            let faults = audit.faults.len();
+            return out.line(format_args!("{name}: {faults} at fault"));
+        };
+        let folded = match refolded {
+            Refolded::Against(position) => {
+                format!("the log folds to what the snapshot at {position} says")
+            }
+            Refolded::Whole => "folded from its first entry".to_owned(),
+            Refolded::FromSnapshot => "folded from its snapshot".to_owned(),
+        };
+        let elsewhere = match audit.elsewhere {
+            0 => String::new(),
+            count => format!(" ({count} more: with another side, expired or superseded)"),
+        };
+        out.line(format_args!(
+            "{name}: fine: {}, {folded};\n  {} can be read{elsewhere}, {} list {} that moved",
+            counted(audit.entries, "entry").replace("entrys", "entries"),
+            counted(audit.references, "reference"),
+            counted(audit.checkpoints, "checkpoint"),
+            counted(audit.moved, "frame"),
+        ))
+    }
+}

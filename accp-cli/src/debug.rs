@@ -1,0 +1,98 @@
+//! The debug mode (draft section 9, item 1): the human-readable twin of every frame that a
+//! session sends, receives and keeps, on stderr.
+//!
+//! Whoever drives a session says what goes by as events of `tracing`; here they are put into
+//! words.
+
+use std::fmt;
+
+use accp_registry::Registry;
+use accp_runtime::session::Options;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::words::{twin, without_metadata};
+
+/// The target of the events that hold frames.
+const FRAMES: &str = "accp::frames";
+
+/// Shows what sessions say from now on.
+pub(crate) fn start() {
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::DEBUG)
+        .with_writer(std::io::stderr)
+        .event_format(Words);
+    // That somebody else listens already is no reason to stop.
+    let _ = tracing::subscriber::set_global_default(subscriber.finish());
+}
+
+/// A side sends, receives or keeps a frame.
+pub(crate) fn frame(options: &Options, way: &str, frame: &str) {
+    let (session, agent) = (options.session.as_str(), options.agent.as_str());
+    tracing::debug!(target: FRAMES, session, agent, way, frame);
+}
+
+/// Writes an event that holds a frame as its twin.
+struct Words;
+
+impl<S, N> FormatEvent<S, N> for Words
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _context: &FmtContext<'_, S, N>,
+        mut out: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut said = Said::default();
+        event.record(&mut said);
+        let Said {
+            session,
+            agent,
+            way,
+            frame: Some(frame),
+            ..
+        } = said
+        else {
+            let target = event.metadata().target();
+            return writeln!(out, "debug: {target}: {}", said.rest.trim_end());
+        };
+        let words = twin(&frame, Registry::shared());
+        let metadata = &frame[without_metadata(&frame).len()..];
+        writeln!(out, "debug: {session}: {agent} {way}: {words} {metadata}")
+    }
+}
+
+/// What an event says.
+#[derive(Default)]
+struct Said {
+    session: String,
+    agent: String,
+    way: String,
+    frame: Option<String>,
+    /// Whatever else.
+    rest: String,
+}
+
+impl Visit for Said {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let value = value.to_owned();
+        match field.name() {
+            "session" => self.session = value,
+            "agent" => self.agent = value,
+            "way" => self.way = value,
+            "frame" => self.frame = Some(value),
+            _ => self.record_debug(field, &value),
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        use fmt::Write as _;
+        let _ = write!(self.rest, "{}={value:?} ", field.name());
+    }
+}

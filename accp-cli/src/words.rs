@@ -1,0 +1,321 @@
+//! A frame in one line of plain words: its human-readable twin.
+
+use std::fmt::Write as _;
+
+use accp_registry::{Registry, abbreviate};
+use accp_runtime::session::Checkpoint;
+use accp_runtime::{Frame, Intent, Map, Message, Param, Value};
+
+/// The frame in plain words, under full names. What a frame leaves out is left out here too;
+/// what cannot be read is shown as it stands.
+pub(crate) fn twin(text: &str, registry: &Registry) -> String {
+    let (Ok(frame), Ok(message)) = (Frame::parse(text), Message::decode(text, registry)) else {
+        return format!("no frame that can be read: {text:?}");
+    };
+    if message.intent == Intent::SYNC
+        && let Some(words) = about_the_session(&message)
+    {
+        return format!("{} {words}", message.agent);
+    }
+    let mut out = format!("{} {}", message.agent, verb(message.intent));
+    if !matches!(message.intent, Intent::PING | Intent::PONG) {
+        let _ = write!(out, " {}", message.operation);
+    }
+    let mut separator = ":";
+    for (name, value) in stated(&frame, &message, registry) {
+        let _ = write!(out, "{separator} {name} ");
+        write_value(&mut out, value);
+        separator = ",";
+    }
+    out
+}
+
+/// What a frame says itself, under full names and in its order: all but the defaults.
+pub(crate) fn stated<'m, 'a>(
+    frame: &Frame<'_>,
+    message: &'m Message<'a>,
+    registry: &Registry,
+) -> Vec<(&'m str, &'m Value<'a>)> {
+    let schema = message
+        .schema
+        .as_deref()
+        .and_then(|code| registry.schema(code));
+    let place = |name: &str| {
+        let field = schema.and_then(|schema| schema.field(name));
+        let short = field.map_or_else(
+            || abbreviate(name).unwrap_or(name),
+            |(_, field)| &field.short,
+        );
+        // A key that does not fit the grammar stands in a list of pairs.
+        let stands = |param: &Param<'_>| [name, short, "_"].contains(&&*param.key);
+        frame.payload.iter().position(stands)
+    };
+    let entries = message.payload.iter();
+    let mut said: Vec<_> = entries
+        .filter_map(|(name, value)| Some((place(name)?, (name, value))))
+        .collect();
+    said.sort_by_key(|(place, _)| *place);
+    said.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The frame up to its metadata.
+pub(crate) fn without_metadata(text: &str) -> &str {
+    // An unescaped bracket stands behind the payload only.
+    match text.rfind("}[") {
+        Some(at) => &text[..=at],
+        None => text,
+    }
+}
+
+/// Positions in their ranges: `1-5, 7`.
+pub(crate) fn ranges(ranges: &[(u64, u64)]) -> String {
+    let shown = ranges.iter().map(|(from, to)| {
+        if from == to {
+            from.to_string()
+        } else {
+            format!("{from}-{to}")
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Why a checkpoint was taken, in a few words each.
+pub(crate) fn triggers(checkpoint: &Checkpoint) -> String {
+    let names = checkpoint.triggers().iter().map(|on| on.as_str());
+    names.collect::<Vec<_>>().join("+")
+}
+
+/// `1 frame`, `2 frames`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{end}")
+}
+
+fn verb(intent: Intent) -> &'static str {
+    match intent {
+        Intent::REQ => "requests",
+        Intent::DONE => "completes",
+        Intent::FAIL => "reports a failure,",
+        Intent::WAIT => "waits,",
+        Intent::ESC => "escalates",
+        Intent::COMP => "asks to compress",
+        Intent::SYNC => "synchronizes",
+        Intent::QRY => "queries",
+        Intent::ACK => "acknowledges",
+        Intent::CANCEL => "cancels",
+        Intent::STREAM => "streams",
+        Intent::END => "ends the stream",
+        Intent::PING => "asks whether the peer is there",
+        Intent::PONG => "answers a ping",
+        _ => "says",
+    }
+}
+
+/// What a host says of its session, and the announcement of values.
+fn about_the_session(message: &Message<'_>) -> Option<String> {
+    let payload = &message.payload;
+    let text = |key: &str| payload.get(key).map(shown);
+    Some(match &*message.operation {
+        "open" => {
+            let tokens = text("tok").unwrap_or_else(|| "nothing".to_owned());
+            let scope = text("scope")?;
+            format!("opens the session: numbering {scope}, tokens counted in {tokens}")
+        }
+        "join" => format!("lets member {} in: {}", text("n")?, text("agents")?),
+        "leave" => format!("lets member {} go", text("n")?),
+        "grant" => format!(
+            "allows reading {} of session {}",
+            text("key")?,
+            text("sid")?
+        ),
+        "expire" => format!("lets values expire: {}", text("keys")?),
+        "schemas" => format!(
+            "names the registry in force: {}..",
+            text("hash")?.get(..12)?
+        ),
+        "veto" => format!("puts a checkpoint off: {}", text("rationale")?),
+        "registry" => {
+            let (hash, held) = (text("hash")?, text("pos").unwrap_or_default());
+            format!("knows registry {hash} and holds the log up to {held}")
+        }
+        "bytes" => {
+            let length = text("len").unwrap_or_default();
+            format!(
+                "sends {} from byte {}, of {length}",
+                text("key")?,
+                text("at")?
+            )
+        }
+        "put" => format!("puts {} into cold state", puts(payload)?),
+        "checkpoint" => {
+            let checkpoint = Checkpoint::from_message(message).ok()?;
+            let left = match checkpoint.left() {
+                [] => "nothing leaves".to_owned(),
+                left => format!("{} left", ranges(left)),
+            };
+            format!(
+                "takes checkpoint {} ({}): {left} hot state",
+                checkpoint.id(),
+                triggers(&checkpoint)
+            )
+        }
+        _ => return None,
+    })
+}
+
+/// `k101_1 (312 bytes)`
+fn puts(payload: &Map<'_>) -> Option<String> {
+    let Value::Array(keys) = payload.get("keys")? else {
+        return None;
+    };
+    let one = |item: &Value<'_>| match item {
+        Value::Array(parts) => match parts.as_slice() {
+            [Value::String(key), _, Value::Integer(bytes)] => {
+                Some(format!("{key} ({})", counted(*bytes as u64, "byte")))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let keys: Option<Vec<_>> = keys.iter().map(one).collect();
+    Some(keys?.join(", "))
+}
+
+fn shown(value: &Value<'_>) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value);
+    out
+}
+
+/// References as in a frame; texts bare where they are one word, else quoted, with nothing
+/// in them that a terminal could act on.
+fn write_value(out: &mut String, value: &Value<'_>) {
+    match value {
+        Value::String(text) => {
+            let is_word = |c: char| c.is_alphanumeric() || "_-./+%@#".contains(c);
+            if !text.is_empty() && text.chars().all(is_word) {
+                out.push_str(text);
+            } else {
+                let _ = write!(out, "{text:?}");
+            }
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Value::Map(map) => {
+            out.push('{');
+            for (at, (key, item)) in map.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_value(out, &Value::from(key));
+                out.push_str(": ");
+                write_value(out, item);
+            }
+            out.push('}');
+        }
+        Value::Ref(key) => {
+            let _ = write!(out, "${key}");
+        }
+        Value::Null => out.push_str("nothing"),
+        scalar => {
+            let _ = write!(out, "{}", scalar.to_json());
+        }
+    }
+}
+
+/// Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
+pub(crate) fn utc(seconds: i64) -> Option<String> {
+    const DAY: i64 = 86_400;
+    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+    // Years begin in March, so that the leap day is the last; 719,468 days lie between
+    // 0000-03-01 and 1970-01-01, and 146,097 in 400 years.
+    let days = days.checked_add(719_468)?;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    (1..=9999)
+        .contains(&year)
+        .then(|| format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> String {
+        twin(text, Registry::shared())
+    }
+
+    #[test]
+    fn a_frame_has_a_twin_under_full_names() {
+        let twins = [
+            "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|deps:[a,b]|schema:TA}",
+            "@user>req:chat{content:What_are_Q3_findings?|role:user|turn:1|schema:CH}",
+            "@o>req:tool{tool:web_search|args:{q:ACCP,max:5}|schema:TC}[mid:1,seq:1]",
+            "@analyst>qry:lookup{src:$ctx.sales_db|q:revenue_by_region|old:~}",
+            "@dev>fail:error{code:E4002|msg:No_such_file%0A|retry:true|schema:ER}",
+            "@a>ping:link{}",
+            "@h>sync:join{agents:[dev]|n:101}",
+            "@h>sync:put{keys:[[k101_1,00,312],[k101_2,00,1]]}",
+            "@h>sync:checkpoint{at:0|covers:7|id:ckpt_2|kept:[[8,12]]|left:[1-5,7]|on:[done,esc]}",
+            "@h>sync:state{v:1|delta:{task_1:wip}}",
+            "@h>req:plan{_:[[a key,1]]}",
+            "garbage\u{1b}[2J",
+        ];
+        insta::assert_snapshot!(twins.map(words).join("\n"), @r#"
+        planner requests schedule: assignee dev, task impl_auth, deadline sprint_14, deps [a, b]
+        user requests chat: content "What are Q3 findings?", role user, turn 1
+        o requests tool: tool_name web_search, arguments {max: 5, q: ACCP}
+        analyst queries lookup: source $ctx.sales_db, query revenue_by_region, old nothing
+        dev reports a failure, error: code E4002, msg "No such file\n", retry true
+        a asks whether the peer is there
+        h lets member 101 in: [dev]
+        h puts k101_1 (312 bytes), k101_2 (1 byte) into cold state
+        h takes checkpoint 2 (done+esc): 1-5, 7 left hot state
+        h synchronizes state: version 1, delta {task_1: wip}
+        no frame that can be read: "@h>req:plan{_:[[a key,1]]}"
+        no frame that can be read: "garbage\u{1b}[2J"
+        "#);
+    }
+
+    proptest! {
+        /// Whatever a frame says, its twin is one line that no terminal acts on.
+        #[test]
+        fn a_twin_is_one_line(text in any::<String>(), key in "[a-z]{1,4}") {
+            let message = Message::new("a", "req", "plan").unwrap().with(key, text);
+            let frame = message.encode(Registry::shared()).unwrap();
+            for text in [frame, message.payload.iter().map(|(_, v)| v.to_string()).collect()] {
+                let line = words(&text);
+                prop_assert!(!line.contains(char::is_control), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn seconds_are_dates() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (-1, "1969-12-31 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (1_714_000_000, "2024-04-24 23:06:40 UTC"),
+            (4_107_542_399, "2100-02-28 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(utc(seconds).as_deref(), Some(expected));
+        }
+        for seconds in [i64::MIN, i64::MAX, 253_402_300_800] {
+            assert_eq!(utc(seconds), None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `accp session import`.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Folder, accp, workspace};
+
+fn example() -> String {
+    std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap()
+}
+
+/// Stderr without the time it took.
+fn quiet(stderr: &str) -> String {
+    let lines = stderr.lines().filter(|line| !line.starts_with("in "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_example_loses_nothing() {
+    let run = accp(&["session", "import", "--verify"], example());
+    assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
+    insta::assert_snapshot!(run.stdout, @r"
+    conversations                2
+    messages                    17
+    members                      7
+    frames                      21
+    log entries                 39
+    checkpoints                  7
+    frames they moved           13
+    values in cold               0
+    their bytes                  0
+    references read              0
+    most tokens in hot     298/500
+    most tokens in warm   524/2000
+    bytes read back        100.0 %
+    ");
+}
+
+/// Long, deep, large and odd values; a call without an id; an agent that answers nobody.
+fn awkward() -> Json {
+    let mut deep = json!("leaf");
+    for _ in 0..8 {
+        deep = json!({ "in": deep });
+    }
+    let log = "line\n".repeat(2_000);
+    json!({ "id": "awkward", "tools": [{ "parameters": deep }], "messages": [
+        { "role": "system", "content": "é".repeat(40_000) },
+        { "role": "user", "content": "", "name": "Geo Expert" },
+        { "role": "assistant", "content": "On it.", "tool_calls": [
+            { "id": "c1", "type": "function", "function": { "name": "log", "arguments": "{\"n\": 2, \"n\": 3}" } },
+            { "id": "c1", "type": "function", "function": { "name": "log", "arguments": "{\"q\":\"$cold.k101_1\"}" } }] },
+        { "role": "tool", "tool_call_id": "c1", "name": "log", "content": log },
+        { "role": "tool", "content": json!({ "text": log, "again": [log, 1.0, null] }).to_string() },
+        { "role": "agent", "name": "b", "to": "a", "content": ["parts", { "$ref": "cold.k101_1" }] },
+        { "odd": "$ctx.none", "role": 7 },
+    ] })
+}
+
+#[test]
+fn whatever_a_recording_holds_comes_back() {
+    let folder = Folder::with(&[
+        ("bakery.jsonl", &example()),
+        ("awkward.jsonl", &format!("{0}\n{0}\n", awkward())),
+    ]);
+    let files = ["bakery.jsonl", "awkward.jsonl"];
+    let run = folder.run(
+        &[&["session", "import", "--verify"], &files[..]].concat(),
+        "",
+    );
+    assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
+    insta::assert_snapshot!(run.stdout, @r"
+    file           chats  messages  frames  checkpoints  moved  values  hot  warm  read back
+    bakery.jsonl   2      17        21      7            13     0       298  524   100.0 %
+    awkward.jsonl  2      14        20      6            12     10      132  150   100.0 %
+    all            4      31        41      13           25     10      298  524   100.0 %
+    ");
+
+    // The same in a file; ids that come again get a number.
+    let run = folder.run(
+        &[
+            "session",
+            "import",
+            "-o",
+            "all.db",
+            "awkward.jsonl",
+            "--format",
+            "json",
+        ],
+        "",
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let json = &run.json()[0];
+    assert_eq!(json["bytes"], json["bytes_back"]);
+    assert!(
+        json["values"].as_u64() > Some(8) && json["files"][0]["faults"] == 0,
+        "{json}"
+    );
+    let list = folder.run(&["session", "list", "all.db", "--format", "json"], "");
+    let names: Vec<_> = list
+        .json()
+        .iter()
+        .map(|json| json["session"].clone())
+        .collect();
+    assert_eq!(names, ["awkward", "awkward#2"]);
+    assert_eq!(
+        folder.run(&["session", "verify", "all.db"], "").code,
+        Some(0)
+    );
+}
+
+#[test]
+fn a_fault_has_its_place_and_leaves_whole_sessions() {
+    let whole = example();
+    let folder = Folder::with(&[
+        ("cut.jsonl", &whole[..whole.len() - 200]),
+        ("notes.txt", "Dear all,\n"),
+    ]);
+    let run = folder.run(&["session", "import", "-o", "chats.db", "cut.jsonl"], "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(
+        run.stderr.starts_with("error: cut.jsonl:2:"),
+        "{}",
+        run.stderr
+    );
+    let list = folder.run(&["session", "list", "chats.db", "--format", "json"], "");
+    assert_eq!(list.json().len(), 1);
+    let run = folder.run(&["session", "import", "-o", "notes.txt", "cut.jsonl"], "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(run.stderr, @"error: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there");
+    assert_eq!(folder.read("notes.txt"), "Dear all,\n");
+    for args in [
+        &["import"][..],
+        &["import", "--verify", "-o", "x.db"],
+        &["import", "--verify", "no-such.jsonl"],
+    ] {
+        let run = folder.run(&[&["session"], args].concat(), "");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
+    }
+}
