@@ -262,10 +262,7 @@ impl<R: Role> Session<R> {
         if !self.side.waits(position) {
             return Err(SendError::NotDue(position));
         }
-        let wanted = |reply: &&Outbound<'_>| {
-            let chain = reply.cid.as_deref().map(Mid::parse);
-            chain.is_none_or(|chain| !self.side.state.chains.reaches(&chain))
-        };
+        let wanted = |reply: &&Outbound<'_>| !self.side.is_cancelled(reply);
         let replies: Vec<_> = replies.iter().filter(wanted).cloned().collect();
         let encoded = self.encode_all(&replies, now)?;
         if !encoded.is_empty() {

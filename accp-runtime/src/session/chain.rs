@@ -55,7 +55,7 @@ impl Chains {
     }
 
     /// The chain of the frame with this id; a frame that is not known is its own.
-    fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
+    pub(crate) fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
         if self.open.contains_key(mid) {
             return mid;
         }

@@ -199,6 +199,13 @@ impl Side {
         self.due.iter().copied()
     }
 
+    /// Whether the chain of the message was cancelled, or that of its cause.
+    pub(crate) fn is_cancelled(&self, outbound: &Outbound<'_>) -> bool {
+        let chains = &self.state.chains;
+        let mut ids = [&outbound.cid, &outbound.aid].into_iter().flatten();
+        ids.any(|id| chains.reaches(chains.chain_of(&Mid::parse(id))))
+    }
+
     /// The frames of a message, without `mid` and `seq`.
     pub(crate) fn encode(
         &self,
@@ -216,8 +223,7 @@ impl Side {
                 ),
             });
         }
-        let chain = outbound.cid.as_deref().map(Mid::parse);
-        if chain.is_some_and(|chain| self.state.chains.reaches(&chain)) {
+        if self.is_cancelled(outbound) {
             return Err(SendError::Cancelled);
         }
         let encoder = Encoder {
