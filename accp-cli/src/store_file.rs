@@ -12,6 +12,7 @@ use accp_store::{Driver, DriverError, SqliteStore, Store, StoreError, StoreError
 use serde_json::Value as Json;
 
 use crate::outcome::Failure;
+use crate::words;
 
 /// A store that several hold in their hands.
 pub(crate) type Shared = Arc<Mutex<dyn Store + Send>>;
@@ -60,7 +61,10 @@ pub(crate) fn find(
     let names: Vec<_> = all.iter().map(|summary| summary.session.as_str()).collect();
     let known = match names.len() {
         0 => "it holds none".to_owned(),
-        1..=20 => format!("it holds {}", names.join(", ")),
+        1..=20 => {
+            let shown: Vec<_> = names.iter().map(|name| words::name(name)).collect();
+            format!("it holds {}", shown.join(", "))
+        }
         count => format!("it holds {count}; `accp session list {file}` shows them"),
     };
     let at = if let Some(name) = name {

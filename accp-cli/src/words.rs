@@ -1,5 +1,6 @@
 //! A frame in one line of plain words: its human-readable twin.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use accp_registry::{Registry, abbreviate};
@@ -56,6 +57,16 @@ pub(crate) fn stated<'m, 'a>(
         .collect();
     said.sort_by_key(|(place, _)| *place);
     said.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// A name from a file, with nothing in it that a terminal could act on.
+pub(crate) fn name(text: &str) -> Cow<'_, str> {
+    let escaped = format!("{text:?}");
+    if escaped[1..escaped.len() - 1] == *text {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(escaped)
+    }
 }
 
 /// The frame up to its metadata.
@@ -300,6 +311,12 @@ mod tests {
                 prop_assert!(!line.contains(char::is_control), "{line:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_name_is_bare_unless_it_could_do_harm() {
+        assert_eq!(name("tau_airline/0 größer"), "tau_airline/0 größer");
+        assert_eq!(name("a\u{1b}[2J\u{202e}\nb"), r#""a\u{1b}[2J\u{202e}\nb""#);
     }
 
     #[test]

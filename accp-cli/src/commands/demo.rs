@@ -14,7 +14,7 @@ use stage::Stage;
 
 /// Show five agents at work: sessions, checkpoints, budgets, a crash, and what it costs
 ///
-/// An orchestrator hosts a session, four agents join it; a file keeps the sides of all five.
+/// A planner hosts a session, four agents join it; a file keeps the sides of all five.
 /// Every frame is shown with its twin in plain words, every checkpoint with the reason for it
 /// and what the context takes then. In the middle the host is killed between a commit and its
 /// acknowledgement, and restored. What is shown is the same each time.

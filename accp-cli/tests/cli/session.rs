@@ -1,5 +1,6 @@
 //! `accp session`: what is kept, and what is wrong with it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 
@@ -207,7 +208,7 @@ fn what_is_not_there_is_told() {
         &["list", "empty.db"],
     ] {
         let (code, stderr) = fault(&folder, &[&["session"], args].concat());
-        told += &format!("{} {}: {stderr}", code.unwrap(), args.join(" "));
+        let _ = write!(told, "{} {}: {stderr}", code.unwrap(), args.join(" "));
     }
     insta::assert_snapshot!(told, @r"
     2 list no-such.db: error: no-such.db: No such file or directory (os error 2)
@@ -246,7 +247,7 @@ fn a_damaged_file_is_refused() {
             let mut args = vec!["session", command, "bad.db"];
             args.extend((command != "list").then_some("stock/1"));
             let run = folder.run(&args, "");
-            told += &format!("{command} {:?}: {}", run.code.unwrap(), run.stderr);
+            let _ = write!(told, "{command} {}: {}", run.code.unwrap(), run.stderr);
         }
     }
     insta::assert_snapshot!(told, @r"

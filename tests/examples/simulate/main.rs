@@ -5,6 +5,9 @@
 //! cargo run --release -p accp-tests --example simulate -- --seed 4711 --script
 //! ```
 
+// It reads as a script, and its parts will be moved apart.
+#![allow(clippy::all, clippy::pedantic, unreachable_pub)]
+
 mod plan;
 mod world;
 

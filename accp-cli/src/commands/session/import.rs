@@ -26,8 +26,8 @@ use report::Report;
 /// Reads what `accp convert` reads. Each conversation becomes a session of its own: a host
 /// that relays, and a member for each agent, with the budgets of the draft, tokens counted as
 /// by default, and long values in cold state. After each frame the context must be within its
-/// budget; at the end every message must come back from the log and the references to the
-/// byte, and every checkpoint have listed what it moved. Times are made up, a second between
+/// budget; at the end every message must come back equal from the log and its references, and
+/// every checkpoint must have listed what it moved. Times are made up, a second between
 /// two frames.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -136,6 +136,7 @@ impl Shelf {
             Some(id) if !id.is_empty() => id.to_owned(),
             _ => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let stem = if stem == "-" { "stdin" } else { &stem };
                 format!("{stem}/{}", number + 1)
             }
         };

@@ -12,7 +12,7 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};
 use crate::table::Table;
-use crate::words::utc;
+use crate::words::{name, utc};
 
 /// List the sessions of a file
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 "last": summary.last, "at": at.map(Time::as_millis),
             }))?,
             Format::Text => table.row([
-                summary.session.clone(),
+                name(&summary.session).into_owned(),
                 side,
                 summary.entries.to_string(),
                 summary.bytes.to_string(),

@@ -15,7 +15,7 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::store_file::{Log, Opened, SessionArgs};
 use crate::table::Table;
-use crate::words::{ranges, triggers, utc};
+use crate::words::{name, ranges, triggers, utc};
 
 /// Show a session: members, budgets, checkpoints, shared state, and what waits
 #[derive(Debug, clap::Args)]
@@ -113,7 +113,11 @@ impl Picture {
         let mut row = |name: &str, value: String| rows.row([name.to_owned(), value]);
         row(
             "Session",
-            format!("{}, as the {} keeps it", summary.session, side.whose()),
+            format!(
+                "{}, as the {} keeps it",
+                name(&summary.session),
+                side.whose()
+            ),
         );
         let first = match summary.first {
             1 => String::new(),
@@ -178,7 +182,7 @@ impl Picture {
             let mut table =
                 Table::headed([&format!("shared, version {version}"), "value"]).indented(2);
             for (key, value) in shared.entries().iter() {
-                table.row([key.to_owned(), value.to_string()]);
+                table.row([name(key).into_owned(), value.to_string()]);
             }
             let _ = writeln!(out, "\n{table}");
         }

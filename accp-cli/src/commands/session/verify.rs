@@ -12,7 +12,7 @@ use crate::cli::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};
-use crate::words::counted;
+use crate::words::{counted, name};
 
 /// Check a file of sessions: its pages, every row, every digest, every reference
 ///
@@ -139,7 +139,7 @@ impl Report {
     }
 
     fn tell(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
-        let (file, name) = (file.display(), &summary.session);
+        let (file, name) = (file.display(), name(&summary.session));
         let audit = &self.audit;
         for fault in &audit.faults {
             output::error(format_args!("{file}: session `{name}`: {fault}"));

@@ -186,3 +186,34 @@ fn total(files: &[(&Path, Report)]) -> Report {
     }
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_or_changed_is_told() {
+        let messages = [
+            json!({ "role": "user" }),
+            json!({ "n": 1 }),
+            json!({ "n": 22 }),
+        ];
+        let recorded = Conversation {
+            messages: messages.to_vec(),
+            rest: serde_json::Map::new(),
+            bare: true,
+        };
+        let mut report = Report::default();
+        assert!(report.compare(&recorded, &messages).is_empty());
+        assert_eq!(report.bytes, report.back);
+        let faults = report.compare(&recorded, &[messages[0].clone(), messages[2].clone()]);
+        assert_eq!(
+            faults,
+            [
+                "message 2 did not come back equal",
+                "message 3 did not come back equal"
+            ]
+        );
+        assert_eq!((report.messages, report.bytes, report.back), (6, 60, 45));
+    }
+}
