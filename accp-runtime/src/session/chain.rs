@@ -27,6 +27,8 @@ pub(crate) struct Chains {
     /// The open chains by the position of their first frame.
     order: BTreeMap<u64, Mid>,
     cancelled: BTreeSet<Mid>,
+    /// The chain of each frame of the cancelled ones.
+    cut: BTreeMap<Mid, Mid>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +65,13 @@ impl Chains {
             let open = self.open.get(chain);
             open.is_some_and(|open| open.frames.contains(mid))
         };
-        self.order.values().rev().find(holds).unwrap_or(mid)
+        let cut = || self.cut.get(mid);
+        self.order
+            .values()
+            .rev()
+            .find(holds)
+            .or_else(cut)
+            .unwrap_or(mid)
     }
 
     /// Whether this chain, or one that it hangs below, is cancelled.
@@ -103,15 +111,21 @@ impl Chains {
         if let (Some(open), Some(mid)) = (open, frame.mid())
             && open.frames.len() < FRAMES
             && mid != chain
+            && frame.intent != Intent::CANCEL
         {
             open.frames.push(mid.clone());
         }
         match frame.intent {
             Intent::CANCEL => {
-                self.close(chain);
+                // An `aid` may name any of its frames.
+                let frames = self.close(chain).map(|chain| chain.frames);
+                let frames = frames.into_iter().flatten();
+                self.cut.extend(frames.map(|frame| (frame, chain.clone())));
                 self.cancelled.insert(chain.clone());
             }
-            Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
+            Intent::DONE | Intent::FAIL | Intent::END => {
+                self.close(chain);
+            }
             Intent::REQ | Intent::QRY | Intent::STREAM => {
                 if self.open.contains_key(chain) {
                     return;
@@ -140,9 +154,9 @@ impl Chains {
         }
     }
 
-    fn close(&mut self, chain: &Mid) {
-        if let Some(chain) = self.open.remove(chain) {
-            self.order.remove(&chain.position);
-        }
+    fn close(&mut self, chain: &Mid) -> Option<Chain> {
+        let chain = self.open.remove(chain)?;
+        self.order.remove(&chain.position);
+        Some(chain)
     }
 }

@@ -278,6 +278,10 @@ impl Session<Host> {
         let keys: Vec<_> = known.map(|key| (*key).to_string()).collect();
         if !keys.is_empty() {
             self.side.batch.expired.extend(keys.iter().cloned());
+            for key in &keys {
+                self.role.judge.numbers.missing.remove(key);
+                self.side.transfers.forget(key);
+            }
             self.control(&Control::Expire { keys }, now);
         }
     }

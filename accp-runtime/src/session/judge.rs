@@ -175,8 +175,16 @@ impl Judge {
             let groups = &mut self.numbers.groups;
             // What the last part led to is an entry of its own.
             let _ = groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
-        } else if let Ok(Control::Put { values }) = Control::read(&frame) {
-            self.note_puts(entry.sender, &values);
+            return;
+        }
+        match Control::read(&frame) {
+            Ok(Control::Put { values }) => self.note_puts(entry.sender, &values),
+            Ok(Control::Expire { keys }) => {
+                for key in &keys {
+                    self.numbers.missing.remove(key);
+                }
+            }
+            _ => {}
         }
     }
 

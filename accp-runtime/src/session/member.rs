@@ -191,7 +191,10 @@ impl Role for Member {
             let Session { side, role } = session;
             let outgoing = role.outbox.push(mid.clone(), composed.head, tail);
             side.batch.outbox.push(OutboxChange::Put(outgoing.clone()));
-            last = Some(mid);
+            last = match composed.part {
+                Some(_) => first_part.clone(),
+                None => Some(mid),
+            };
         }
         last.ok_or(SendError::NotJoined)
     }

@@ -277,11 +277,15 @@ impl Relays {
                 continue;
             }
             cursor.reading = None;
-            cursor.read = entries.last().map_or(cursor.read, |last| last.position);
             if cursor.acked.is_none() {
                 continue;
             }
+            cursor.read = entries.last().map_or(cursor.read, |last| last.position);
             for entry in entries.iter().filter(|entry| entry.kind.is_relayed()) {
+                // It may have been acknowledged while the log was read.
+                if entry.position <= cursor.sent {
+                    continue;
+                }
                 sends.push(Transmit {
                     to: *member,
                     text: Relayed::of(entry).text_after(cursor.sent),

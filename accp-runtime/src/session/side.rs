@@ -43,7 +43,8 @@ pub(crate) struct Side {
     pub last_put: u64,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
-    tokens: BTreeMap<Mid, CancelToken>,
+    /// Each with the chain of its frame, and the chain of what caused that.
+    tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
     schedule: Schedule,
 }
 
@@ -154,26 +155,26 @@ impl Side {
     /// Hands a frame to the handlers of this side.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>) {
         self.due.insert(entry.position);
-        let chain = chain::of(frame).cloned();
-        let token = match chain {
-            Some(chain) => {
-                let reached = self.state.chains.reaches(&chain);
-                let token = self.tokens.entry(chain).or_default().clone();
-                if reached {
-                    token.cancel();
-                }
-                token
-            }
-            None => CancelToken::new(),
-        };
+        let chains = &self.state.chains;
+        let cause = frame.aid().map(|aid| chains.chain_of(&aid).clone());
+        let ids = [chain::of(frame).cloned(), cause];
+        let reached = ids.iter().flatten().any(|chain| chains.reaches(chain));
+        let token = self.tokens.entry(ids).or_default().clone();
+        if reached {
+            token.cancel();
+        }
         let inbound = Inbound::new(entry.position, entry.sender, entry.text.clone(), token);
         self.batch.inbound.push(inbound);
     }
 
     /// Fires the tokens of the chains that were cancelled.
     fn fire(&mut self) {
-        for (chain, token) in &self.tokens {
-            if self.state.chains.reaches(chain) {
+        for (ids, token) in &self.tokens {
+            if ids
+                .iter()
+                .flatten()
+                .any(|chain| self.state.chains.reaches(chain))
+            {
                 token.cancel();
             }
         }

@@ -4,76 +4,115 @@
 //! cargo run --release -p accp-tests --example simulate -- --seeds 100000
 //! cargo run --release -p accp-tests --example simulate -- --seed 4711 --script
 //! ```
+//!
+//! A seed that fails is made smaller: what it fails without is left out, and the command that
+//! runs what is left is printed with its script.
 
-// It reads as a script, and its parts will be moved apart.
-#![allow(clippy::all, clippy::pedantic, unreachable_pub)]
-
-mod plan;
+// So that its modules are found here and by the test that runs a few seeds.
+#[path = "world.rs"]
 mod world;
 
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use world::{Counts, World};
+use world::{Counts, Plan, Trim};
 
-fn main() -> ExitCode {
-    let mut seeds = 1000;
-    let mut first = 0;
-    let mut script = false;
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let mut number = || args.next().and_then(|n| n.parse().ok());
-        match arg.as_str() {
-            "--seeds" => seeds = number().unwrap_or(seeds),
-            "--from" => first = number().unwrap_or(first),
-            "--seed" => {
-                first = number().unwrap_or(first);
-                seeds = 1;
-            }
-            "--script" => script = true,
-            _ => {
-                eprintln!("usage: simulate [--seeds N] [--from N] [--seed N] [--script]");
-                return ExitCode::from(2);
-            }
-        }
-    }
-    run(first, seeds, script)
+const USAGE: &str = "\
+usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..] [--sends N]";
+
+#[derive(Debug)]
+struct Args {
+    first: u64,
+    seeds: u64,
+    script: bool,
+    trim: Trim,
 }
 
-fn run(first: u64, seeds: u64, script: bool) -> ExitCode {
+fn main() -> ExitCode {
+    let Some(args) = args() else {
+        eprintln!("{USAGE}\npieces: {}", Plan::PIECES.join(", "));
+        return ExitCode::from(2);
+    };
     let started = Instant::now();
-    let next = AtomicU64::new(first);
-    let failed = AtomicBool::new(false);
-    let counts = Mutex::new(Counts::default());
-    let work = || {
-        let mut own = Counts::default();
-        while !failed.load(Ordering::Relaxed) {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + seeds {
-                break;
-            }
-            let mut world = World::new(seed, script);
-            let result = world.run();
-            own.add(&world.counts());
-            if script {
-                println!("{}", world.script().join("\n"));
-            }
-            if let Err(what) = result {
-                if !failed.swap(true, Ordering::Relaxed) {
-                    let mut again = World::new(seed, true);
-                    let _ = again.run();
-                    println!("{}", again.script().join("\n"));
-                    println!("seed {seed} failed: {what}");
-                    println!(
-                        "again: cargo run --release -p accp-tests --example simulate -- --seed {seed} --script"
-                    );
+    let (counts, failed) = run(&args);
+    println!("{counts}\n{:.1} s", started.elapsed().as_secs_f64());
+    let Some((seed, what)) = failed else {
+        return ExitCode::SUCCESS;
+    };
+    let trim = smaller(seed, &args.trim, &what);
+    let outcome = world::run(seed, &trim, true);
+    println!("\n{}", outcome.script.join("\n"));
+    let what = outcome.verdict.err().unwrap_or(what);
+    println!("\nseed {seed} failed: {what}");
+    println!(
+        "again: cargo run --release -p accp-tests --example simulate -- --seed {seed}{} --script",
+        options(&trim)
+    );
+    ExitCode::FAILURE
+}
+
+fn args() -> Option<Args> {
+    let mut parsed = Args {
+        first: 0,
+        seeds: 1000,
+        script: false,
+        trim: Trim::default(),
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut number = || args.next()?.parse().ok();
+        match arg.as_str() {
+            "--seeds" => parsed.seeds = number()?,
+            "--from" => parsed.first = number()?,
+            "--seed" => (parsed.first, parsed.seeds) = (number()?, 1),
+            "--script" => parsed.script = true,
+            "--sends" => parsed.trim.sends = Some(number()? as usize),
+            "--without" => {
+                let pieces = args.next()?;
+                let mut pieces = pieces.split(',').map(String::from);
+                let is_known = |piece: &String| Plan::PIECES.contains(&piece.as_str());
+                parsed.trim.without = pieces.by_ref().collect();
+                if !parsed.trim.without.iter().all(is_known) {
+                    return None;
                 }
             }
+            _ => return None,
         }
-        if let Ok(mut counts) = counts.lock() {
-            counts.add(&own);
+    }
+    Some(parsed)
+}
+
+/// Runs seeds until one fails, the first of those that do.
+fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
+    let end = args.first + args.seeds;
+    let next = AtomicU64::new(args.first);
+    // The lowest seed that failed: those below it are still run.
+    let bound = AtomicU64::new(end);
+    let all = Mutex::new((Counts::default(), None::<(u64, String)>));
+    let work = || {
+        let mut own = Counts::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= bound.load(Ordering::Relaxed) {
+                break;
+            }
+            let outcome = world::run(seed, &args.trim, args.script);
+            own.add(&outcome.counts);
+            if args.script {
+                println!("{}", outcome.script.join("\n"));
+            }
+            let Err(what) = outcome.verdict else { continue };
+            bound.fetch_min(seed, Ordering::Relaxed);
+            if let Ok(mut all) = all.lock()
+                && all.1.as_ref().is_none_or(|(lowest, _)| seed < *lowest)
+            {
+                all.1 = Some((seed, what));
+            }
+        }
+        if let Ok(mut all) = all.lock() {
+            all.0.add(&own);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -82,16 +121,41 @@ fn run(first: u64, seeds: u64, script: bool) -> ExitCode {
             scope.spawn(work);
         }
     });
-    if let Ok(counts) = counts.lock() {
-        println!("{counts}");
+    all.into_inner().unwrap_or_default()
+}
+
+/// Leaves out what a seed fails without, in the same way.
+fn smaller(seed: u64, trim: &Trim, what: &str) -> Trim {
+    let shape = |what: &str| what.replace(|c: char| c.is_ascii_digit(), "");
+    let fails = |trim: &Trim| {
+        let verdict = world::run(seed, trim, false).verdict;
+        verdict.is_err_and(|other| shape(&other) == shape(what))
+    };
+    let mut small = trim.clone();
+    for piece in Plan::PIECES {
+        let mut tried = small.clone();
+        tried.without.push(piece.into());
+        if fails(&tried) {
+            small = tried;
+        }
     }
-    println!(
-        "{:.1} s on {threads} threads",
-        started.elapsed().as_secs_f64()
-    );
-    if failed.load(Ordering::Relaxed) {
-        println!("FAILED");
-        return ExitCode::FAILURE;
+    for sends in [1, 2, 3, 5, 8, 12, 17, 23, 30, 40] {
+        let tried = Trim {
+            sends: Some(sends),
+            ..small.clone()
+        };
+        if small.sends.is_none_or(|most| sends < most) && fails(&tried) {
+            return tried;
+        }
     }
-    ExitCode::SUCCESS
+    small
+}
+
+fn options(trim: &Trim) -> String {
+    let without = match trim.without.as_slice() {
+        [] => String::new(),
+        pieces => format!(" --without {}", pieces.join(",")),
+    };
+    let sends = trim.sends.map(|sends| format!(" --sends {sends}"));
+    without + &sends.unwrap_or_default()
 }

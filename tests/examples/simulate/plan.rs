@@ -6,29 +6,71 @@ use accp_runtime::session::Scope;
 use accp_runtime::testing::{Faults, Rng};
 
 /// A run, as the seed has it.
-#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a thing of its own
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) scope: Scope,
     pub(crate) members: usize,
     /// Frames that the agents want to send, in all.
     pub(crate) sends: usize,
+    /// How often one is sent, in a thousand steps.
+    pub(crate) pace: u64,
     pub(crate) faults: Faults,
     /// In a thousand steps.
     pub(crate) host_crashes: u64,
     pub(crate) member_crashes: u64,
     pub(crate) partitions: u64,
+    /// Whether those who drive the two sides notice a partition.
+    pub(crate) noticed: bool,
     /// How far the clocks of the members are from the host's, in milliseconds.
     pub(crate) skew: Vec<i64>,
     /// Whether tokens are counted, so that there are checkpoints.
     pub(crate) counted: bool,
+    /// Whether nobody says what triggers a checkpoint, so that the context fills up.
+    pub(crate) plain: bool,
     /// Whether the last member joins when half of all is said.
     pub(crate) late: bool,
+    /// Whether few frames may wait to be handled, and few in an outbox.
+    pub(crate) narrow: bool,
+    /// Whether the host relays and handles nothing itself.
+    pub(crate) relays_only: bool,
+    /// Whether the host registers schemas on the way.
+    pub(crate) learns: bool,
+}
+
+/// What is taken out of a run, to see whether it still fails.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trim {
+    /// Some of [`Plan::PIECES`].
+    pub(crate) without: Vec<String>,
+    /// So many sends and no more.
+    pub(crate) sends: Option<usize>,
 }
 
 impl Plan {
+    /// What a run may do without.
+    pub(crate) const PIECES: [&str; 13] = [
+        "partitions",
+        "host-crashes",
+        "member-crashes",
+        "duplication",
+        "delay",
+        "loss",
+        "slowness",
+        "skew",
+        "late",
+        "narrow",
+        "learning",
+        "counting",
+        "company",
+    ];
+
     pub(crate) fn new(rng: &mut Rng) -> Self {
-        let pair = rng.per_mille(500);
+        let pair = rng.per_mille(650);
         let members = if pair { 1 } else { 5 };
+        // Long enough for a snapshot of the log, which comes every thousand entries.
+        let long = rng.per_mille(20);
+        let late_ones = rng.per_mille(400);
         let mut some = |most: u64, often: u64| {
             if rng.per_mille(often) {
                 rng.below(most + 1)
@@ -36,37 +78,72 @@ impl Plan {
                 0
             }
         };
+        let longest = if late_ones { 20_000 } else { 4_000 };
         let faults = Faults {
             loss: some(300, 800),
             duplication: some(300, 800),
             delay: some(300, 800),
             latency: Duration::from_millis(some(50, 800)),
             jitter: Duration::from_millis(some(200, 600)),
-            delayed_by: Duration::from_millis(some(20_000, 1000)),
+            delayed_by: Duration::from_millis(some(longest, 1000)),
+        };
+        let crashes = if long { 5 } else { 1 };
+        let skew = |rng: &mut Rng| {
+            if rng.per_mille(500) {
+                rng.below(40_000) as i64 - 20_000
+            } else {
+                0
+            }
         };
         Self {
-            host_crashes: some(20, 500),
-            member_crashes: some(30, 500),
+            host_crashes: some(20, 500) / crashes,
+            member_crashes: some(30, 500) / crashes,
             partitions: some(10, 500),
+            noticed: rng.per_mille(500),
             faults,
             scope: if rng.per_mille(400) {
                 Scope::Shared
             } else {
                 Scope::Sender
             },
-            members,
-            sends: 50 + rng.below(20) as usize,
-            skew: (0..members)
-                .map(|_| {
-                    if rng.per_mille(500) {
-                        rng.below(40_000) as i64 - 20_000
-                    } else {
-                        0
-                    }
-                })
-                .collect(),
+            members: if long { 1 } else { members },
+            sends: if long { 700 } else { 50 } + rng.below(20) as usize,
+            pace: if long { 900 } else { 200 + rng.below(500) },
+            skew: (0..members).map(|_| skew(rng)).collect(),
             counted: rng.per_mille(600),
-            late: !pair && rng.per_mille(300),
+            plain: rng.per_mille(250),
+            late: !pair && !long && rng.per_mille(300),
+            narrow: rng.per_mille(150),
+            relays_only: rng.per_mille(100),
+            learns: rng.per_mille(200),
         }
+    }
+
+    pub(crate) fn trim(&mut self, trim: &Trim) {
+        for piece in &trim.without {
+            match piece.as_str() {
+                "partitions" => self.partitions = 0,
+                "host-crashes" => self.host_crashes = 0,
+                "member-crashes" => self.member_crashes = 0,
+                "duplication" => self.faults.duplication = 0,
+                "delay" => self.faults.delay = 0,
+                "loss" => self.faults.loss = 0,
+                "slowness" => {
+                    self.faults.latency = Duration::ZERO;
+                    self.faults.jitter = Duration::ZERO;
+                }
+                "skew" => self.skew.fill(0),
+                "late" => self.late = false,
+                "narrow" => self.narrow = false,
+                "learning" => self.learns = false,
+                "counting" => self.counted = false,
+                "company" => {
+                    self.members = 1;
+                    self.late = false;
+                }
+                _ => {}
+            }
+        }
+        self.sends = trim.sends.unwrap_or(self.sends);
     }
 }

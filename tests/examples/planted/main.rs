@@ -1,0 +1,179 @@
+//! Proves that the simulation finds bugs: plants one after the other in a copy of the
+//! workspace, and runs the simulation on each.
+//!
+//! ```sh
+//! cargo run --release -p accp-tests --example planted
+//! cargo run --release -p accp-tests --example planted -- no_mid_check ack_over_a_gap
+//! ```
+//!
+//! It fails when a bug is not found within 2,000 seeds, and when one is found where none was
+//! planted. The copy and what is built of it stay below the target folder, so that the next
+//! run has little to build.
+
+mod bugs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
+use bugs::Bug;
+
+const SEEDS: u32 = 2000;
+/// What a build of the simulation does not need.
+const LEFT_OUT: [&str; 5] = ["target", ".git", "benches", "fuzz", "power_loss"];
+
+fn main() -> ExitCode {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    match run(&names) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all is found that was planted, and nothing else.
+fn run(names: &[String]) -> Result<bool, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut bugs = Bug::read_all(&root.join("tests/planted"))?;
+    if !names.is_empty() {
+        bugs.retain(|bug| names.contains(&bug.name));
+    }
+    for bug in &bugs {
+        bug.fits(&root)?;
+    }
+    let copy = Copy::of(&root)?;
+    println!("{:<36} {:>6}  what the simulation says", "bug", "seed");
+    let mut missed = 0;
+    if let Some((seed, what)) = copy.simulate()? {
+        println!("{:<36} {seed:>6}  {what}", "(none)");
+        return Err("it fails without a bug".into());
+    }
+    println!("{:<36} {:>6}  nothing in {SEEDS} seeds", "(none)", "-");
+    for bug in &bugs {
+        copy.plant(bug)?;
+        let found = copy.simulate();
+        copy.restore(bug)?;
+        if let Some((seed, what)) = found.map_err(|error| format!("{}: {error}", bug.name))? {
+            println!("{:<36} {seed:>6}  {what}", bug.name);
+        } else {
+            missed += 1;
+            println!(
+                "{:<36} {:>6}  NOT FOUND in {SEEDS} seeds: {}",
+                bug.name, "-", bug.what
+            );
+        }
+    }
+    println!("{} of {} bugs found", bugs.len() - missed, bugs.len());
+    Ok(missed == 0)
+}
+
+/// A copy of the workspace, and where it is built.
+struct Copy {
+    root: PathBuf,
+    tree: PathBuf,
+    target: PathBuf,
+}
+
+impl Copy {
+    fn of(root: &Path) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        // target/release/examples/planted
+        let target = program.ancestors().nth(3).unwrap_or(root).join("planted");
+        let copy = Self {
+            root: root.into(),
+            tree: target.join("tree"),
+            target: target.join("target"),
+        };
+        copy.update(Path::new(""))?;
+        Ok(copy)
+    }
+
+    /// Copies what is different, so that only that is built again.
+    fn update(&self, folder: &Path) -> Result<(), String> {
+        let place = self.root.join(folder);
+        let said = |error| format!("{}: {error}", place.display());
+        fs::create_dir_all(self.tree.join(folder)).map_err(said)?;
+        for file in fs::read_dir(&place).map_err(said)? {
+            let file = file.map_err(said)?;
+            let path = folder.join(file.file_name());
+            if file.file_type().map_err(said)?.is_dir() {
+                if !LEFT_OUT.iter().any(|name| file.file_name() == *name) {
+                    self.update(&path)?;
+                }
+                continue;
+            }
+            let new = fs::read(file.path()).map_err(said)?;
+            if fs::read(self.tree.join(&path)).ok().as_ref() != Some(&new) {
+                fs::write(self.tree.join(&path), new).map_err(said)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn plant(&self, bug: &Bug) -> Result<(), String> {
+        for edit in &bug.edits {
+            let place = self.tree.join(&edit.file);
+            let said = |error| format!("{}: {error}", edit.file);
+            let text = fs::read_to_string(&place).map_err(said)?;
+            fs::write(&place, edit.plant(&text)?).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    fn restore(&self, bug: &Bug) -> Result<(), String> {
+        for edit in &bug.edits {
+            let said = |error| format!("{}: {error}", edit.file);
+            let text = fs::read(self.root.join(&edit.file)).map_err(said)?;
+            fs::write(self.tree.join(&edit.file), text).map_err(said)?;
+        }
+        Ok(())
+    }
+
+    /// Builds the simulation and runs it; the seed that fails, and what is said of it.
+    fn simulate(&self) -> Result<Option<(String, String)>, String> {
+        let cargo = |args: &[&str]| -> Result<Output, String> {
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut command = Command::new(cargo);
+            command.args(args).current_dir(&self.tree);
+            command.env("CARGO_TARGET_DIR", &self.target);
+            // It is built often and runs for a minute at most.
+            command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+            command.env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true");
+            command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+            // A planted bug leaves something unused.
+            command.env("RUSTFLAGS", "--cap-lints=warn");
+            command.output().map_err(|error| format!("cargo: {error}"))
+        };
+        let simulation = [
+            "--release",
+            "--quiet",
+            "-p",
+            "accp-tests",
+            "--example",
+            "simulate",
+        ];
+        let build = cargo(&[&["build"], &simulation[..]].concat())?;
+        if !build.status.success() {
+            let text = String::from_utf8_lossy(&build.stderr);
+            let errors = text.find("error").map_or(&*text, |at| &text[at..]);
+            return Err(format!("it does not build:\n{errors}"));
+        }
+        let seeds = SEEDS.to_string();
+        let run = cargo(&[&["run"], &simulation[..], &["--", "--seeds", &seeds]].concat())?;
+        if run.status.success() {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&run.stdout);
+        let line = text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("seed "));
+        let found = line.and_then(|line| line.split_once(" failed: "));
+        let found = found.map(|(seed, what)| (seed.to_owned(), what.to_owned()));
+        // A side that takes the whole process with it is found as well.
+        Ok(found.or_else(|| Some(("?".into(), run.status.to_string()))))
+    }
+}

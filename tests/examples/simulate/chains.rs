@@ -1,0 +1,124 @@
+//! What an observer makes of request chains, who forgets nothing (draft section 3.7, item 4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_runtime::session::Mid;
+
+use super::text::{intent, mid_in};
+
+/// The chains of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Chains {
+    /// The chain of each frame, and whether it was open with it.
+    of: BTreeMap<Mid, (Mid, bool)>,
+    /// What a chain was hung below.
+    above: BTreeMap<Mid, Cause>,
+    /// The chains that wait for an answer.
+    open: BTreeSet<Mid>,
+    /// Those that were answered before somebody cancelled them.
+    answered: BTreeSet<Mid>,
+    /// Where the others were cancelled.
+    cancelled: BTreeMap<Mid, u64>,
+}
+
+/// What has caused a frame.
+#[derive(Debug, Clone)]
+struct Cause {
+    aid: Mid,
+    /// The chain of that frame.
+    chain: Mid,
+    /// Whether every side must know it: nobody need remember what belonged to a chain that
+    /// nobody waits for, and may take the frame for a chain of its own then.
+    is_known: bool,
+}
+
+/// The chain of a frame: its `cid`, else its own id.
+pub(crate) fn chain_of(text: &str) -> Option<Mid> {
+    mid_in(text, "cid").or_else(|| mid_in(text, "mid"))
+}
+
+impl Chains {
+    pub(crate) fn apply(&mut self, text: &str, position: u64) {
+        let (Some(chain), Some(mid)) = (chain_of(text), mid_in(text, "mid")) else {
+            return;
+        };
+        match intent(text) {
+            "cancel" => {
+                self.open.remove(&chain);
+                self.cancelled.entry(chain).or_insert(position);
+                // What a cancellation causes may be said.
+                return;
+            }
+            "done" | "fail" | "end" => {
+                self.open.remove(&chain);
+                self.answered.insert(chain.clone());
+            }
+            "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
+                self.above.remove(&chain);
+                if let Some(above) = self.cause(text) {
+                    self.above.insert(chain.clone(), above);
+                }
+            }
+            _ => {}
+        }
+        let is_open = self.open.contains(&chain);
+        self.of.insert(mid, (chain, is_open));
+    }
+
+    fn cause(&self, text: &str) -> Option<Cause> {
+        let aid = mid_in(text, "aid")?;
+        let alone = || (aid.clone(), true);
+        let (chain, was_open) = self.of.get(&aid).cloned().unwrap_or_else(alone);
+        let is_known = aid == chain || was_open && !self.answered.contains(&chain);
+        Some(Cause {
+            aid,
+            chain,
+            is_known,
+        })
+    }
+
+    /// Whether a frame has to be dropped, by what was cancelled up to a position: it is of a
+    /// cancelled chain, or of one that waits below a cancelled one.
+    pub(crate) fn is_cancelled(&self, text: &str, upto: u64) -> bool {
+        let is_cancelled = |chain: &Mid| self.cancelled.get(chain).is_some_and(|at| *at <= upto);
+        let cause = self.cause(text).filter(|cause| cause.is_known);
+        let mut next: Vec<_> = cause.map(|cause| cause.chain).into_iter().collect();
+        next.extend(chain_of(text));
+        Self::any(next, |chain| {
+            let above = self.above.get(chain).filter(|_| self.open.contains(chain));
+            let above = above
+                .filter(|above| above.is_known)
+                .map(|above| above.chain.clone());
+            (is_cancelled(chain), above.into_iter().collect())
+        })
+    }
+
+    /// Whether a frame may be dropped: as before, whatever was answered.
+    pub(crate) fn may_be_cancelled(&self, text: &str) -> bool {
+        let both = |cause: Cause| vec![cause.chain, cause.aid];
+        let mut next: Vec<_> = self.cause(text).map(both).unwrap_or_default();
+        next.extend(chain_of(text));
+        Self::any(next, |chain| {
+            let above = self.above.get(chain).cloned().map(both);
+            (
+                self.cancelled.contains_key(chain),
+                above.unwrap_or_default(),
+            )
+        })
+    }
+
+    /// Whether what is looked for is found at one of these chains, or where they lead.
+    fn any(mut next: Vec<Mid>, look: impl Fn(&Mid) -> (bool, Vec<Mid>)) -> bool {
+        let mut seen = BTreeSet::new();
+        while let Some(chain) = next.pop() {
+            let (is_it, more) = look(&chain);
+            if is_it {
+                return true;
+            }
+            if seen.insert(chain) {
+                next.extend(more);
+            }
+        }
+        false
+    }
+}

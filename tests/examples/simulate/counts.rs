@@ -1,0 +1,107 @@
+//! What was counted over all runs.
+
+use std::fmt;
+
+use accp_runtime::testing::Faulted;
+
+/// How often each thing has happened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    pub(crate) runs: u64,
+    pub(crate) frames: u64,
+    pub(crate) fewest: Option<u64>,
+    pub(crate) handled: u64,
+    pub(crate) faulted: Faulted,
+    pub(crate) partitions: u64,
+    pub(crate) skewed: u64,
+    pub(crate) host_restarts: u64,
+    pub(crate) member_restarts: u64,
+    pub(crate) batches_lost: u64,
+    pub(crate) sends_lost: u64,
+    pub(crate) dropped: u64,
+    pub(crate) refused: u64,
+    pub(crate) cancels: u64,
+    pub(crate) withdrawn: u64,
+    pub(crate) tokens_fired: u64,
+    pub(crate) values: u64,
+    pub(crate) fetched: u64,
+    pub(crate) expired: u64,
+    pub(crate) host_snapshots: u64,
+    pub(crate) snapshots: u64,
+    pub(crate) checkpoints: u64,
+    pub(crate) merges: u64,
+    pub(crate) parts: u64,
+    pub(crate) deltas: u64,
+    pub(crate) schemas: u64,
+    pub(crate) steps: u64,
+}
+
+impl Counts {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 32] {
+        let Faulted {
+            sent,
+            delivered,
+            lost,
+            duplicated,
+            delayed,
+            reordered,
+            partitioned,
+            ..
+        } = &mut self.faulted;
+        [
+            ("runs", &mut self.runs),
+            ("frames accepted", &mut self.frames),
+            ("frames handled", &mut self.handled),
+            ("texts on the link", sent),
+            ("  delivered", delivered),
+            ("  lost", lost),
+            ("  duplicated", duplicated),
+            ("  delayed", delayed),
+            ("  out of order", reordered),
+            ("  kept by a partition", partitioned),
+            ("partitions", &mut self.partitions),
+            ("clocks out of step", &mut self.skewed),
+            ("host restarts", &mut self.host_restarts),
+            ("member restarts", &mut self.member_restarts),
+            ("  batches lost", &mut self.batches_lost),
+            ("  sends lost", &mut self.sends_lost),
+            ("dropped silently", &mut self.dropped),
+            ("refused", &mut self.refused),
+            ("cancellations", &mut self.cancels),
+            ("  frames withdrawn", &mut self.withdrawn),
+            ("  tokens fired", &mut self.tokens_fired),
+            ("values put", &mut self.values),
+            ("  fetched by members", &mut self.fetched),
+            ("  expired", &mut self.expired),
+            ("snapshots of hosts", &mut self.host_snapshots),
+            ("snapshots of members", &mut self.snapshots),
+            ("checkpoints", &mut self.checkpoints),
+            ("  merges", &mut self.merges),
+            ("parts", &mut self.parts),
+            ("state deltas", &mut self.deltas),
+            ("schemas registered", &mut self.schemas),
+            ("steps", &mut self.steps),
+        ]
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        let mut other = other.clone();
+        for ((_, sum), (_, count)) in self.rows().into_iter().zip(other.rows()) {
+            *sum += *count;
+        }
+        self.fewest = [self.fewest, other.fewest].into_iter().flatten().min();
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, count) in self.clone().rows() {
+            writeln!(f, "{name:<24}{count:>14}")?;
+            if name == "frames accepted" {
+                let fewest = self.fewest.unwrap_or_default();
+                writeln!(f, "{:<24}{fewest:>14}", "  fewest in a run")?;
+            }
+        }
+        Ok(())
+    }
+}

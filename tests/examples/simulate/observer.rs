@@ -1,0 +1,236 @@
+//! What one who sees everything knows: the log as the host has made it durable, and what
+//! must be true of each step of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_runtime::session::{
+    Batch, ColdKey, Entry, EntryKind, Event, MemberId, Mid, Reference, Scope, Target, references,
+};
+
+use super::chains::Chains;
+use super::counts::Counts;
+use super::node::Result;
+use super::plan::Plan;
+use super::sides::Seen;
+use super::text::{CHECKPOINT, field, head, intent, number_in};
+
+/// Seconds that clocks may be apart, by default.
+const SKEW: i64 = 30;
+
+#[derive(Debug)]
+pub(crate) struct Observer {
+    scope: Scope,
+    /// What the host has committed; the entry of position 1 is the first.
+    pub(super) log: Vec<Entry>,
+    /// Where each id was consumed.
+    pub(super) consumed: BTreeMap<Mid, u64>,
+    pub(super) refused: BTreeSet<(MemberId, Mid)>,
+    /// Frames that left an outbox without having been consumed.
+    pub(super) withdrawn: BTreeSet<Mid>,
+    pub(super) senders: BTreeMap<MemberId, Sender>,
+    shared: u64,
+    pub(super) chains: Chains,
+    pub(super) expired: BTreeSet<String>,
+    /// The host, then the members.
+    pub(super) sides: Vec<Seen>,
+    /// Members whose ping the host has not answered.
+    pub(super) asked: BTreeSet<MemberId>,
+}
+
+/// What the log says of one sender.
+#[derive(Debug, Default)]
+pub(crate) struct Sender {
+    /// The last `seq` that it took.
+    pub(super) sequence: u64,
+    /// The last number that it has put into a frame.
+    said: u64,
+    /// The number of the last value that it has put.
+    puts: u64,
+    pub(super) joined: u64,
+}
+
+impl Observer {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let side = |who| Seen::new(who, who > 0 || !plan.relays_only);
+        Self {
+            scope: plan.scope,
+            log: Vec::new(),
+            consumed: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
+            senders: BTreeMap::new(),
+            shared: 0,
+            chains: Chains::default(),
+            expired: BTreeSet::new(),
+            sides: (0..=plan.members).map(side).collect(),
+            asked: BTreeSet::new(),
+        }
+    }
+
+    /// The keys of all values that can be had.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let keys = self.senders.iter();
+        let keys =
+            keys.flat_map(|(id, sender)| (1..=sender.puts).map(move |n| format!("k{id}_{n}")));
+        keys.filter(|key| !self.expired.contains(key)).collect()
+    }
+
+    /// A side has made a batch durable.
+    pub(crate) fn committed(
+        &mut self,
+        who: usize,
+        batch: &Batch,
+        events: &[Event],
+        counts: &mut Counts,
+    ) -> Result {
+        if who == 0 {
+            for entry in &batch.entries {
+                self.decided(entry, counts)?;
+            }
+            counts.expired += batch.expired.len() as u64;
+            self.expired.extend(batch.expired.iter().cloned());
+        }
+        self.kept(who, batch, events, counts)
+    }
+
+    /// The number that is next for a sender.
+    pub(super) fn next_sequence(&self, sender: MemberId) -> u64 {
+        1 + match self.scope {
+            Scope::Shared => self.shared,
+            Scope::Sender => self
+                .senders
+                .get(&sender)
+                .map_or(0, |sender| sender.sequence),
+        }
+    }
+
+    /// The host has given a frame its place.
+    fn decided(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+        let (position, mid, sender) = (entry.position, &entry.mid, entry.sender);
+        if position != self.log.len() as u64 + 1 {
+            return Err(format!("the log goes on at {position}"));
+        }
+        if let EntryKind::Refused(_) = entry.kind {
+            counts.refused += 1;
+            if self.consumed.contains_key(mid) {
+                return Err(format!("{mid} is refused after it was consumed"));
+            }
+            self.refused.insert((sender, mid.clone()));
+        } else if entry.sequence > 0 {
+            self.consumed_by(entry)?;
+        }
+        let is_late = sender != MemberId::HOST && is_late(entry);
+        let is_cancelled = self.chains.is_cancelled(&entry.text, position);
+        match entry.kind {
+            EntryKind::Frame | EntryKind::Part if is_late => {
+                return Err(format!("{mid} is accepted and had expired"));
+            }
+            EntryKind::Frame | EntryKind::Part if is_cancelled => {
+                return Err(format!("{mid} is accepted and its chain was cancelled"));
+            }
+            EntryKind::Frame => {
+                counts.frames += 1;
+                self.accepted(entry, counts)?;
+            }
+            EntryKind::Part => counts.parts += 1,
+            EntryKind::Dropped => {
+                counts.dropped += 1;
+                if !is_late && !self.chains.may_be_cancelled(&entry.text) {
+                    return Err(format!("{mid} is dropped for no reason"));
+                }
+            }
+            EntryKind::Control => self.controlled(entry, counts)?,
+            _ => {}
+        }
+        self.log.push(entry.clone());
+        Ok(())
+    }
+
+    /// A frame takes its number, and its id is used up.
+    fn consumed_by(&mut self, entry: &Entry) -> Result {
+        let (mid, sender) = (&entry.mid, entry.sender);
+        if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
+            return Err(format!("{mid} is consumed at {before} and again"));
+        }
+        if self.refused.contains(&(sender, mid.clone())) {
+            return Err(format!("{mid} was refused and is consumed"));
+        }
+        if self.withdrawn.contains(mid) {
+            return Err(format!("{mid} was given up by its sender and is consumed"));
+        }
+        let next = self.next_sequence(sender);
+        if entry.sequence != next {
+            return Err(format!(
+                "{mid} takes seq {}, and {next} is next",
+                entry.sequence
+            ));
+        }
+        self.shared = entry.sequence;
+        self.senders.entry(sender).or_default().sequence = entry.sequence;
+        Ok(())
+    }
+
+    fn accepted(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+        let text = &entry.text;
+        if intent(text) == "sync" {
+            counts.deltas += 1;
+        }
+        let sender = self.senders.entry(entry.sender).or_default();
+        if let Some(n) = field(text, "n") {
+            if n <= sender.said {
+                let (id, said) = (entry.sender, sender.said);
+                return Err(format!("{id} has said {n} after {said}"));
+            }
+            sender.said = n;
+        }
+        for key in references(head(text)) {
+            let is_there = match Reference::parse(key).map(|reference| reference.target) {
+                Some(Target::Hot(at) | Target::Cold(ColdKey::Frame(at))) => at < entry.position,
+                Some(Target::Cold(ColdKey::Value { member, number })) => {
+                    let puts = self.senders.get(&member).map_or(0, |sender| sender.puts);
+                    number <= puts && !self.expired.contains(&format!("k{member}_{number}"))
+                }
+                _ => true,
+            };
+            if !is_there {
+                return Err(format!("{} refers to {key}, which is nothing", entry.mid));
+            }
+        }
+        self.chains.apply(text, entry.position);
+        Ok(())
+    }
+
+    fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+        let text = &entry.text;
+        if text.contains(">sync:join{") {
+            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
+            let Some(member) = member else {
+                return Err(format!("nobody joins in {text}"));
+            };
+            self.senders.entry(member).or_default().joined = entry.position;
+            let who = usize::from(member.number() - MemberId::HOST.number());
+            self.sides[who].starts_behind(entry.position);
+        } else if text.contains(CHECKPOINT) {
+            counts.checkpoints += 1;
+            counts.merges += u64::from(text.contains("|old:ckpt_"));
+        } else if text.contains(">sync:put{") {
+            let sender = self.senders.entry(entry.sender).or_default();
+            for key in text.split("[k").skip(1) {
+                let next = format!("{}_{},", entry.sender, sender.puts + 1);
+                if !key.starts_with(&next) {
+                    return Err(format!("{next} is the next value, not {key}"));
+                }
+                sender.puts += 1;
+                counts.values += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the frame came too late for the host (draft section 3.7, item 5).
+fn is_late(entry: &Entry) -> bool {
+    let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
+    let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();
+    ttl > 0 && ts + ttl < entry.at.as_secs() - SKEW
+}

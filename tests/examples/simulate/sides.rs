@@ -1,0 +1,254 @@
+//! What the observer knows of each side, by what is durable there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use accp_runtime::session::{
+    Batch, Entry, EntryKind, Event, Inbound, MemberId, Mid, OutboxChange, Outgoing,
+};
+
+use super::counts::Counts;
+use super::node::Result;
+use super::observer::Observer;
+use super::text::{field, intent};
+
+/// One side, the host or a member.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    id: MemberId,
+    /// Whether it handles frames.
+    handles: bool,
+    /// The last position of its log.
+    pub(super) last: u64,
+    /// The positions that wait to be handled.
+    pub(super) due: BTreeSet<u64>,
+    /// The last position that was delivered since it started.
+    told: u64,
+    pub(super) outbox: BTreeMap<Mid, Outgoing>,
+    /// The ids that it has used.
+    used: BTreeSet<Mid>,
+    /// The positions that its handlers are done with, with the number of replies, as far as
+    /// they are not committed.
+    answers: BTreeMap<u64, RangeInclusive<usize>>,
+}
+
+impl Seen {
+    pub(super) fn new(who: usize, handles: bool) -> Self {
+        Self {
+            id: MemberId::new(100 + who as u16).unwrap_or(MemberId::HOST),
+            handles,
+            last: 0,
+            due: BTreeSet::new(),
+            told: 0,
+            outbox: BTreeMap::new(),
+            used: BTreeSet::new(),
+            answers: BTreeMap::new(),
+        }
+    }
+
+    /// Its log begins behind the position at which it joined.
+    pub(super) fn starts_behind(&mut self, position: u64) {
+        self.last = position;
+    }
+
+    fn took(&mut self, entry: &Entry) -> Result {
+        let (id, position) = (self.id, entry.position);
+        self.last = position;
+        let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
+        if entry.due != is_due {
+            return Err(format!("{position} waits for {id}: {}", entry.due));
+        }
+        if is_due {
+            self.due.insert(position);
+        }
+        Ok(())
+    }
+
+    /// A mark and the replies that go with it are in one batch, or in none.
+    fn handled(&mut self, batch: &Batch, renamed: &BTreeSet<&Mid>) -> Result {
+        let id = self.id;
+        let kept = batch.outbox.iter().filter_map(|change| match change {
+            OutboxChange::Put(frame) if !renamed.contains(&frame.mid) => Some(&*frame.head),
+            _ => None,
+        });
+        let is_said = |e: &&Entry| e.sender == MemberId::HOST && e.kind == EntryKind::Frame;
+        let said = batch.entries.iter().filter(is_said);
+        let said = said.filter(|_| id == MemberId::HOST);
+        let heads = kept.chain(said.map(|entry| &*entry.text));
+        let mut replies: BTreeMap<u64, usize> = BTreeMap::new();
+        for position in heads.filter_map(|head| field(head, "re")) {
+            *replies.entry(position).or_default() += 1;
+        }
+        for position in &batch.handled {
+            if !self.due.remove(position) {
+                return Err(format!("{id} has handled {position}, which did not wait"));
+            }
+            let wanted = self.answers.remove(position);
+            let sent = replies.remove(position).unwrap_or_default();
+            if !wanted.as_ref().is_some_and(|wanted| wanted.contains(&sent)) {
+                let text = format!("{id} marks {position} with {sent} replies of {wanted:?}");
+                return Err(text);
+            }
+        }
+        match replies.keys().next() {
+            Some(position) => Err(format!("{id} replies to {position} and does not mark it")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Observer {
+    /// A side starts from what it has kept.
+    pub(crate) fn started(&mut self, who: usize) {
+        self.sides[who].told = 0;
+        self.sides[who].answers.clear();
+        if who == 0 {
+            self.asked.clear();
+        }
+    }
+
+    /// Whether a reply that this message has caused may be left out.
+    pub(crate) fn may_leave_out(&self, cause: &str) -> bool {
+        let reply = format!("@a>req:help{{}}[mid:0,aid:{cause}]");
+        self.chains.may_be_cancelled(&reply)
+    }
+
+    /// A handler is done with a frame, and has sent so many replies.
+    pub(crate) fn answered(&mut self, who: usize, position: u64, replies: RangeInclusive<usize>) {
+        self.sides[who].answers.insert(position, replies);
+    }
+
+    /// A side has kept a batch.
+    pub(super) fn kept(
+        &mut self,
+        who: usize,
+        batch: &Batch,
+        events: &[Event],
+        counts: &mut Counts,
+    ) -> Result {
+        for entry in &batch.entries {
+            if who > 0 {
+                self.followed(who, entry)?;
+            }
+            self.sides[who].took(entry)?;
+        }
+        let renamed = events.iter().filter_map(|event| match event {
+            Event::Retried { new, .. } => Some(new),
+            _ => None,
+        });
+        counts.handled += batch.handled.len() as u64;
+        self.sides[who].handled(batch, &renamed.collect())?;
+        for change in &batch.outbox {
+            match change {
+                OutboxChange::Put(frame) => self.put(who, frame)?,
+                OutboxChange::Remove(mid) => self.removed(who, mid, events, counts)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next entry that is relayed is copied, and as it is.
+    fn followed(&self, who: usize, copy: &Entry) -> Result {
+        let side = &self.sides[who];
+        let rest = &self.log[side.last as usize..];
+        let next = rest.iter().find(|entry| entry.kind.is_relayed());
+        let is_same = next.is_some_and(|entry| {
+            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
+            facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
+        });
+        if is_same {
+            return Ok(());
+        }
+        let next = next.map(|entry| entry.position);
+        let (id, position) = (side.id, copy.position);
+        Err(format!(
+            "{id} copies {position} otherwise than as the next entry, which is {next:?}"
+        ))
+    }
+
+    fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
+        let side = &mut self.sides[who];
+        if self.consumed.contains_key(&frame.mid) || !side.used.insert(frame.mid.clone()) {
+            return Err(format!("{} uses {} again", side.id, frame.mid));
+        }
+        side.outbox.insert(frame.mid.clone(), frame.clone());
+        Ok(())
+    }
+
+    /// A frame leaves an outbox only when its fate is known.
+    fn removed(&mut self, who: usize, mid: &Mid, events: &[Event], counts: &mut Counts) -> Result {
+        let side = &mut self.sides[who];
+        let id = side.id;
+        let Some(frame) = side.outbox.remove(mid) else {
+            return Err(format!("{id} forgets {mid}, which it has not kept"));
+        };
+        let fate = events.iter().find(|event| match event {
+            Event::Acknowledged(of) | Event::Refused(of, _) | Event::Cancelled(of) => of == mid,
+            Event::Retried { old, .. } => old == mid,
+            _ => false,
+        });
+        let is_consumed = self
+            .consumed
+            .get(mid)
+            .is_some_and(|at| self.log[*at as usize - 1].sender == id);
+        let is_true = match fate {
+            None => return Err(format!("{id} forgets {mid} and says nothing of it")),
+            Some(Event::Acknowledged(_)) => is_consumed,
+            Some(Event::Refused(..)) => self.refused.contains(&(id, mid.clone())),
+            Some(Event::Cancelled(_)) => {
+                counts.withdrawn += 1;
+                !is_consumed && self.chains.may_be_cancelled(&frame.text(0))
+            }
+            Some(_) => !is_consumed,
+        };
+        if !is_true {
+            return Err(format!("{id} takes {mid} for {fate:?}"));
+        }
+        if !is_consumed {
+            self.withdrawn.insert(mid.clone());
+        }
+        Ok(())
+    }
+
+    /// A frame comes to the handlers of a side.
+    pub(crate) fn delivered(&mut self, who: usize, inbound: &Inbound) -> Result {
+        let side = &mut self.sides[who];
+        let (id, position) = (side.id, inbound.position());
+        if !side.due.contains(&position) {
+            return Err(format!("{position} comes to {id}, where it does not wait"));
+        }
+        if position <= side.told {
+            return Err(format!("{position} comes to {id} after {}", side.told));
+        }
+        side.told = position;
+        let entry = &self.log[position as usize - 1];
+        if (inbound.text(), inbound.sender()) != (&*entry.text, entry.sender) {
+            return Err(format!("{position} comes to {id} as {}", inbound.text()));
+        }
+        Ok(())
+    }
+
+    /// The token of a frame has fired when its chain was cancelled, and only then. Says
+    /// whether it has.
+    pub(crate) fn judge_token(&self, who: usize, inbound: &Inbound) -> Result<bool> {
+        let side = &self.sides[who];
+        let fired = inbound.cancel_token().is_cancelled();
+        let (id, position, text) = (side.id, inbound.position(), inbound.text());
+        if !fired && self.chains.is_cancelled(text, side.last) {
+            return Err(format!(
+                "the handler of {position} at {id} is not told to stop"
+            ));
+        }
+        if fired && !self.chains.may_be_cancelled(text) {
+            return Err(format!("the handler of {position} at {id} is told to stop"));
+        }
+        Ok(fired)
+    }
+
+    /// A frame has come to the host.
+    pub(crate) fn heard(&mut self, from: MemberId, text: &str) {
+        if intent(text) == "ping" {
+            self.asked.insert(from);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What the agents of a run say, and how their handlers answer.
+
+use accp_registry::{Field, Schema, Type};
+use accp_runtime::session::{Inbound, Mid, Outbound, SendError};
+use accp_runtime::{Map, Message, Value};
+
+use super::World;
+use super::chains::chain_of;
+use super::node::{Result, said};
+use super::text::{head, intent, mid_in};
+
+impl World {
+    /// An agent says something; whether it could.
+    pub(super) fn say(&mut self) -> Result<bool> {
+        let who = self.rng.below(self.nodes.len() as u64) as usize;
+        let n = self.nodes[who].next;
+        self.nodes[who].next += 1;
+        let Some(message) = self.message(who, n)? else {
+            return Ok(false);
+        };
+        let node = &mut self.nodes[who];
+        let now = node.clock(self.now);
+        let Some(side) = &mut node.side else {
+            return Ok(false);
+        };
+        let sent = side.send(&Outbound::message(&message), now);
+        let agent = node.agent;
+        self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
+        let Ok(mid) = sent else { return Ok(false) };
+        if message.intent.as_str() == "cancel" {
+            self.counts.cancels += 1;
+        } else {
+            let chain = message.envelope.correlation_id.as_deref().map(Mid::parse);
+            let chain = chain.unwrap_or_else(|| mid.clone());
+            self.nodes[who].known.push((mid, chain));
+        }
+        self.said.insert((who, n), message);
+        Ok(true)
+    }
+
+    fn message(&mut self, who: usize, n: u64) -> Result<Option<Message<'static>>> {
+        let node = &self.nodes[who];
+        let agent = node.agent;
+        let Some(side) = &node.side else {
+            return Ok(None);
+        };
+        let kind = self.rng.below(100);
+        let (intent, operation) = match kind {
+            0..8 if self.plan.plain => ("wait", "task"),
+            0..5 => ("esc", "plan"),
+            5..8 => ("comp", "state"),
+            8..12 => ("qry", "lookup"),
+            12..18 => ("cancel", "task"),
+            _ => ("req", "plan"),
+        };
+        if kind >= 92 {
+            let shared = side.state().shared();
+            let mut target: Map<'static> = shared.entries().clone();
+            let key = format!("k{}", self.rng.below(6));
+            target.insert(key.clone(), Value::from(format!("{agent}_{n}")));
+            let delta = shared.delta_to(&target).to_message(agent).map_err(said)?;
+            self.deltas.insert((who, n), key);
+            return Ok(Some(delta.into_owned().with("n", n as i64)));
+        }
+        let mut message = Message::new(agent, intent, operation)
+            .map_err(said)?
+            .with("n", n as i64);
+        let mut one_of = |known: &[(Mid, Mid)]| {
+            let at = self.rng.below(known.len() as u64) as usize;
+            known.get(at).cloned().unzip()
+        };
+        let (_, chain): (_, Option<Mid>) = one_of(&node.known);
+        let (cause, _): (Option<Mid>, _) = one_of(&node.known);
+        let [chain, cause] = [chain, cause].map(|id| id.map(|id| id.to_string()));
+        if intent == "cancel" {
+            let Some(chain) = chain else { return Ok(None) };
+            message.envelope.correlation_id = Some(chain.into());
+            return Ok(Some(message));
+        }
+        let text = match self.rng.below(10) {
+            0 => "x".repeat(60 + self.rng.below(400) as usize),
+            1 => format!("v{}", self.rng.below(4)).repeat(30),
+            _ => "short".into(),
+        };
+        message = message.with("text", text);
+        if self.rng.per_mille(60) {
+            for at in 0..24 {
+                message = message.with(format!("field_{at}"), format!("wide_{n}_").repeat(6));
+            }
+        }
+        if self.rng.per_mille(60) {
+            // Some lead beyond what there is.
+            let position = 1 + self.rng.below(side.state().position() + 4);
+            let tier = if self.rng.per_mille(500) {
+                "cold"
+            } else {
+                "hot"
+            };
+            message = message.with("see", Value::Ref(format!("{tier}.p{position}").into()));
+        }
+        if self.rng.per_mille(150) {
+            message.envelope.correlation_id = chain.map(Into::into);
+        }
+        if self.rng.per_mille(150) {
+            message.envelope.causation_id = cause.map(Into::into);
+        }
+        if self.rng.per_mille(100) {
+            message.envelope.ttl = Some(1 + self.rng.below(40) as i64);
+        }
+        Ok(Some(message))
+    }
+
+    /// What only a host does.
+    pub(super) fn administer(&mut self) -> Result {
+        let now = self.nodes[0].clock(self.now);
+        let what = self.rng.below(1000);
+        let learns = self.plan.learns;
+        let count = self.counts.schemas;
+        let Some(host) = self.nodes[0].host() else {
+            return Ok(());
+        };
+        match what {
+            0..4 => {
+                let keys = self.observer.keys();
+                let at = self.rng.below(keys.len() as u64) as usize;
+                if let Some(key) = keys.get(at) {
+                    host.expire(&[key], now);
+                    self.note(|| format!("the host lets {key} expire"));
+                }
+            }
+            4..8 => host.grant(format!("other_{what}"), "*", now),
+            8..12 => {
+                host.phase_boundary(now);
+            }
+            12..18 if learns => {
+                let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
+                schema.fields.push(Field::new("topic", Type::String));
+                host.register_schema(schema, now).map_err(said)?;
+                self.counts.schemas += 1;
+                self.note(|| format!("the host registers X{count}"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A handler does its work, and answers or not.
+    pub(super) fn handle(&mut self, who: usize) -> Result {
+        let node = &mut self.nodes[who];
+        let (agent, now) = (node.agent, node.clock(self.now));
+        let Some(side) = &mut node.side else {
+            return Ok(());
+        };
+        let Some(inbound) = node.inbox.pop_front() else {
+            return Ok(());
+        };
+        let position = inbound.position();
+        if let Err(error) = inbound.message(&side.options().registry) {
+            return Err(format!("@{agent} cannot read {position}: {error}"));
+        }
+        let answers = answers(agent, who, self.plan.plain, &inbound)?;
+        let mut replies = Vec::new();
+        for answer in &answers {
+            let reply = Outbound::message(answer);
+            replies.push(match answer.intent.as_str() {
+                "req" => reply,
+                _ => reply.answering(&inbound).map_err(said)?,
+            });
+        }
+        let chain = chain_of(inbound.text());
+        let is_cancelled = chain
+            .as_ref()
+            .is_some_and(|id| side.state().is_cancelled(id));
+        let done = side.handled(position, &replies, now);
+        match &done {
+            Ok(()) => {
+                let (mut least, mut most) = (0, 0);
+                for answer in &answers {
+                    let (is_due, is_fine) = match &answer.envelope.causation_id {
+                        Some(aid) => (!is_cancelled && !self.observer.may_leave_out(aid), true),
+                        None => (!is_cancelled, !is_cancelled),
+                    };
+                    least += usize::from(is_due);
+                    most += usize::from(is_fine);
+                }
+                self.observer.answered(who, position, least..=most);
+                node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
+            }
+            // Later.
+            Err(SendError::Full(_) | SendError::NotJoined) => node.inbox.push_front(inbound),
+            Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
+        }
+        self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));
+        Ok(())
+    }
+}
+
+fn outcome<T: std::fmt::Debug>(result: &std::result::Result<T, SendError>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What a handler says to a frame; the same handler says the same again.
+fn answers(
+    agent: &'static str,
+    who: usize,
+    plain: bool,
+    inbound: &Inbound,
+) -> Result<Vec<Message<'static>>> {
+    let mut answers = Vec::new();
+    let position = inbound.position();
+    // Nobody is asked on behalf of one who was asked on behalf of another.
+    let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
+    let answer = |intent: &'static str, operation: &'static str| -> Result<Message<'static>> {
+        let answer = Message::new(agent, intent, operation).map_err(said)?;
+        Ok(answer.with("re", position as i64))
+    };
+    let kind = position + who as u64;
+    if is_asked && kind % 10 == 1 {
+        let mut asks = answer("req", "help")?;
+        asks.envelope.causation_id =
+            mid_in(inbound.text(), "mid").map(|mid| mid.to_string().into());
+        answers.push(asks);
+    }
+    if is_asked && kind.is_multiple_of(5) {
+        answers.push(answer(if plain { "wait" } else { "done" }, "plan")?);
+    }
+    Ok(answers)
+}

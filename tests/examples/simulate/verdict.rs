@@ -1,0 +1,277 @@
+//! What must be true of the context at any time, and of everything once it is quiet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_runtime::session::{Batch, Checkpoint, Cold, EntryKind, MemberId, Mid};
+use accp_runtime::{Message, Value};
+use accp_store::Store;
+
+use super::World;
+use super::node::{Node, REGISTRY, Result, SESSION, said};
+use super::text::{CHECKPOINT, field, head, meta, mid_in};
+
+/// Values that a member fetches at the end.
+const FETCHED: u64 = 3;
+
+impl World {
+    /// The context of a side is within its budgets.
+    pub(super) fn judge_context(&self, who: usize, batch: &Batch) -> Result {
+        let side = self.nodes[who].side.as_ref();
+        let Some(side) = side.filter(|_| !batch.entries.is_empty()) else {
+            return Ok(());
+        };
+        let state = side.state();
+        let (hot, warm) = (state.hot().tokens(), state.warm().tokens());
+        let shown: usize = state.hot().lines().map(|line| line.len().div_ceil(4)).sum();
+        if hot > 500 || shown > 500 || warm > 2000 {
+            return Err(format!(
+                "{who} has {hot} tokens in hot and {warm} in warm state"
+            ));
+        }
+        let newest = self.observer.log.iter().rev();
+        let mut behind = newest.take_while(|entry| entry.kind != EntryKind::Frame);
+        let is_over = who == 0 && hot > side.options().context.trigger;
+        if is_over && !behind.any(|entry| entry.text.contains(CHECKPOINT)) {
+            return Err(format!("{hot} tokens are hot and no checkpoint was taken"));
+        }
+        Ok(())
+    }
+
+    /// Members fetch values that others have put, and frames that they may never have held.
+    pub(super) fn read_back(&mut self) -> Result {
+        for who in 1..self.nodes.len() {
+            let keys = self.observer.keys();
+            for _ in 0..FETCHED.min(keys.len() as u64) {
+                let key = &keys[self.rng.below(keys.len() as u64) as usize];
+                // `k101_7` was put by member 101.
+                let owner = key.get(1..4).and_then(|owner| owner.parse::<usize>().ok());
+                let owner = &mut self.nodes[owner.map_or(0, |number| number - 100)];
+                let original = cold(owner, key)?.and_then(|cold| cold.bytes);
+                self.fetch(who, key, original.as_deref())?;
+            }
+            let log = &self.observer.log;
+            let entry = &log[self.rng.below(log.len() as u64) as usize];
+            if entry.kind.is_relayed() {
+                let (key, text) = (format!("p{}", entry.position), Arc::clone(&entry.text));
+                self.fetch(who, &key, Some(text.as_bytes()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, who: usize, key: &str, original: Option<&[u8]>) -> Result {
+        let agent = self.nodes[who].agent;
+        let mut here = cold(&mut self.nodes[who], key)?;
+        if here.as_ref().is_none_or(|cold| cold.bytes.is_none()) {
+            // What was put before it joined was not announced to it.
+            let announced = here.as_ref().map(|cold| (cold.digest, cold.length));
+            if let Some(member) = self.nodes[who].member() {
+                member.fetch(key, announced);
+            }
+            for _ in 0..20 {
+                self.rest(Duration::from_millis(500))?;
+                here = cold(&mut self.nodes[who], key)?;
+                if here.as_ref().is_some_and(|cold| cold.bytes.is_some()) {
+                    break;
+                }
+            }
+            self.counts.fetched += 1;
+        }
+        let bytes = here.and_then(|cold| cold.bytes);
+        if bytes.is_none() || bytes.as_deref() != original {
+            return Err(format!("@{agent} cannot read {key}"));
+        }
+        Ok(())
+    }
+
+    /// Everything is quiet.
+    pub(super) fn judge(&mut self) -> Result {
+        self.counts.fewest = Some(self.counts.frames);
+        self.judge_sides()?;
+        self.judge_replicas()?;
+        self.judge_manifests()?;
+        self.judge_parts()?;
+        self.judge_shared()?;
+        self.judge_values()?;
+        self.judge_words()
+    }
+
+    /// Nobody waits for anything.
+    fn judge_sides(&self) -> Result {
+        let relayed = self.observer.log.iter().rev().find(|e| e.kind.is_relayed());
+        let last = relayed.map_or(0, |entry| entry.position);
+        for (node, seen) in self.nodes.iter().zip(&self.observer.sides) {
+            let agent = node.agent;
+            if let Some(position) = seen.due.first() {
+                return Err(format!("@{agent} has not handled {position}"));
+            }
+            if let Some((mid, frame)) = seen.outbox.first_key_value() {
+                return Err(format!("@{agent} has forgotten {mid}: {}", frame.head));
+            }
+            if seen.last < last {
+                return Err(format!("@{agent} is at {} and not at {last}", seen.last));
+            }
+        }
+        Ok(())
+    }
+
+    /// All sides fold to the same, and know the same schemas.
+    fn judge_replicas(&self) -> Result {
+        let mut sides = self
+            .nodes
+            .iter()
+            .filter_map(|node| Some((node.agent, node.side.as_ref()?)));
+        let Some((_, host)) = sides.next() else {
+            return Err("there is no host".into());
+        };
+        for (agent, side) in sides {
+            if side.state() != host.state() {
+                return Err(format!("@{agent} folds to something else"));
+            }
+            if side.options().registry.hash() != host.options().registry.hash() {
+                return Err(format!("@{agent} knows other schemas"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each frame is in the context, or a checkpoint says that it has left it.
+    fn judge_manifests(&self) -> Result {
+        let Some(host) = self.nodes[0].side.as_ref().filter(|_| self.plan.counted) else {
+            return Ok(());
+        };
+        let context: BTreeSet<u64> = host.state().hot().positions().collect();
+        let mut left: Vec<(u64, u64)> = Vec::new();
+        for entry in &self.observer.log {
+            if entry.kind == EntryKind::Control && entry.text.contains(CHECKPOINT) {
+                let message = Message::decode(&entry.text, &REGISTRY).map_err(said)?;
+                left.extend(Checkpoint::from_message(&message).map_err(said)?.left());
+            }
+        }
+        let frames = self
+            .observer
+            .log
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Frame);
+        for at in frames.map(|entry| entry.position) {
+            let has_left = left.iter().any(|(from, to)| (*from..=*to).contains(&at));
+            if has_left == context.contains(&at) {
+                let where_it_is = if has_left {
+                    "both in hot and out of it"
+                } else {
+                    "nowhere"
+                };
+                return Err(format!("{at} is {where_it_is}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame of which every part was taken is there.
+    fn judge_parts(&self) -> Result {
+        let mut groups: BTreeMap<Mid, u64> = BTreeMap::new();
+        let mut wholes = BTreeSet::new();
+        for entry in &self.observer.log {
+            match entry.kind {
+                EntryKind::Part => {
+                    let of = mid_in(&entry.text, "of").unwrap_or_else(|| entry.mid.clone());
+                    let total = meta(&entry.text, "pt").and_then(|pt| pt.split('/').nth(1));
+                    let total = total.and_then(|total| total.parse().ok());
+                    let missing = groups.entry(of).or_insert(total.unwrap_or_default());
+                    *missing = missing.saturating_sub(1);
+                }
+                EntryKind::Frame => drop(wholes.insert(&entry.mid)),
+                _ => {}
+            }
+        }
+        let mut complete = groups.iter().filter(|(_, missing)| **missing == 0);
+        match complete.find(|(of, _)| !wholes.contains(of)) {
+            Some((of, _)) => Err(format!("{of} is there in parts and not as a whole")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is shared is what was last set.
+    fn judge_shared(&self) -> Result {
+        let Some(host) = &self.nodes[0].side else {
+            return Ok(());
+        };
+        let mut wanted = accp_runtime::Map::new();
+        for entry in self
+            .observer
+            .log
+            .iter()
+            .filter(|e| e.kind == EntryKind::Frame)
+        {
+            let who = usize::from(entry.sender.number() - MemberId::HOST.number());
+            let set = field(&entry.text, "n").and_then(|n| self.deltas.get_key_value(&(who, n)));
+            if let Some(((who, n), key)) = set {
+                let value = format!("{}_{n}", self.nodes[*who].agent);
+                wanted.insert(key.clone(), Value::from(value));
+            }
+        }
+        if host.state().shared().entries() != &wanted {
+            return Err(format!("what is shared is not {wanted}"));
+        }
+        Ok(())
+    }
+
+    /// The host has the bytes of every value that has not expired.
+    fn judge_values(&mut self) -> Result {
+        for key in self.observer.keys() {
+            let kept = self.nodes[0].store.cold(SESSION, &key).map_err(said)?;
+            if kept.is_none_or(|kept| kept.value.bytes.is_none()) {
+                return Err(format!("the bytes of {key} are gone"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each frame says what its sender said, if need be by reference.
+    fn judge_words(&mut self) -> Result {
+        for entry in self
+            .observer
+            .log
+            .iter()
+            .filter(|e| e.kind == EntryKind::Frame)
+        {
+            let who = usize::from(entry.sender.number() - MemberId::HOST.number());
+            let said_here = field(&entry.text, "n").and_then(|n| self.said.get(&(who, n)));
+            let Some(wanted) = said_here.filter(|message| message.intent.as_str() != "sync") else {
+                continue;
+            };
+            let message = Message::decode(&entry.text, &REGISTRY).map_err(said)?;
+            let store = &mut self.nodes[who].store;
+            for (name, value) in wanted.payload.iter() {
+                let is_same = match message.payload.get(name) {
+                    Some(Value::Ref(key)) if !matches!(value, Value::Ref(_)) => {
+                        let key = key.strip_prefix("cold.").unwrap_or(key);
+                        let kept = store.cold(SESSION, key).map_err(said)?;
+                        let bytes = kept.and_then(|kept| kept.value.bytes);
+                        bytes.is_none_or(|bytes| *bytes == *value.to_string().as_bytes())
+                    }
+                    other => other == Some(value),
+                };
+                if !is_same {
+                    return Err(format!("{} says another {name}", entry.mid));
+                }
+            }
+            let again = message.encode(&REGISTRY).map_err(said)?;
+            if message.payload.len() != wanted.payload.len() || head(&again) != head(&entry.text) {
+                return Err(format!(
+                    "{} is not what was said: {}",
+                    entry.mid, entry.text
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a side has under a key.
+fn cold(node: &mut Node, key: &str) -> Result<Option<Cold>> {
+    let kept = node.store.cold(SESSION, key).map_err(said)?;
+    Ok(kept.map(|kept| kept.value))
+}

@@ -1,0 +1,94 @@
+//! What may leave a side, given what is durable there.
+
+use accp_runtime::session::{EntryKind, MemberId, Mid};
+
+use super::node::Result;
+use super::observer::Observer;
+use super::text::{field, head, intent, meta, mid_in, number_in};
+
+impl Observer {
+    /// A frame leaves a side.
+    pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str) -> Result {
+        let mid = meta(text, "mid").unwrap_or_default();
+        let is_link = mid.len() == 12 && mid.starts_with('9') && meta(text, "pos").is_none();
+        let says = |error: String| Err(format!("{error}: {text}"));
+        if is_link {
+            let last = if who == 0 {
+                self.log.len() as u64
+            } else {
+                self.sides[who].last
+            };
+            let held: u64 = number_in(text, "seq").unwrap_or_default();
+            if held > last {
+                return says(format!("{who} says it holds {held}, and {last} is durable"));
+            }
+        } else if let Some(position) = number_in::<u64>(text, "pos") {
+            return self.relays(position, text).or_else(says);
+        } else {
+            // A frame of a member, which waits in its outbox.
+            let kept = self.sides[who].outbox.get(&Mid::parse(mid));
+            return match kept {
+                Some(frame) if frame.head == head(text) => Ok(()),
+                _ => says(format!("{who} sends what is not in its outbox")),
+            };
+        }
+        match (who, mid_in(text, "of")) {
+            (0, Some(of)) => self.answers(to, &of, text).or_else(says),
+            _ => Ok(()),
+        }
+    }
+
+    /// An entry of the log is relayed when it is durable, and names the one before it.
+    fn relays(&self, position: u64, text: &str) -> Result {
+        let Some(entry) = self.log.get(position as usize - 1) else {
+            return Err(format!("{position} is relayed and not durable"));
+        };
+        let prev = number_in(text, "prev").unwrap_or(position - 1);
+        let between = self.log.get(prev as usize..position as usize - 1);
+        let is_next = between.is_some_and(|all| !all.iter().any(|e| e.kind.is_relayed()));
+        let own = entry.text.strip_suffix(']').unwrap_or_default();
+        if entry.kind.is_relayed() && is_next && text.starts_with(own) {
+            return Ok(());
+        }
+        Err(format!("{position} is relayed as something else"))
+    }
+
+    /// The host says something about a frame of a member.
+    fn answers(&mut self, to: MemberId, of: &Mid, text: &str) -> Result {
+        let place = self.consumed.get(of).map(|at| &self.log[*at as usize - 1]);
+        let own = place.filter(|entry| entry.sender == to);
+        let is_dropped = own.is_some_and(|entry| entry.kind == EntryKind::Dropped);
+        if intent(text) == "ack" {
+            let Some(entry) = own else {
+                return Err(format!("{of} is acknowledged and not durable"));
+            };
+            if number_in(text, "at") != Some(entry.sequence) {
+                return Err(format!("{of} is acknowledged as another number"));
+            }
+            // Who asks how far the host is learns it, whatever the last frame was.
+            if !self.asked.remove(&to) && is_dropped {
+                return Err(format!("{of} was dropped and is answered"));
+            }
+            return Ok(());
+        }
+        let code = text.split("{code:").nth(1).and_then(|rest| rest.get(..5));
+        let exp = field(text, "exp").filter(|_| code == Some("E3003"));
+        // Before its turn had come it may have been told so.
+        let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
+        if is_dropped && !is_early {
+            return Err(format!("{of} was dropped and is answered"));
+        }
+        let is_true = match code {
+            Some("E3002") => place.is_some_and(|entry| {
+                field(text, "holder") == Some(u64::from(entry.sender.number()))
+                    && field(text, "seq") == Some(entry.sequence)
+            }),
+            Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),
+            _ => self.refused.contains(&(to, of.clone())),
+        };
+        if is_true {
+            return Ok(());
+        }
+        Err(format!("what the host says of {of} is not so"))
+    }
+}

@@ -1,0 +1,42 @@
+//! A few runs of the simulation of sessions. The whole of it is
+//! `cargo run --release -p accp-tests --example simulate -- --seeds 100000`.
+
+#[path = "../examples/simulate/world.rs"]
+mod world;
+
+use world::{Counts, Plan, Trim};
+
+#[test]
+fn sessions_over_a_link_that_fails() {
+    let trim = Trim::default();
+    let mut counts = Counts::default();
+    for seed in 0..150 {
+        let outcome = world::run(seed, &trim, false);
+        counts.add(&outcome.counts);
+        if let Err(what) = outcome.verdict {
+            panic!("seed {seed}: {what}\n--example simulate -- --seed {seed} --script shows how");
+        }
+    }
+    assert!(counts.frames > 150 * 50);
+    for (name, count) in counts.rows() {
+        assert!(*count > 0, "no {name}");
+    }
+}
+
+/// A seed is a script: the same one each time.
+#[test]
+fn a_seed_says_all() {
+    let run = |without: &[&str]| {
+        let trim = Trim {
+            without: without.iter().map(ToString::to_string).collect(),
+            sends: Some(5),
+        };
+        let outcome = world::run(7, &trim, true);
+        assert_eq!(outcome.verdict, Ok(()));
+        outcome.script
+    };
+    assert_eq!(run(&[]), run(&[]));
+    let quiet = run(&Plan::PIECES);
+    assert!(quiet.iter().skip(1).all(|line| !line.contains("cut off")));
+    assert!(quiet.len() < run(&[]).len());
+}
