@@ -85,6 +85,7 @@
 mod accept;
 mod batch;
 mod budget;
+mod by_member;
 mod cancel;
 mod chain;
 mod checkpoint;
@@ -293,11 +294,11 @@ impl<R: Role> Session<R> {
         R::check(self, &frames)?;
         if frames.last_put > self.side.last_put {
             self.side.last_put = frames.last_put;
-            self.side.batch.last_put = Some(frames.last_put);
+            self.side.batch.get().last_put = Some(frames.last_put);
         }
         let mut over = Vec::new();
         for encoded in encoded {
-            self.side.batch.cold.extend(encoded.values);
+            self.side.batch.get().cold.extend(encoded.values);
             over.extend(encoded.over_soft);
         }
         let mid = R::submit(self, frames, now)?;
@@ -317,8 +318,12 @@ impl<R: Role> Session<R> {
     pub fn poll_batch(&mut self, now: Time) -> Option<Batch> {
         R::flush(self, now);
         self.side.ask(now);
-        let batch = core::mem::take(&mut self.side.batch);
-        (!batch.is_empty()).then_some(batch)
+        let batch = self.side.batch.take();
+        if batch.is_none() {
+            self.side.rest();
+            R::rest(self);
+        }
+        batch
     }
 
     /// What is to be read from the store, if anything.

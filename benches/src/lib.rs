@@ -1,8 +1,14 @@
 //! What the benches share: rounds in which every contender takes its turn, so that a noisy
-//! machine slows all of them alike, and ratios against the first one.
+//! machine slows all of them alike, and ratios against the first one; goals beside figures;
+//! and the sessions that are measured.
+
+mod goal;
+pub mod talk;
 
 use std::hint::black_box;
 use std::time::Instant;
+
+pub use goal::{Goal, figure};
 
 /// A named piece of work.
 pub struct Contender<'c> {
@@ -12,51 +18,80 @@ pub struct Contender<'c> {
 
 /// Work that gives back something, so that it cannot be left out.
 pub fn contender<'c, T>(name: &'static str, mut work: impl FnMut() -> T + 'c) -> Contender<'c> {
+    many(name, move || {
+        black_box(work());
+        1
+    })
+}
+
+/// Work on several things at once, which gives back how many there were.
+pub fn many<'c>(name: &'static str, work: impl FnMut() -> usize + 'c) -> Contender<'c> {
     Contender {
         name,
-        work: Box::new(move || {
-            black_box(work());
-            1
-        }),
+        work: Box::new(work),
     }
+}
+
+/// How a contender did.
+pub struct Finish {
+    /// Nanoseconds of one piece of work in the round that the machine disturbed least.
+    pub least: f64,
 }
 
 const ROUNDS: usize = 41;
 
-/// Runs the contenders in turns and prints the median nanoseconds of each, and how often
-/// the work of one fits into the time of the first (median over the rounds).
-pub fn race(title: &str, contenders: Vec<Contender<'_>>) {
+/// Runs the contenders in turns and prints how each did.
+pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
     let mut contenders = contenders;
     // As many iterations as take the first one about two milliseconds.
     let mut iterations = 1;
-    while time(&mut contenders[0], iterations) < 2e6 {
+    while time(&mut contenders[0], iterations).0 < 2e6 {
         iterations *= 2;
     }
     let mut rounds = vec![Vec::new(); contenders.len()];
     for _ in 0..ROUNDS {
         for (contender, times) in contenders.iter_mut().zip(&mut rounds) {
-            times.push(time(contender, iterations) / iterations as f64);
+            let (nanoseconds, count) = time(contender, iterations);
+            times.push(nanoseconds / count as f64);
         }
     }
     println!("{title}");
     let base = rounds[0].clone();
     for (contender, times) in contenders.iter().zip(&rounds) {
-        let ratios = base.iter().zip(times).map(|(base, time)| base / time).collect();
+        let ratios = base
+            .iter()
+            .zip(times)
+            .map(|(base, time)| base / time)
+            .collect();
         let (nanoseconds, ratio) = (median(times.clone()), median(ratios));
-        println!("  {:<28} {nanoseconds:>9.1} ns   {ratio:>5.2} x", contender.name);
+        println!(
+            "  {:<28} {nanoseconds:>9.1} ns   {ratio:>5.2} x",
+            contender.name
+        );
     }
     println!();
+    rounds
+        .into_iter()
+        .map(|times| Finish {
+            least: quantile(times, 0.0),
+        })
+        .collect()
 }
 
-fn time(contender: &mut Contender<'_>, iterations: usize) -> f64 {
+/// Nanoseconds, and how many pieces of work were done.
+fn time(contender: &mut Contender<'_>, iterations: usize) -> (f64, usize) {
     let start = Instant::now();
-    for _ in 0..iterations {
-        (contender.work)();
-    }
-    start.elapsed().as_nanos() as f64
+    let count = (0..iterations).map(|_| (contender.work)()).sum();
+    (start.elapsed().as_nanos() as f64, count)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one.
+pub fn median(values: Vec<f64>) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The value below which this share of all lies.
+pub fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values[(values.len() as f64 * share) as usize]
 }

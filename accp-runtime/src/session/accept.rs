@@ -22,7 +22,7 @@ impl Session<Host> {
         };
         if Link::is(&scanned) {
             // No error answers a link frame, not even one that cannot be read.
-            let party = self.side.state.members.get(&from);
+            let party = self.side.state.members.get(from);
             if party.is_some_and(|party| party.present)
                 && let Ok(link) = Link::read(&scanned)
             {
@@ -30,7 +30,7 @@ impl Session<Host> {
             }
             return;
         }
-        if !self.side.state.members.contains_key(&from) {
+        if self.side.state.members.get(from).is_none() {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
             return self.tell(from, scanned.mid(), refusal, now);
         }

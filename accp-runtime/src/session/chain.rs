@@ -154,6 +154,14 @@ impl Chains {
         }
     }
 
+    /// Gives back the room of what is closed.
+    pub(crate) fn rest(&mut self) {
+        if self.open.is_empty() {
+            self.open = BTreeMap::new();
+            self.order = BTreeMap::new();
+        }
+    }
+
     fn close(&mut self, chain: &Mid) -> Option<Chain> {
         let chain = self.open.remove(chain)?;
         self.order.remove(&chain.position);

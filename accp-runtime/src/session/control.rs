@@ -232,9 +232,10 @@ fn texts(payload: &Map<'_>, key: &'static str) -> Result<Vec<String>, DecodeErro
         return Err(expected("a list of texts").within(key));
     };
     let texts = items.iter().map(|item| item.as_str().map(String::from));
-    texts
-        .collect::<Option<_>>()
-        .ok_or_else(|| expected("a list of texts").within(key))
+    let texts = texts.collect::<Option<Vec<_>>>();
+    let mut texts = texts.ok_or_else(|| expected("a list of texts").within(key))?;
+    texts.shrink_to_fit();
+    Ok(texts)
 }
 
 fn puts(payload: &Map<'_>) -> Result<Vec<(String, Hash, u64)>, DecodeError> {

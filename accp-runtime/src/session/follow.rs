@@ -112,7 +112,7 @@ impl Session<Member> {
         match learnt {
             Ok(registry) if registry.hash() == hash => {
                 let json = registry.to_json().to_string();
-                self.side.batch.registries.push((hash, json));
+                self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(registry);
                 self.side.events.push_back(Event::Schemas(hash));
             }
@@ -138,7 +138,7 @@ impl Session<Member> {
                     if control::put_key(&key).is_some_and(|(owner, _)| owner == self.side.me()) {
                         continue;
                     }
-                    self.side.batch.cold.push(Cold {
+                    self.side.batch.get().cold.push(Cold {
                         key,
                         digest,
                         length,
@@ -146,7 +146,7 @@ impl Session<Member> {
                     });
                 }
             }
-            Control::Expire { keys } => self.side.batch.expired.extend(keys),
+            Control::Expire { keys } => self.side.batch.get().expired.extend(keys),
             _ => {}
         }
     }
@@ -216,7 +216,7 @@ impl Session<Member> {
 
     /// A frame leaves the outbox for good.
     pub(super) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
-        let batch = &mut self.side.batch;
+        let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
         batch.outbox_sequence = Some(self.role.outbox.sequence());
         self.side.events.push_back(event(frame.mid));
@@ -261,7 +261,7 @@ impl Session<Member> {
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
         let renamed = self.role.outbox.rename(old, new.clone(), cause.as_deref());
         if let Some(frame) = renamed.cloned() {
-            let outbox = &mut self.side.batch.outbox;
+            let outbox = &mut self.side.batch.get().outbox;
             outbox.push(OutboxChange::Remove(old.clone()));
             outbox.push(OutboxChange::Put(frame));
             let old = old.clone();
@@ -312,7 +312,7 @@ impl Session<Member> {
                 }
                 fetching => {
                     self.role.fetching = fetching;
-                    self.side.batch.cold.push(Cold {
+                    self.side.batch.get().cold.push(Cold {
                         key: key.clone(),
                         digest: Hash::of(&bytes),
                         length,

@@ -171,7 +171,11 @@ impl Session<Host> {
         let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
             let json = self.side.options.registry.to_json();
-            self.side.batch.registries.push((hash, json.to_string()));
+            self.side
+                .batch
+                .get()
+                .registries
+                .push((hash, json.to_string()));
             self.control(&Control::Schemas { hash }, now);
         }
     }
@@ -235,7 +239,7 @@ impl Session<Host> {
             return Err(JoinError::Taken((*agent).to_string()));
         }
         let agents: Vec<_> = agents.iter().map(|agent| (*agent).to_string()).collect();
-        let is_news = state.members.get(&member).is_none_or(|party| {
+        let is_news = state.members.get(member).is_none_or(|party| {
             !party.present || party.agents != agents || party.supervisor != supervisor
         });
         if is_news {
@@ -252,7 +256,7 @@ impl Session<Host> {
 
     /// Takes a member out of the session.
     pub fn leave(&mut self, member: MemberId, now: Time) {
-        if member != MemberId::HOST && self.side.state.members.contains_key(&member) {
+        if member != MemberId::HOST && self.side.state.members.get(member).is_some() {
             self.control(&Control::Leave { member }, now);
             self.role.relays.disconnected(member);
         }
@@ -277,7 +281,7 @@ impl Session<Host> {
         let known = keys.iter().filter(|key| self.side.state.is_put(key));
         let keys: Vec<_> = known.map(|key| (*key).to_string()).collect();
         if !keys.is_empty() {
-            self.side.batch.expired.extend(keys.iter().cloned());
+            self.side.batch.get().expired.extend(keys.iter().cloned());
             for key in &keys {
                 self.role.judge.numbers.missing.remove(key);
                 self.side.transfers.forget(key);
@@ -289,7 +293,7 @@ impl Session<Host> {
     /// An entry of the host's own about the session.
     pub(super) fn control(&mut self, control: &Control, now: Time) {
         let mut message = control.to_message(&self.side.options.agent);
-        let mid = self.side.next_mid();
+        let mid = self.side.next_control_mid();
         message.envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
         // What the host says of itself is within every limit.
         let _ = self.control_message(&message, mid, now);
@@ -371,7 +375,7 @@ impl Role for Host {
             .relays
             .cursors
             .iter_mut()
-            .filter_map(|(member, cursor)| Some((*member, cursor.ack.take()?)))
+            .filter_map(|(member, cursor)| Some((member, cursor.ack.take()?)))
             .collect();
         for (member, (mid, at)) in acks {
             let text = session.side.stamp(now).ack(Some((&mid, at)));
@@ -384,10 +388,16 @@ impl Role for Host {
             session.send_piece(member, &piece, now);
         }
         let (sends, reads) = session.role.relays.take_due(now);
-        session.side.batch.sends.extend(sends);
+        if !sends.is_empty() {
+            session.side.batch.get().sends.extend(sends);
+        }
         session.side.reads.extend(reads);
         let Session { side, role } = session;
         side.snapshot(|| serde_json::to_value(&role.judge.numbers).unwrap_or_default());
+    }
+
+    fn rest(session: &mut Session<Self>) {
+        session.role.relays.rest();
     }
 
     fn next_timeout(session: &Session<Self>) -> Option<Time> {
@@ -401,7 +411,9 @@ impl Role for Host {
     fn entries(session: &mut Session<Self>, from: u64, entries: &[Entry]) {
         session.answer_frame(from, entries);
         let sends = session.role.relays.supply(from, entries);
-        session.side.batch.sends.extend(sends);
+        if !sends.is_empty() {
+            session.side.batch.get().sends.extend(sends);
+        }
     }
 
     fn cold(session: &mut Session<Self>, key: &str, cold: Option<Cold>, now: Time) {

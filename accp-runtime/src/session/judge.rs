@@ -7,6 +7,7 @@ use alloc::string::{String, ToString as _};
 use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
+use super::by_member::ByMember;
 use super::control::Control;
 use super::options::{Rules, Scope};
 use super::scan::Scanned;
@@ -35,7 +36,7 @@ pub(crate) struct Judge {
 pub(crate) struct Numbers {
     /// The last `seq` of all senders, with shared numbering.
     shared: u64,
-    senders: BTreeMap<MemberId, Sender>,
+    senders: ByMember<Sender>,
     /// Values that members have announced and whose bytes are not here yet.
     pub(crate) missing: BTreeMap<String, Missing>,
     /// Frames that have come in part.
@@ -110,25 +111,25 @@ impl From<DecodeError> for Refusal {
 
 impl Numbers {
     fn sender(&mut self, member: MemberId) -> &mut Sender {
-        self.senders.entry(member).or_default()
+        self.senders.or_insert_with(member, Sender::default)
     }
 
     /// The number that is due from this member.
     pub(crate) fn next(&self, scope: Scope, member: MemberId) -> u64 {
         1 + match scope {
             Scope::Shared => self.shared,
-            Scope::Sender => self.senders.get(&member).map_or(0, |sender| sender.last),
+            Scope::Sender => self.senders.get(member).map_or(0, |sender| sender.last),
         }
     }
 
     /// The last frame of this member that was consumed.
     pub(crate) fn last(&self, member: MemberId) -> Option<(&Mid, u64)> {
-        let sender = self.senders.get(&member)?;
+        let sender = self.senders.get(member)?;
         Some((sender.last_mid.as_ref()?, sender.last))
     }
 
     fn refused(&self, member: MemberId, mid: &Mid) -> Option<ErrorCode> {
-        let refused = &self.senders.get(&member)?.refused;
+        let refused = &self.senders.get(member)?.refused;
         let (_, code) = refused.iter().rev().find(|(refused, _)| refused == mid)?;
         ErrorCode::new(*code)
     }
@@ -262,7 +263,7 @@ impl Judge {
 }
 
 fn speaker(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Option<Refusal> {
-    let party = side.state.members.get(&from).filter(|party| party.present);
+    let party = side.state.members.get(from).filter(|party| party.present);
     let speaks = party.is_some_and(|party| party.agents.iter().any(|a| a == frame.header.agent));
     if !speaks {
         let expected = "an agent that this member speaks for";
@@ -352,13 +353,13 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
     let supervises = side
         .state
         .members
-        .get(&from)
+        .get(from)
         .is_some_and(|party| party.supervisor);
     let starter = side.state.chains.starter(cid);
     // Of a chain that is not open, the id may tell whose it is, or will be.
     let owner = starter.or_else(|| {
         cid.maker()
-            .filter(|maker| side.state.members.contains_key(maker))
+            .filter(|maker| side.state.members.get(*maker).is_some())
     });
     if from == MemberId::HOST || supervises || owner.is_none_or(|owner| owner == from) {
         return Ok(());
@@ -372,7 +373,7 @@ fn puts(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Refusal>
     let Control::Put { values } = Control::read(frame)? else {
         return Ok(());
     };
-    let last = side.state.puts.get(&from).copied().unwrap_or_default();
+    let last = side.state.puts.get(from).copied().unwrap_or_default();
     for (number, (key, _, _)) in (last + 1..).zip(&values) {
         if control::put_key(key) != Some((from, number)) {
             let expected = alloc::format!("the key k{from}_{number}");

@@ -100,7 +100,7 @@ impl State {
             }
             Target::Cold(ColdKey::Frame(position)) => self.located_in_log(position),
             Target::Cold(ColdKey::Value { member, number }) => {
-                let put = self.puts.get(&member).copied().unwrap_or_default();
+                let put = self.puts.get(member).copied().unwrap_or_default();
                 let is_own = own.is_some_and(|(me, last)| me == member && number <= last);
                 let key = alloc::format!("k{member}_{number}");
                 if number > put && !is_own {

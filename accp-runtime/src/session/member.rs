@@ -190,7 +190,10 @@ impl Role for Member {
             let tail = composed.tail(first_part.as_ref());
             let Session { side, role } = session;
             let outgoing = role.outbox.push(mid.clone(), composed.head, tail);
-            side.batch.outbox.push(OutboxChange::Put(outgoing.clone()));
+            side.batch
+                .get()
+                .outbox
+                .push(OutboxChange::Put(outgoing.clone()));
             last = match composed.part {
                 Some(_) => first_part.clone(),
                 None => Some(mid),
@@ -220,6 +223,10 @@ impl Role for Member {
             }
         }
         side.snapshot(|| serde_json::Value::Null);
+    }
+
+    fn rest(session: &mut Session<Self>) {
+        session.role.outbox.rest();
     }
 
     fn next_timeout(session: &Session<Self>) -> Option<Time> {

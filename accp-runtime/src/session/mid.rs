@@ -136,6 +136,8 @@ pub(crate) struct MidSource {
     epoch: u32,
     /// 0 to 999.
     counter: u16,
+    /// 1000 to 1.
+    control: u16,
     /// Link frames have ids of their own, which are never compared with others.
     link: u32,
 }
@@ -147,6 +149,7 @@ impl MidSource {
             member,
             epoch: last + 1,
             counter: 0,
+            control: 1000,
             link: (last + 1).wrapping_mul(1000),
         }
     }
@@ -166,16 +169,32 @@ impl MidSource {
 
     /// The next id of a session frame.
     pub(crate) fn next(&mut self) -> Mid {
-        if self.counter == 999 {
+        self.make_room();
+        self.counter += 1;
+        self.mid(self.counter)
+    }
+
+    /// The next id of an entry that takes no number. They are counted down, so that the ids
+    /// of those that do are without a gap.
+    pub(crate) fn next_control(&mut self) -> Mid {
+        self.make_room();
+        self.control -= 1;
+        self.mid(self.control)
+    }
+
+    fn make_room(&mut self) {
+        if self.counter + 1 == self.control {
             self.epoch += 1;
             self.counter = 0;
+            self.control = 1000;
         }
-        self.counter += 1;
+    }
+
+    fn mid(&self, counter: u16) -> Mid {
         let text = alloc::format!(
-            "{:03}{:06}{:03}",
+            "{:03}{:06}{counter:03}",
             self.member.0,
             self.epoch % 1_000_000,
-            self.counter
         );
         Mid::parse(&text)
     }

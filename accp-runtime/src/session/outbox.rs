@@ -226,6 +226,13 @@ impl Outbox {
         gone
     }
 
+    /// Gives back the room of what is gone.
+    pub(crate) fn rest(&mut self) {
+        if self.frames.is_empty() {
+            self.frames = VecDeque::new();
+        }
+    }
+
     fn progress(&mut self) {
         self.retry.rest();
     }

@@ -1,12 +1,13 @@
 //! The way of the log to the members: each gets every relayed entry once and in order.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::by_member::ByMember;
 use super::outbox::Backoff;
 use super::{Entry, MemberId, Mid, Read, Time, Transmit};
 
@@ -20,7 +21,7 @@ const TAIL_BYTES: usize = 1 << 20;
 /// Where the log stands with each member.
 #[derive(Debug)]
 pub(crate) struct Relays {
-    pub cursors: BTreeMap<MemberId, Cursor>,
+    pub cursors: ByMember<Cursor>,
     /// The newest relayed entries, as far as some member needs them.
     tail: VecDeque<Relayed>,
     tail_bytes: usize,
@@ -106,7 +107,7 @@ impl Relayed {
 impl Relays {
     pub(crate) fn new(last: u64, retry: Duration) -> Self {
         Self {
-            cursors: BTreeMap::new(),
+            cursors: ByMember::default(),
             tail: VecDeque::new(),
             tail_bytes: 0,
             before: last,
@@ -118,7 +119,7 @@ impl Relays {
     /// The cursor of a member.
     pub(crate) fn cursor(&mut self, member: MemberId) -> &mut Cursor {
         let retry = self.retry;
-        self.cursors.entry(member).or_insert_with(|| Cursor {
+        self.cursors.or_insert_with(member, || Cursor {
             greeting: false,
             acked: None,
             sent: 0,
@@ -134,7 +135,11 @@ impl Relays {
     /// An entry that goes to every member.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.last = entry.position;
-        if self.cursors.values().any(|cursor| cursor.acked.is_some()) {
+        if self
+            .cursors
+            .iter()
+            .any(|(_, cursor)| cursor.acked.is_some())
+        {
             self.tail_bytes += entry.text.len();
             self.tail.push_back(Relayed::of(entry));
             self.trim();
@@ -154,8 +159,8 @@ impl Relays {
     fn trim(&mut self) {
         let needed = self
             .cursors
-            .values()
-            .filter_map(|cursor| cursor.acked)
+            .iter()
+            .filter_map(|(_, cursor)| cursor.acked)
             .min();
         while let Some(first) = self.tail.front() {
             let is_over = self.tail.len() > TAIL || self.tail_bytes > TAIL_BYTES;
@@ -225,15 +230,15 @@ impl Relays {
 
     /// Whether every member that can be reached has everything.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.cursors
-            .values()
-            .all(|cursor| !cursor.greeting && cursor.acked.is_none_or(|acked| acked == self.last))
+        self.cursors.iter().all(|(_, cursor)| {
+            !cursor.greeting && cursor.acked.is_none_or(|acked| acked == self.last)
+        })
     }
 
     /// What goes out to the members now, and what has to be read for it.
     pub(crate) fn take_due(&mut self, now: Time) -> (Vec<Transmit>, Vec<Read>) {
         let (mut sends, mut reads) = (Vec::new(), Vec::new());
-        for (member, cursor) in &mut self.cursors {
+        for (member, cursor) in self.cursors.iter_mut() {
             let Some(acked) = cursor.acked else {
                 continue;
             };
@@ -260,7 +265,7 @@ impl Relays {
             let room = WINDOW.saturating_sub(start - place(acked));
             for entry in self.tail.range(start..).take(room) {
                 sends.push(Transmit {
-                    to: *member,
+                    to: member,
                     text: entry.text_after(cursor.sent),
                 });
                 cursor.sent = entry.position;
@@ -272,7 +277,7 @@ impl Relays {
     /// Entries of the log that were read for members that lag behind.
     pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
         let mut sends = Vec::new();
-        for (member, cursor) in &mut self.cursors {
+        for (member, cursor) in self.cursors.iter_mut() {
             if cursor.reading != Some(from) {
                 continue;
             }
@@ -287,7 +292,7 @@ impl Relays {
                     continue;
                 }
                 sends.push(Transmit {
-                    to: *member,
+                    to: member,
                     text: Relayed::of(entry).text_after(cursor.sent),
                 });
                 cursor.sent = entry.position;
@@ -296,20 +301,27 @@ impl Relays {
         sends
     }
 
+    /// Gives back the room of what every member has.
+    pub(crate) fn rest(&mut self) {
+        if self.tail.is_empty() {
+            self.tail = VecDeque::new();
+        }
+    }
+
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.cursors
-            .values()
-            .filter_map(|cursor| cursor.retry.at())
+            .iter()
+            .filter_map(|(_, cursor)| cursor.retry.at())
             .min()
     }
 
     /// The members that are to be told that the host is back.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();
-        for (member, cursor) in &mut self.cursors {
+        for (member, cursor) in self.cursors.iter_mut() {
             if cursor.greeting && cursor.retry.at().is_none_or(|at| at <= now) {
                 cursor.retry.again(now);
-                members.push(*member);
+                members.push(member);
             }
         }
         members
@@ -317,7 +329,11 @@ impl Relays {
 
     pub(crate) fn timeout(&mut self, now: Time) {
         let last = self.last;
-        for cursor in self.cursors.values_mut().filter(|cursor| !cursor.greeting) {
+        for (_, cursor) in self
+            .cursors
+            .iter_mut()
+            .filter(|(_, cursor)| !cursor.greeting)
+        {
             if !cursor.retry.is_due(now) {
                 continue;
             }

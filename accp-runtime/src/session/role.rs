@@ -28,6 +28,9 @@ pub trait Role: Sized + sealed::Sealed {
     fn flush(session: &mut Session<Self>, now: Time);
 
     #[doc(hidden)]
+    fn rest(session: &mut Session<Self>);
+
+    #[doc(hidden)]
     fn next_timeout(session: &Session<Self>) -> Option<Time>;
 
     #[doc(hidden)]

@@ -47,7 +47,7 @@ impl Session<Host> {
 
     /// Answers a hello, or says one.
     pub(super) fn greet(&mut self, member: MemberId, hello: Option<&Hello>, now: Time) {
-        let Some(party) = self.side.state.members.get(&member).cloned() else {
+        let Some(party) = self.side.state.members.get(member).cloned() else {
             return;
         };
         if !party.present {
@@ -96,7 +96,7 @@ impl Session<Host> {
         for (key, digest, length) in values {
             // A store that the two sides share has the bytes already.
             self.side.reads.push_back(Read::Cold { key: key.clone() });
-            self.side.batch.cold.push(Cold {
+            self.side.batch.get().cold.push(Cold {
                 key,
                 digest,
                 length,
@@ -116,7 +116,7 @@ impl Session<Host> {
                     length: bytes.len() as u64,
                     bytes: Some(bytes.into()),
                 };
-                self.side.batch.cold.push(cold.clone());
+                self.side.batch.get().cold.push(cold.clone());
                 self.role.judge.numbers.missing.remove(&key);
                 self.side.events.push_back(Event::Supplied(key));
                 self.answer_wants(&cold, now);

@@ -1,6 +1,7 @@
 //! What a host and a member have in common.
 
 use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
@@ -25,6 +26,25 @@ const SNAPSHOT_ENTRIES: u64 = 1000;
 /// Extensions of ours that this side understands.
 pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
 
+/// The next batch, which has no room of its own until there is something for it.
+#[derive(Debug, Default)]
+pub(crate) struct Pending(Option<Box<Batch>>);
+
+impl Pending {
+    pub(crate) fn take(&mut self) -> Option<Batch> {
+        let batch = *self.0.take()?;
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        self.0.as_ref().is_some_and(|batch| batch.is_durable())
+    }
+
+    pub(crate) fn get(&mut self) -> &mut Batch {
+        self.0.get_or_insert_default()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Side {
     pub options: Options,
@@ -33,7 +53,7 @@ pub(crate) struct Side {
     pub state: State,
     pub mids: MidSource,
     /// What the next batch will hold.
-    pub batch: Batch,
+    pub batch: Pending,
     pub events: VecDeque<Event>,
     pub reads: VecDeque<Read>,
     /// The last position of the log on this side.
@@ -85,7 +105,7 @@ impl Side {
             options,
             schemas,
             state: State::default(),
-            batch: Batch::default(),
+            batch: Pending::default(),
             events: VecDeque::new(),
             reads: VecDeque::new(),
             position: 0,
@@ -96,7 +116,7 @@ impl Side {
             schedule: Schedule::default(),
             mids,
         };
-        side.batch.epoch = Some(side.mids.epoch());
+        side.batch.get().epoch = Some(side.mids.epoch());
         side
     }
 
@@ -110,9 +130,39 @@ impl Side {
         let epoch = self.mids.epoch();
         let mid = self.mids.next();
         if self.mids.epoch() != epoch {
-            self.batch.epoch = Some(self.mids.epoch());
+            self.batch.get().epoch = Some(self.mids.epoch());
         }
         mid
+    }
+
+    /// As [`Side::next_mid`], for a frame of the host about the session.
+    pub(crate) fn next_control_mid(&mut self) -> Mid {
+        let epoch = self.mids.epoch();
+        let mid = self.mids.next_control();
+        if self.mids.epoch() != epoch {
+            self.batch.get().epoch = Some(self.mids.epoch());
+        }
+        mid
+    }
+
+    /// There is nothing to do: gives back the room of what has become empty, because most
+    /// sessions rest most of the time. Trees and queues keep it otherwise.
+    pub(crate) fn rest(&mut self) {
+        if self.events.is_empty() {
+            self.events = VecDeque::new();
+        }
+        if self.reads.is_empty() {
+            self.reads = VecDeque::new();
+        }
+        if self.due.is_empty() {
+            self.due = BTreeSet::new();
+        }
+        self.tokens.retain(|_, token| !token.is_alone());
+        if self.tokens.is_empty() {
+            self.tokens = BTreeMap::new();
+        }
+        self.state.chains.rest();
+        self.transfers.rest();
     }
 
     /// Whether so much waits to be handled that no more is taken.
@@ -148,7 +198,7 @@ impl Side {
         if let Some(id) = applied.checkpoint {
             self.events.push_back(Event::Checkpoint(id));
         }
-        self.batch.entries.push(entry);
+        self.batch.get().entries.push(entry);
         Ok(applied)
     }
 
@@ -164,7 +214,7 @@ impl Side {
             token.cancel();
         }
         let inbound = Inbound::new(entry.position, entry.sender, entry.text.clone(), token);
-        self.batch.inbound.push(inbound);
+        self.batch.get().inbound.push(inbound);
     }
 
     /// Fires the tokens of the chains that were cancelled.
@@ -187,7 +237,7 @@ impl Side {
 
     pub(crate) fn mark_handled(&mut self, position: u64) {
         if self.due.remove(&position) {
-            self.batch.handled.push(position);
+            self.batch.get().handled.push(position);
         }
         // A token that no handler holds any more is made anew when it is needed.
         if self.tokens.len() > 2 * self.due.len() {
@@ -261,7 +311,7 @@ impl Side {
     }
 
     pub(crate) fn send(&mut self, to: MemberId, text: String) {
-        self.batch.sends.push(Transmit { to, text });
+        self.batch.get().sends.push(Transmit { to, text });
     }
 
     /// From now on these are the schemas that this side knows.
@@ -339,7 +389,7 @@ impl Side {
             bytes: 0,
             last: text.len(),
         };
-        self.batch.snapshot = Some(Snapshot {
+        self.batch.get().snapshot = Some(Snapshot {
             // The fold that a member starts from is ahead of its log.
             position: self.state.position.min(self.position),
             text,

@@ -1,12 +1,13 @@
 //! What the log of a session folds to.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
+use super::by_member::ByMember;
 use super::chain::Chains;
 use super::control::{self, Control};
 use super::scan::Scanned;
@@ -25,10 +26,10 @@ pub struct State {
     pub(crate) scope: Scope,
     /// What tokens are counted with; without it nothing is counted and there is no context.
     pub(crate) tokenizer: Option<String>,
-    pub(crate) members: BTreeMap<MemberId, Party>,
+    pub(crate) members: ByMember<Party>,
     pub(crate) chains: Chains,
     /// The number of the last value that each member has put.
-    pub(crate) puts: BTreeMap<MemberId, u64>,
+    pub(crate) puts: ByMember<u64>,
     /// Keys whose bytes are gone.
     pub(crate) expired: BTreeSet<String>,
     /// Keys of other sessions that may be read here, `*` for all of one.
@@ -74,7 +75,7 @@ impl State {
 
     /// The members by their numbers.
     pub fn members(&self) -> impl Iterator<Item = (MemberId, &Party)> {
-        self.members.iter().map(|(id, party)| (*id, party))
+        self.members.iter()
     }
 
     /// The member that speaks for this agent.
@@ -82,7 +83,7 @@ impl State {
         self.members
             .iter()
             .find(|(_, party)| party.agents.iter().any(|name| name == agent))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
     }
 
     /// The registry in force, by its hash; `None` until one is announced.
@@ -93,7 +94,7 @@ impl State {
     /// Whether a value was put under this key, whatever became of its bytes.
     pub(crate) fn is_put(&self, key: &str) -> bool {
         control::put_key(key).is_some_and(|(member, number)| {
-            self.puts.get(&member).is_some_and(|last| number <= *last)
+            self.puts.get(member).is_some_and(|last| number <= *last)
         })
     }
 
@@ -193,7 +194,7 @@ impl State {
                 self.members.insert(member, party);
             }
             Control::Leave { member } => {
-                if let Some(party) = self.members.get_mut(&member) {
+                if let Some(party) = self.members.get_mut(member) {
                     party.present = false;
                 }
             }
@@ -206,7 +207,7 @@ impl State {
                     .iter()
                     .filter_map(|(key, _, _)| control::put_key(key));
                 for (member, number) in numbers {
-                    let last = self.puts.entry(member).or_default();
+                    let last = self.puts.or_insert_with(member, u64::default);
                     *last = number.max(*last);
                 }
             }

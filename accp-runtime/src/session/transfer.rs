@@ -130,6 +130,13 @@ impl Transfers {
         due
     }
 
+    /// Gives back the room of what is here.
+    pub(crate) fn rest(&mut self) {
+        if self.wanted.is_empty() {
+            self.wanted = BTreeMap::new();
+        }
+    }
+
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.wanted
             .values()

@@ -46,6 +46,7 @@ impl Warm {
             }
         }
         self.digests.extend(checkpoint.digest().cloned());
+        self.digests.shrink_to_fit();
     }
 
     /// Tokens of all lines.

@@ -27,13 +27,18 @@ const TYPES: [(&str, &str); 8] = [
 ];
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let folder = target.join("derive-cost");
     let (ours, serde) = (folder.join("ours"), folder.join("serde"));
     write_ours(&ours, &root)?;
     write_serde(&serde)?;
-    println!("{STRUCTS} structs of {} fields, least of {ROUNDS} rounds", TYPES.len());
+    println!(
+        "{STRUCTS} structs of {} fields, least of {ROUNDS} rounds",
+        TYPES.len()
+    );
     for (name, arguments) in [
         ("check", &["check"][..]),
         ("build", &["build"][..]),
@@ -50,7 +55,10 @@ fn main() -> io::Result<()> {
             }
         }
         let [ours, serde] = least.map(|time| time.as_secs_f64());
-        println!("  {name:<16} AccpFrame {ours:>6.2} s   serde {serde:>6.2} s   {:.2} x", ours / serde);
+        println!(
+            "  {name:<16} AccpFrame {ours:>6.2} s   serde {serde:>6.2} s   {:.2} x",
+            ours / serde
+        );
     }
     Ok(())
 }
@@ -67,7 +75,11 @@ fn compile(krate: &Path, arguments: &[&str], target: &Path) -> io::Result<Durati
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_INCREMENTAL", "0")
         .status()?;
-    if status.success() { Ok(start.elapsed()) } else { Err(io::Error::other("the crate does not compile")) }
+    if status.success() {
+        Ok(start.elapsed())
+    } else {
+        Err(io::Error::other("the crate does not compile"))
+    }
 }
 
 fn write_crate(folder: &Path, dependencies: &str, source: &str) -> io::Result<()> {
@@ -81,7 +93,10 @@ fn write_crate(folder: &Path, dependencies: &str, source: &str) -> io::Result<()
     // The versions of the bench, so that nothing has to be looked up.
     let lock = folder.join("Cargo.lock");
     if !lock.exists() {
-        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"), lock)?;
+        fs::copy(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"),
+            lock,
+        )?;
     }
     fs::write(folder.join("src/lib.rs"), source)
 }
@@ -92,8 +107,11 @@ fn write_ours(folder: &Path, root: &Path) -> io::Result<()> {
     let mut uses = String::new();
     for at in 0..STRUCTS {
         let fields: Vec<String> = (0..TYPES.len()).map(|n| format!("\"field_{n}\"")).collect();
-        let types: Vec<String> =
-            TYPES.iter().enumerate().map(|(n, (ty, _))| format!("\"field_{n}\": \"{ty}\"")).collect();
+        let types: Vec<String> = TYPES
+            .iter()
+            .enumerate()
+            .map(|(n, (ty, _))| format!("\"field_{n}\": \"{ty}\""))
+            .collect();
         schemas.push(format!(
             "\"schema_{at}\": {{ \"code\": \"S{at}\", \"version\": 1, \"fields\": [{}], \"types\": {{ {} }} }}",
             fields.join(", "),
@@ -115,16 +133,26 @@ fn write_ours(folder: &Path, root: &Path) -> io::Result<()> {
         source,
         "\npub fn uses(text: &str) -> Option<String> {{\n    let mut text_of = String::new();\n{uses}    Some(text_of)\n}}\n"
     );
-    let dependencies = format!("accp-runtime = {{ path = {:?} }}\n", root.join("accp-runtime"));
+    let dependencies = format!(
+        "accp-runtime = {{ path = {:?} }}\n",
+        root.join("accp-runtime")
+    );
     write_crate(folder, &dependencies, &source)?;
-    fs::write(folder.join("registry.json"), format!("{{ \"schemas\": {{ {} }} }}", schemas.join(",\n")))
+    fs::write(
+        folder.join("registry.json"),
+        format!("{{ \"schemas\": {{ {} }} }}", schemas.join(",\n")),
+    )
 }
 
 fn write_serde(folder: &Path) -> io::Result<()> {
     let mut source = String::from("use serde::{Deserialize, Serialize};\n");
     let mut uses = String::new();
     for at in 0..STRUCTS {
-        let _ = write!(source, "\n#[derive(Serialize, Deserialize)]\npub struct S{at} {{\n{}}}\n", members());
+        let _ = write!(
+            source,
+            "\n#[derive(Serialize, Deserialize)]\npub struct S{at} {{\n{}}}\n",
+            members()
+        );
         let _ = writeln!(
             uses,
             "    let s{at}: S{at} = serde_json::from_str(text).ok()?;\n    \
@@ -140,8 +168,11 @@ fn write_serde(folder: &Path) -> io::Result<()> {
 }
 
 fn members() -> String {
-    TYPES.iter().enumerate().fold(String::new(), |mut out, (n, (_, ty))| {
-        let _ = writeln!(out, "    pub field_{n}: {ty},");
-        out
-    })
+    TYPES
+        .iter()
+        .enumerate()
+        .fold(String::new(), |mut out, (n, (_, ty))| {
+            let _ = writeln!(out, "    pub field_{n}: {ty},");
+            out
+        })
 }

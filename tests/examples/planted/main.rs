@@ -53,9 +53,9 @@ fn run(names: &[String]) -> Result<bool, String> {
     }
     println!("{:<36} {:>6}  nothing in {SEEDS} seeds", "(none)", "-");
     for bug in &bugs {
-        copy.plant(bug)?;
+        let before = copy.plant(bug)?;
         let found = copy.simulate();
-        copy.restore(bug)?;
+        Copy::restore(before)?;
         if let Some((seed, what)) = found.map_err(|error| format!("{}: {error}", bug.name))? {
             println!("{:<36} {seed:>6}  {what}", bug.name);
         } else {
@@ -113,21 +113,23 @@ impl Copy {
         Ok(())
     }
 
-    fn plant(&self, bug: &Bug) -> Result<(), String> {
+    /// Plants a bug; the files as they were before.
+    fn plant(&self, bug: &Bug) -> Result<Vec<(PathBuf, String)>, String> {
+        let mut before = Vec::new();
         for edit in &bug.edits {
             let place = self.tree.join(&edit.file);
             let said = |error| format!("{}: {error}", edit.file);
             let text = fs::read_to_string(&place).map_err(said)?;
             fs::write(&place, edit.plant(&text)?).map_err(said)?;
+            before.push((place, text));
         }
-        Ok(())
+        Ok(before)
     }
 
-    fn restore(&self, bug: &Bug) -> Result<(), String> {
-        for edit in &bug.edits {
-            let said = |error| format!("{}: {error}", edit.file);
-            let text = fs::read(self.root.join(&edit.file)).map_err(said)?;
-            fs::write(self.tree.join(&edit.file), text).map_err(said)?;
+    /// Takes a bug out, the last edit first: two may be in one file.
+    fn restore(before: Vec<(PathBuf, String)>) -> Result<(), String> {
+        for (place, text) in before.into_iter().rev() {
+            fs::write(&place, text).map_err(|error| format!("{}: {error}", place.display()))?;
         }
         Ok(())
     }

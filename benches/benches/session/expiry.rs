@@ -1,0 +1,231 @@
+//! Whether the time of a decision tells what was decided, for frames that differ in nothing
+//! but their fate: the time of `receive`, and the time that the sender can measure.
+
+use std::time::Instant;
+
+use accp_bench::{Goal, figure, median, quantile, talk};
+use accp_runtime::session::{Batch, Host, MemberId, Scope, Session};
+use accp_store::{SqliteStore, Store as _};
+use tempfile::TempDir;
+
+/// Frames of one fate in a row.
+const BLOCK: u64 = 32;
+/// Rounds, in each of which every fate has its turn.
+const ROUNDS: usize = 1001;
+const REPEATS: usize = 7;
+
+/// What becomes of a frame.
+#[derive(Clone, Copy)]
+struct Fate {
+    name: &'static str,
+    ts: u64,
+    /// The number of the frame that began its chain.
+    chain: u64,
+    dropped: bool,
+}
+
+const ACCEPTED: Fate = Fate {
+    name: "accepted and not answered",
+    ts: 1_714_000_000,
+    chain: OPEN,
+    dropped: false,
+};
+
+const FATES: [Fate; 4] = [
+    Fate {
+        name: "expired",
+        ts: 1_713_000_000,
+        chain: OPEN,
+        dropped: true,
+    },
+    // The same, for what noise is.
+    Fate {
+        name: "expired, once more",
+        ts: 1_713_000_000,
+        chain: OPEN,
+        dropped: true,
+    },
+    Fate {
+        name: "cancelled",
+        ts: 1_714_000_000,
+        chain: CANCELLED,
+        dropped: true,
+    },
+    ACCEPTED,
+];
+
+/// Two requests, of which the second is taken back by the third frame.
+const OPEN: u64 = 1;
+const CANCELLED: u64 = 2;
+
+pub fn bench() {
+    println!("expiry: `receive` of a frame, in blocks of {BLOCK} by turns");
+    // What is accepted is also folded and handed on, which is no part of the decision.
+    compare(Desk::new(None), ROUNDS, &["cancelled"]);
+    println!("  until the frame after it can be acknowledged: both committed to a SQLite file");
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let store = SqliteStore::open(folder.path().join("session.accp")).expect("a store");
+    compare(
+        Desk::new(Some(store)),
+        ROUNDS / 7,
+        &["cancelled", "accepted and not answered"],
+    );
+    println!();
+}
+
+/// Measures each fate, and prints how far those that must be alike are from the first.
+fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
+    desk.round(0); // the first is slower
+    let mut ratios = vec![Vec::new(); FATES.len()];
+    let mut all = vec![Vec::new(); FATES.len()];
+    for _ in 0..REPEATS {
+        let mut times = vec![Vec::new(); FATES.len()];
+        for round in 0..rounds {
+            for (times, time) in times.iter_mut().zip(desk.round(round)) {
+                times.push(time);
+            }
+        }
+        let base = median(times[0].clone());
+        for (fate, times) in times.into_iter().enumerate() {
+            ratios[fate].push(median(times.clone()) / base);
+            all[fate].extend(times);
+        }
+    }
+    // Two percent is what two medians of one thing differ by on a machine that is not quiet.
+    let mut noise = 2.0_f64;
+    for ((fate, times), ratios) in FATES.iter().zip(all).zip(&ratios) {
+        let time = |share| quantile(times.clone(), share);
+        let ratio = |share| quantile(ratios.clone(), share);
+        println!(
+            "  {:<28} {:>8.1} ns, middle half {:>8.1} to {:>8.1}; of expired {:.3}, over {REPEATS} repeats {:.3} to {:.3}",
+            fate.name,
+            time(0.5),
+            time(0.25),
+            time(0.75),
+            ratio(0.5),
+            ratio(0.0),
+            ratio(0.999),
+        );
+        if fate.name == FATES[1].name {
+            let apart = ratios.iter().map(|ratio| (ratio - 1.0).abs() * 100.0);
+            noise = (apart.fold(noise, f64::max) * 10.0).ceil() / 10.0;
+        }
+    }
+    for (fate, ratios) in FATES.iter().zip(ratios) {
+        if alike.contains(&fate.name) {
+            let difference = (median(ratios) - 1.0).abs() * 100.0;
+            let what = format!("{}: differs from expired", fate.name);
+            figure(&what, difference, "%", Goal::AtMost(noise));
+        }
+    }
+}
+
+/// A host that has heard of an open chain and of a cancelled one.
+struct Desk {
+    host: Session<Host>,
+    store: Option<SqliteStore>,
+    member: MemberId,
+    number: u64,
+}
+
+impl Desk {
+    fn new(store: Option<SqliteStore>) -> Self {
+        let mut host = Session::host(
+            talk::options("hub", &None),
+            talk::rules(Scope::Sender),
+            talk::NOW,
+        );
+        let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
+        let mut desk = Self {
+            host,
+            store,
+            member,
+            number: 3,
+        };
+        let request = |number| {
+            let mid = talk::mid(number);
+            format!("@planner>req:plan{{}}[mid:{mid},seq:{number},ts:1714000000]")
+        };
+        let cancel = format!(
+            "@planner>cancel:task{{}}[mid:{},seq:3,ts:1714000000,cid:{}]",
+            talk::mid(3),
+            talk::mid(CANCELLED)
+        );
+        let texts = [request(OPEN), request(CANCELLED), cancel];
+        for text in &texts {
+            desk.host.receive(member, text.as_bytes(), talk::NOW);
+        }
+        desk.settle(&Batch::default());
+        assert_eq!(desk.host.state().position(), desk.host.position());
+        desk
+    }
+
+    /// Nanoseconds of a decision for each fate. Over four rounds each fate follows each other
+    /// one equally often, because what came before tells in the caches.
+    fn round(&mut self, round: usize) -> [f64; FATES.len()] {
+        let mut times = [0.0; FATES.len()];
+        for turn in [0, 1, 3, 2] {
+            let fate = (round + turn) % FATES.len();
+            times[fate] = self.block(FATES[fate]);
+        }
+        times
+    }
+
+    fn block(&mut self, fate: Fate) -> f64 {
+        let text = |number: u64, fate: Fate| {
+            let (mid, ts, chain) = (talk::mid(number), fate.ts, talk::mid(fate.chain));
+            format!(
+                "@planner>req:schedule{{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|\
+                 deps:[plan,design]|schema:TA}}\
+                 [mid:{mid},seq:{number},ts:{ts},ttl:600,cid:{chain}]"
+            )
+        };
+        let count = if self.store.is_some() { 1 } else { BLOCK };
+        let numbers = self.number + 1..=self.number + count;
+        let mut texts: Vec<_> = numbers.map(|number| text(number, fate)).collect();
+        if self.store.is_some() {
+            texts.push(text(self.number + 2, ACCEPTED));
+        }
+        let start = Instant::now();
+        for text in &texts {
+            self.host.receive(self.member, text.as_bytes(), talk::NOW);
+        }
+        let mut time = start.elapsed();
+        let batch = self.host.poll_batch(talk::NOW).expect("frames were taken");
+        if self.store.is_some() {
+            self.keep(&batch);
+            time = start.elapsed();
+        }
+        self.number += texts.len() as u64;
+        // Each took its place, and nobody hears of those that were dropped.
+        let heard = if fate.dropped {
+            texts.len() as u64 - count
+        } else {
+            texts.len() as u64
+        };
+        assert_eq!(batch.entries.len(), texts.len());
+        assert_eq!(batch.sends.is_empty(), heard == 0);
+        assert_eq!(batch.inbound.len() as u64, heard);
+        self.settle(&batch);
+        time.as_nanos() as f64 / count as f64
+    }
+
+    fn keep(&mut self, batch: &Batch) {
+        if let Some(store) = &mut self.store {
+            store.commit(&[(talk::SESSION, batch)]).expect("it is kept");
+        }
+    }
+
+    /// Handles all that has come.
+    fn settle(&mut self, batch: &Batch) {
+        for inbound in &batch.inbound {
+            let handled = self.host.handled(inbound.position(), &[], talk::NOW);
+            handled.expect("it waits");
+        }
+        while let Some(batch) = self.host.poll_batch(talk::NOW) {
+            self.keep(&batch);
+            self.settle(&batch);
+        }
+        while self.host.poll_event().is_some() {}
+    }
+}

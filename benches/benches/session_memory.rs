@@ -1,0 +1,145 @@
+//! What a session takes of memory:
+//! `cargo bench --manifest-path benches/Cargo.toml --bench session_memory`.
+//!
+//! Heap is what was asked of the allocator. The registry and the tokenizer are shared by all
+//! sessions of a process and not counted.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use accp_bench::talk::{self, Counter, Pair};
+use accp_bench::{Goal, figure};
+use accp_runtime::session::{Host, Member, Scope, Session};
+use accp_tokens::Bpe;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = KIB * KIB;
+/// Requests and answers before a session rests.
+const EXCHANGES: usize = 50;
+const FRAMES: u64 = 1_000_000;
+/// Frames that the member has under way at a time.
+const WINDOW: u64 = 32;
+
+fn main() {
+    let counting: Counter = Some(Arc::new(Bpe::o200k_base()));
+    at_rest(&None, Goal::AtMost(2.0));
+    // The context alone may be 2,500 tokens, which is four times the goal.
+    at_rest(&counting, Goal::None);
+    println!("a host with one member, after {FRAMES} entries of the log");
+    long("ids of ours", &None, Scope::Sender);
+    long("ids of ours, shared numbering", &None, Scope::Shared);
+    long("ids of ours, counting", &counting, Scope::Sender);
+    foreign();
+}
+
+/// A pair that has talked and has nothing left to do.
+fn at_rest(counter: &Counter, goal: Goal) {
+    let mut pair = Pair::new(counter, Scope::Sender);
+    for _ in 0..EXCHANGES {
+        pair.exchange(1);
+    }
+    let what = if counter.is_some() {
+        pair.fill_hot();
+        "counting"
+    } else {
+        "nothing counted"
+    };
+    let context = pair.host.context().len();
+    let tokens = pair.host.state().hot().tokens();
+    println!("a session at rest: {what}; a context of {context} bytes, {tokens} tokens hot");
+    let Pair { host, member, .. } = pair;
+    weigh(
+        "host with one member",
+        host,
+        size_of::<Session<Host>>(),
+        goal,
+    );
+    weigh("member", member, size_of::<Session<Member>>(), goal);
+    println!();
+}
+
+/// What is freed when a session goes, and its own size.
+fn weigh<T>(what: &str, session: T, size: usize, goal: Goal) {
+    let region = Region::new(ALLOCATOR);
+    drop(session);
+    let heap = region.change().bytes_deallocated;
+    let what = format!("{what}: itself {size} bytes, heap {heap}");
+    figure(&what, (size + heap) as f64 / KIB, "KiB", goal);
+}
+
+fn long(what: &str, counter: &Counter, scope: Scope) {
+    let mut peak = Peak::new();
+    let mut pair = Pair::new(counter, scope);
+    while pair.host.position() < FRAMES {
+        pair.exchange(WINDOW as usize);
+        peak.look();
+    }
+    let Pair { host, member, .. } = pair;
+    drop(member);
+    peak.tell(what, host, Goal::AtMost(32.0));
+}
+
+/// Ids that a member from elsewhere has drawn by lot.
+fn foreign() {
+    let mut peak = Peak::new();
+    let (mut host, member) = talk::desk(&None);
+    // Multiplying by an odd number hits no id twice.
+    let mid = |number: u64| {
+        format!(
+            "{:012x}",
+            number.wrapping_mul(0x9E37_79B9_7F4B) & 0xFFFF_FFFF_FFFF
+        )
+    };
+    for first in (1..FRAMES).step_by(WINDOW as usize) {
+        let texts: Vec<_> = (first..first + WINDOW)
+            .map(|number| talk::frame_as(number, &mid(number), &mid(number - 1)))
+            .collect();
+        talk::take(&mut host, member, &texts, drop);
+        peak.look();
+    }
+    peak.tell("ids by lot", host, Goal::None);
+}
+
+/// The most that was on the heap, at any time.
+struct Peak {
+    start: Region<'static, std::alloc::System>,
+    step: Region<'static, std::alloc::System>,
+    most: usize,
+}
+
+impl Peak {
+    fn new() -> Self {
+        Self {
+            start: Region::new(ALLOCATOR),
+            step: Region::new(ALLOCATOR),
+            most: 0,
+        }
+    }
+
+    /// Counts as if nothing had been freed since the last look, so that the truth is less.
+    fn look(&mut self) {
+        let now = self.held();
+        let step = self.step.change_and_reset();
+        self.most = self.most.max(now + step.bytes_deallocated);
+    }
+
+    fn held(&self) -> usize {
+        let change = self.start.change();
+        change
+            .bytes_allocated
+            .saturating_sub(change.bytes_deallocated)
+    }
+
+    fn tell(&self, what: &str, host: Session<Host>, goal: Goal) {
+        let region = Region::new(ALLOCATOR);
+        drop(host);
+        let rest = region.change().bytes_deallocated as f64 / MIB;
+        figure(&format!("{what}: at rest"), rest, "MiB", goal);
+        let most = self.most as f64 / MIB;
+        figure(&format!("{what}: all, at most"), most, "MiB", goal);
+    }
+}

@@ -1,0 +1,231 @@
+//! The sessions that are measured, and what is said in them.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::sync::{Arc, LazyLock};
+
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::session::{
+    Batch, Host, Inbound, Member, MemberId, Options, Outbound, Role, Rules, Scope, Session, Time,
+};
+use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+
+/// The time in all benches, which stands still.
+pub const NOW: Time = Time::from_secs(1_714_000_000);
+/// The name of the session.
+pub const SESSION: &str = "bench";
+
+/// Counts tokens, or nothing does.
+pub type Counter = Option<Arc<dyn TokenCounter + Send + Sync>>;
+
+static STANDARD: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
+
+/// An agent of the benches: `hub` is the host, `planner` its member.
+pub fn agent(name: &'static str) -> AgentId<'static> {
+    AgentId::new(name).expect("an agent")
+}
+
+/// What a side is told at its start.
+pub fn options(name: &'static str, counter: &Counter) -> Options {
+    let mut options = Options::new(SESSION, agent(name), Arc::clone(&STANDARD));
+    options.counter.clone_from(counter);
+    options
+}
+
+/// What a host is told beyond that.
+pub fn rules(scope: Scope) -> Rules {
+    Rules {
+        scope,
+        ..Rules::default()
+    }
+}
+
+/// A host with one member, whose frames a bench writes itself.
+pub fn desk(counter: &Counter) -> (Session<Host>, MemberId) {
+    let mut host = Session::host(options("hub", counter), rules(Scope::Sender), NOW);
+    let member = host.join(&agent("planner"), NOW).expect("room");
+    while host.poll_batch(NOW).is_some() {}
+    (host, member)
+}
+
+/// The id that a member gives its frame of this number.
+pub fn mid(number: u64) -> String {
+    format!(
+        "101{:06}{:03}",
+        1 + (number - 1) / 999,
+        1 + (number - 1) % 999
+    )
+}
+
+/// The frame of this number: a request and the report on it by turns.
+pub fn frame(number: u64) -> String {
+    let request = mid(number - 1 + number % 2);
+    frame_as(number, &mid(number), &request)
+}
+
+/// The same under another id, in answer to the request of this id.
+pub fn frame_as(number: u64, mid: &str, request: &str) -> String {
+    let mut text = String::new();
+    let _ = if number % 2 == 1 {
+        write!(
+            text,
+            "@planner>req:schedule{{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|\
+             deps:[plan,design]|schema:TA}}[mid:{mid},seq:{number},ts:1714000000,ttl:600]"
+        )
+    } else {
+        write!(
+            text,
+            "@planner>done:schedule{{task:impl_auth|stat:complete|prog:100|schema:TA}}\
+             [mid:{mid},seq:{number},ts:1714000000,cid:{request}]"
+        )
+    };
+    text
+}
+
+/// Does the work of a handler: reads the frame as its type.
+pub fn read(inbound: &Inbound) {
+    if inbound.text().contains(">req:") {
+        black_box(&inbound.decode::<ScheduleReq<'_>>().expect("a task").frame);
+    } else if inbound.text().contains(">done:") {
+        black_box(
+            &inbound
+                .decode::<ScheduleDone<'_>>()
+                .expect("a report")
+                .frame,
+        );
+    }
+}
+
+/// Lets the host take all texts, and handle them, and gives each batch to `commit`; how many
+/// were handled.
+pub fn take<'t>(
+    host: &mut Session<Host>,
+    member: MemberId,
+    texts: impl IntoIterator<Item = &'t String>,
+    mut commit: impl FnMut(Batch),
+) -> usize {
+    for text in texts {
+        host.receive(member, text.as_bytes(), NOW);
+    }
+    let mut handled = 0;
+    while let Some(mut batch) = host.poll_batch(NOW) {
+        let inbound = std::mem::take(&mut batch.inbound);
+        commit(batch);
+        for inbound in inbound {
+            read(&inbound);
+            host.handled(inbound.position(), &[], NOW)
+                .expect("it waits");
+            handled += 1;
+        }
+    }
+    while host.poll_event().is_some() {}
+    handled
+}
+
+/// A host and its member on a link that loses nothing, with stores that keep nothing.
+pub struct Pair {
+    /// One side.
+    pub host: Session<Host>,
+    /// The other.
+    pub member: Session<Member>,
+    id: MemberId,
+}
+
+impl Pair {
+    /// A pair that has met.
+    pub fn new(counter: &Counter, scope: Scope) -> Self {
+        let mut host = Session::host(options("hub", counter), rules(scope), NOW);
+        let id = host.join(&agent("planner"), NOW).expect("room");
+        let member = Session::member(options("planner", counter));
+        let mut pair = Self { host, member, id };
+        pair.settle();
+        pair
+    }
+
+    /// The member asks for something and the host reports on it; so much at a time.
+    pub fn exchange(&mut self, requests: usize) {
+        let request = ScheduleReq {
+            assignee: agent("hub"),
+            task: "impl_auth".into(),
+            priority: "high".into(),
+            deadline: Some("sprint_14".into()),
+            deps: vec!["plan".into(), "design".into()],
+            status: None,
+            progress: None,
+        };
+        for _ in 0..requests {
+            let outbound = Outbound::frame(&request).expiring(600);
+            self.member.send(&outbound, NOW).expect("room");
+        }
+        self.settle();
+    }
+
+    /// The member says what nobody answers, until hot state is nearly as full as it gets.
+    pub fn fill_hot(&mut self) {
+        let limits = &self.host.options().context;
+        let nearly = limits.trigger - limits.trigger / 10;
+        while self.host.state().hot().tokens() < nearly {
+            let number = self.host.position() as i64;
+            let note = Message::new("planner", "wait", "schedule")
+                .expect("a message")
+                .with("on", "build_machine")
+                .with("number", number);
+            let outbound = Outbound::message(&note);
+            self.member.send(&outbound, NOW).expect("room");
+            self.settle();
+        }
+    }
+
+    /// Lets all that leaves arrive and all that arrives be handled, until nothing is left to
+    /// do.
+    pub fn settle(&mut self) {
+        let report = ScheduleDone {
+            task: "impl_auth".into(),
+            status: Some("complete".into()),
+            progress: Some(100),
+        };
+        loop {
+            let mut rests = true;
+            while let Some(batch) = self.host.poll_batch(NOW) {
+                rests = false;
+                for send in batch.sends {
+                    self.member.receive(send.text.as_bytes(), NOW);
+                }
+                for inbound in batch.inbound {
+                    read(&inbound);
+                    let reply = Outbound::frame(&report).answering(&inbound);
+                    let replies = inbound.text().contains(">req:").then_some(reply);
+                    let replies: Vec<_> = replies
+                        .into_iter()
+                        .map(|reply| reply.expect("a frame"))
+                        .collect();
+                    let handled = self.host.handled(inbound.position(), &replies, NOW);
+                    handled.expect("it waits");
+                }
+            }
+            while let Some(batch) = self.member.poll_batch(NOW) {
+                rests = false;
+                for send in batch.sends {
+                    self.host.receive(self.id, send.text.as_bytes(), NOW);
+                }
+                for inbound in batch.inbound {
+                    read(&inbound);
+                    let handled = self.member.handled(inbound.position(), &[], NOW);
+                    handled.expect("it waits");
+                }
+            }
+            drain(&mut self.host);
+            drain(&mut self.member);
+            if rests {
+                break;
+            }
+        }
+        assert!(self.host.is_quiet() && self.member.is_quiet());
+    }
+}
+
+fn drain<R: Role>(session: &mut Session<R>) {
+    while session.poll_event().is_some() {}
+    // Whoever lags behind reads the log, and nobody does here.
+    assert!(session.poll_read().is_none());
+}
