@@ -147,7 +147,7 @@ pub use digest::Digest;
 pub use event::Event;
 pub use fact::Fact;
 pub use frozen::{Frozen, Turn};
-pub use groups::{GroupLimits, Groups, Incomplete, Progress};
+pub use groups::{GroupLimits, Groups, Progress};
 pub use hooks::{CheckpointHooks, Verdict};
 pub use host::{Host, JoinError};
 pub use hot::{Hot, Shown};

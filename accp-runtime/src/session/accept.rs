@@ -110,7 +110,6 @@ impl Session<Host> {
     ) -> Result<(), Refusal> {
         let limits = self.role.rules.groups;
         let groups = &mut self.role.judge.numbers.groups;
-        let _ = groups.expire(now, &limits);
         let mut tried = groups.clone();
         let whole = match tried.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
@@ -182,6 +181,9 @@ impl Session<Host> {
 
     pub(super) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
+            if let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) {
+                self.role.judge.numbers.groups.forget(from, &part.of);
+            }
             self.side.events.push_back(Event::Dropped(mid.clone()));
             self.append(EntryKind::Dropped, from, frame, mid, sequence, now);
         }
@@ -251,8 +253,10 @@ impl Session<Host> {
             .iter()
             .any(|intent| frame.windows(intent.len()).any(|window| window == *intent));
         if !is_answer {
+            // What breaks the grammar may have been broken on the way, and come again whole.
+            let mid = core::str::from_utf8(frame).ok().and_then(Scanned::mid_of);
             let refusal = Refusal::from(error.clone());
-            self.tell(from, None, refusal, now);
+            self.tell(from, mid.as_ref(), refusal, now);
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::{DecodeError, DecodeOptions, Map, Message, Value};
 ///
 /// let message = Message::new("hub", "req", "plan")?.with("goal", "lunch");
 /// let encoded = codec.encode(&Outbound::message(&message), now)?;
-/// assert_eq!(encoded.frames, ["@hub>req:plan{goal:lunch}[mid:100000001003,seq:1,ts:1714000000]"]);
+/// assert_eq!(encoded.frames, ["@hub>req:plan{goal:lunch}[mid:100000001001,seq:1,ts:1714000000]"]);
 /// assert_eq!(codec.decode(&encoded.frames[0])?.payload, message.payload);
 /// assert_eq!(codec.budget().to_string(), "hot 0/500, warm 0/2000, total 0/2500 tokens");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

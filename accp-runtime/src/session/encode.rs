@@ -15,6 +15,9 @@ use crate::{
     Writer,
 };
 
+/// Values that one frame announces, at 45 tokens each.
+const ANNOUNCED: usize = 4;
+
 /// What encoding needs to know of its session.
 pub(crate) struct Encoder<'s> {
     pub registry: &'s Registry,
@@ -144,17 +147,25 @@ impl Encoder<'_> {
                     tokens = Self::count(&head, &tail, counter)?;
                 }
             }
-            over_soft = tokens
-                .against(&self.frame_tokens)
-                .into_iter()
+            let counts = match &parts {
+                None => alloc::vec![tokens],
+                Some(heads) => {
+                    let each = heads.iter().map(|head| Self::count(head, &tail, counter));
+                    each.collect::<Result<_, _>>()?
+                }
+            };
+            let each = counts
+                .iter()
+                .flat_map(|tokens| tokens.against(&self.frame_tokens));
+            over_soft = each
                 .filter(|(_, _, _, within)| *within != Within::Soft)
                 .map(|(part, tokens, limit, _)| (part, tokens, limit))
                 .collect();
         }
         // 7: the frames, what they refer to first.
         let mut frames = Vec::new();
-        if !puts.values.is_empty() {
-            frames.push(self.announce(&agent, &puts.values)?);
+        for values in puts.values.chunks(ANNOUNCED) {
+            frames.push(self.announce(&agent, values)?);
         }
         match parts {
             None => frames.push(Composed::whole(head, tail)),

@@ -194,7 +194,13 @@ impl Session<Member> {
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
             // It answers a hello of before; only the last one tells it where to go on.
-            None if from == self.side.position => self.now_joined(),
+            None if from == self.side.position => {
+                self.now_joined();
+                // Those in force may have been tampered with on their way.
+                if let Some(hash) = self.side.state.schemas() {
+                    self.learn(hash);
+                }
+            }
             _ => self.role.say.hello = true,
         }
     }

@@ -16,8 +16,9 @@ use crate::{DecodeError, ErrorCode};
 /// Keeps the parts of split frames until the last one of each is there, in whatever order
 /// they come.
 ///
-/// Each sender has a bound on what it may leave incomplete, and a group that stays
-/// incomplete for too long is dropped whole.
+/// Parts that were acknowledged are kept for as long as their sender may send the others.
+/// Each sender has a bound on what it may leave incomplete, and what it seems to have given
+/// up makes room when it is needed.
 ///
 /// ```
 /// use accp_runtime::session::{GroupLimits, Groups, MemberId, Mid, Part, Progress, Time};
@@ -40,8 +41,8 @@ pub struct Groups {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Group {
     total: u16,
-    /// When the first of them came.
-    since: Time,
+    /// When the last of them came.
+    at: Time,
     /// The parts by their place, without metadata.
     parts: BTreeMap<u16, String>,
 }
@@ -53,7 +54,8 @@ pub struct GroupLimits {
     pub groups: usize,
     /// Bytes that the parts of a frame may have together: 256 KiB by default.
     pub bytes: usize,
-    /// How long a frame may take from its first part to its last: 5 minutes by default.
+    /// How long nothing has come of a frame that makes room for another: 5 minutes by
+    /// default.
     pub age: Duration,
 }
 
@@ -65,19 +67,6 @@ pub enum Progress {
     /// It was the last one: the frame, without metadata. Whether that is a frame at all, with
     /// every key once and the fields that its schema requires, is still to be seen.
     Whole(String),
-}
-
-/// A frame that was dropped because parts of it never came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Incomplete {
-    /// Who sent the parts.
-    pub sender: MemberId,
-    /// The id of its first part.
-    pub of: Mid,
-    /// How many parts there were.
-    pub received: u16,
-    /// How many there should have been.
-    pub total: u16,
 }
 
 impl Default for GroupLimits {
@@ -111,6 +100,7 @@ impl Groups {
         let head = frame.get(..pieces.end).unwrap_or_default();
         let groups = self.senders.get(&sender);
         let group = groups.and_then(|groups| groups.get(&part.of));
+        let mut given_up = None;
         if let Some(group) = group {
             if group.total != part.total {
                 return refuse(
@@ -125,8 +115,17 @@ impl Groups {
                 Pieces::read(other)?.check_same(&pieces)?;
             }
         } else if groups.map_or(0, BTreeMap::len) >= limits.groups {
-            let expected = format!("at most {} frames under way in parts", limits.groups);
-            return refuse(ErrorCode::BUDGET_EXCEEDED, expected.into());
+            let oldest = groups
+                .into_iter()
+                .flatten()
+                .min_by_key(|(_, group)| group.at);
+            given_up = oldest
+                .filter(|(_, group)| group.at + limits.age <= now)
+                .map(|(of, _)| of.clone());
+            if given_up.is_none() {
+                let expected = format!("at most {} frames under way in parts", limits.groups);
+                return refuse(ErrorCode::BUDGET_EXCEEDED, expected.into());
+            }
         }
         let bytes = group.map_or(0, |group| group.parts.values().map(String::len).sum());
         if bytes + head.len() > limits.bytes {
@@ -134,11 +133,15 @@ impl Groups {
             return refuse(ErrorCode::BUDGET_EXCEEDED, expected.into());
         }
         let groups = self.senders.entry(sender).or_default();
+        if let Some(of) = given_up {
+            groups.remove(&of);
+        }
         let group = groups.entry(part.of.clone()).or_insert_with(|| Group {
             total: part.total,
-            since: now,
+            at: now,
             parts: BTreeMap::new(),
         });
+        group.at = now;
         group.parts.insert(part.index, head.into());
         if group.parts.len() < usize::from(group.total) {
             return Ok(Progress::Waiting);
@@ -151,31 +154,14 @@ impl Groups {
         join(&parts).map(Progress::Whole)
     }
 
-    /// Drops every frame whose first part came `limits.age` ago, or earlier, and lists them.
-    pub fn expire(&mut self, now: Time, limits: &GroupLimits) -> Vec<Incomplete> {
-        let mut dropped = Vec::new();
-        for (&sender, groups) in &mut self.senders {
-            groups.retain(|of, group| {
-                let stays = group.since + limits.age > now;
-                if !stays {
-                    dropped.push(Incomplete {
-                        sender,
-                        of: of.clone(),
-                        received: group.parts.len() as u16,
-                        total: group.total,
-                    });
-                }
-                stays
-            });
+    /// Forgets a frame of which a part was dropped, so that it can never be whole.
+    pub(crate) fn forget(&mut self, sender: MemberId, of: &Mid) {
+        if let Some(groups) = self.senders.get_mut(&sender) {
+            groups.remove(of);
+            if groups.is_empty() {
+                self.senders.remove(&sender);
+            }
         }
-        self.senders.retain(|_, groups| !groups.is_empty());
-        dropped
-    }
-
-    /// When [`expire`](Self::expire) will next have something to drop.
-    pub fn deadline(&self, limits: &GroupLimits) -> Option<Time> {
-        let groups = self.senders.values().flat_map(BTreeMap::values);
-        groups.map(|group| group.since + limits.age).min()
     }
 
     /// Whether no frame is under way in parts.
@@ -299,33 +285,31 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_incomplete_is_dropped_whole() {
+    fn what_was_given_up_makes_room() {
         let mut groups = Groups::default();
-        let at = |secs: i64| Time::from_secs(1000 + secs);
-        let mut accept = |sender, of, index, secs| {
+        let mut accept = |of, index, secs: i64| {
             let part = part(of, index, 3);
             let frame = format!("@a>req:plan{{x{index}:1}}");
-            groups
-                .accept(member(sender), &part, &frame, at(secs), &LIMITS)
-                .unwrap();
+            let at = Time::from_secs(1000 + secs);
+            groups.accept(member(101), &part, &frame, at, &LIMITS)
         };
-        accept(101, "a", 1, 0);
-        accept(101, "b", 2, 20);
-        accept(102, "a", 3, 0);
-        accept(101, "a", 3, 50);
-        assert_eq!(groups.deadline(&LIMITS), Some(at(60)));
-        assert_eq!(groups.expire(at(59), &LIMITS), []);
-        let incomplete = |sender, of, received| Incomplete {
-            sender: member(sender),
-            of: Mid::parse(of),
-            received,
-            total: 3,
-        };
-        let dropped = groups.expire(at(60), &LIMITS);
-        assert_eq!(dropped, [incomplete(101, "a", 2), incomplete(102, "a", 1)]);
-        assert_eq!(groups.deadline(&LIMITS), Some(at(80)));
-        assert_eq!(groups.expire(at(1000), &LIMITS), [incomplete(101, "b", 1)]);
-        assert_eq!((groups.is_empty(), groups.deadline(&LIMITS)), (true, None));
+        for (of, index, secs) in [("a", 1, 0), ("b", 2, 20), ("a", 3, 50)] {
+            assert_eq!(accept(of, index, secs), Ok(Progress::Waiting));
+        }
+        assert!(accept("c", 1, 79).is_err());
+        // Of `b` nothing has come for a minute; `a` may wait as long as nobody needs its room.
+        assert_eq!(accept("c", 1, 80), Ok(Progress::Waiting));
+        assert!(matches!(accept("a", 2, 500), Ok(Progress::Whole(_))));
+    }
+
+    #[test]
+    fn a_frame_is_forgotten_with_any_of_its_parts() {
+        let mut groups = Groups::default();
+        accept(&mut groups, &part("a", 1, 3), "@a>req:plan{x:1}").unwrap();
+        groups.forget(member(102), &Mid::parse("a"));
+        assert!(!groups.is_empty());
+        groups.forget(member(101), &Mid::parse("a"));
+        assert!(groups.is_empty());
     }
 
     #[test]

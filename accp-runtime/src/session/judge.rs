@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,8 @@ impl Judge {
     /// Takes an entry into account that was kept: what it announces, and what it is a part
     /// of.
     pub(crate) fn fold_text(&mut self, entry: &Entry, rules: &Rules) {
-        if !matches!(entry.kind, EntryKind::Control | EntryKind::Part) {
+        let has_effect = [EntryKind::Control, EntryKind::Part, EntryKind::Dropped];
+        if !has_effect.contains(&entry.kind) {
             return;
         }
         let Ok(frame) = Scanned::of_entry(&entry.text) else {
@@ -174,8 +175,12 @@ impl Judge {
         };
         if let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) {
             let groups = &mut self.numbers.groups;
-            // What the last part led to is an entry of its own.
-            let _ = groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
+            if entry.kind == EntryKind::Dropped {
+                groups.forget(entry.sender, &part.of);
+            } else {
+                // What the last part led to is an entry of its own.
+                let _ = groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
+            }
             return;
         }
         match Control::read(&frame) {
@@ -339,7 +344,10 @@ pub(crate) fn last_checks(
     references(side, from, frame, own_puts)?;
     match frame.intent {
         Intent::CANCEL => may_cancel(side, from, frame),
-        Intent::SYNC if frame.header.operation == "put" => puts(side, from, frame),
+        // The host numbers its own as it makes them.
+        Intent::SYNC if frame.header.operation == "put" && from != MemberId::HOST => {
+            puts(side, from, frame)
+        }
         Intent::SYNC if frame.header.operation == "state" => delta(side, frame),
         _ => Ok(()),
     }
@@ -393,7 +401,7 @@ fn delta(side: &Side, frame: &Scanned<'_>) -> Result<(), Refusal> {
                 StateError::Version { held, .. } => Some(held),
                 _ => None,
             },
-            ..Refusal::new(error.code(), error.to_string())
+            ..Refusal::new(error.code(), error.text())
         })
 }
 

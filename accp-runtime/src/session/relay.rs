@@ -51,6 +51,8 @@ pub(crate) struct Cursor {
     reading: Option<u64>,
     /// The last of its frames that is to be acknowledged.
     pub ack: Option<(Mid, u64)>,
+    /// The schemas, by their hash, that it was last asked for.
+    pub schemas: Option<String>,
     /// The fold that it may fetch.
     pub offer: Option<(u64, Arc<[u8]>)>,
 }
@@ -128,6 +130,7 @@ impl Relays {
             read: 0,
             reading: None,
             ack: None,
+            schemas: None,
             offer: None,
         })
     }

@@ -27,6 +27,25 @@ pub(crate) struct Scanned<'a> {
 impl<'a> Scanned<'a> {
     /// Step 1 of decoding (draft section 7.3): the grammar, whole.
     pub(crate) fn new(text: &'a str, limits: Limits) -> Result<Self, DecodeError> {
+        Self::with_intent(text, limits, |header| {
+            let at = 2 + header.agent.len();
+            let expected = "an intent of the draft (section 4.1)";
+            Intent::lookup(header.intent)
+                .ok_or_else(|| DecodeError::new(ErrorCode::INVALID_INTENT, at, expected))
+        })
+    }
+
+    /// The id of a frame that keeps to the grammar and to nothing else.
+    pub(crate) fn mid_of(text: &str) -> Option<Mid> {
+        let scanned = Scanned::with_intent(text, Limits::NONE, |_| Ok(Intent::ACK)).ok()?;
+        scanned.mid
+    }
+
+    fn with_intent(
+        text: &'a str,
+        limits: Limits,
+        intent: impl FnOnce(&Header<'a>) -> Result<Intent, DecodeError>,
+    ) -> Result<Self, DecodeError> {
         let options = DecodeOptions {
             limits,
             marks: true,
@@ -43,15 +62,10 @@ impl<'a> Scanned<'a> {
         }
         let end = r.at();
         let envelope = Envelope::read(&mut r)?;
-        let Some(intent) = Intent::lookup(header.intent) else {
-            let at = 2 + header.agent.len();
-            let expected = "an intent of the draft (section 4.1)";
-            return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
-        };
         Ok(Self {
             text,
+            intent: intent(&header)?,
             header,
-            intent,
             start,
             end,
             schema,

@@ -32,7 +32,12 @@ impl Session<Host> {
             Link::Hello(hello) => {
                 self.greet(from, Some(&hello), now);
                 let own = self.side.schemas.to_string();
-                if self.role.rules.learn_schemas && !own.starts_with(&hello.hash) {
+                let cursor = self.role.relays.cursor(from);
+                if self.role.rules.learn_schemas
+                    && !own.starts_with(&hello.hash)
+                    && cursor.schemas.as_ref() != Some(&hello.hash)
+                {
+                    cursor.schemas = Some(hello.hash);
                     self.side.transfers.want(ALL_SCHEMAS, from, None);
                 }
             }

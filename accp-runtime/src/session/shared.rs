@@ -296,21 +296,25 @@ impl StateError {
     }
 }
 
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.code())?;
+impl StateError {
+    /// What is wrong, without the code.
+    pub(crate) fn text(&self) -> String {
         match self {
-            Self::Version { held, offered } => write!(
-                f,
+            Self::Version { held, offered } => alloc::format!(
                 "version {offered} does not follow version {held}, which is held; make the \
                  change again on that"
             ),
-            Self::Size { bytes, limit } => write!(
-                f,
+            Self::Size { bytes, limit } => alloc::format!(
                 "the shared state would have {bytes} bytes, and may have {limit}; remove keys, \
                  or let them hold references to cold state"
             ),
         }
+    }
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code(), self.text())
     }
 }
 

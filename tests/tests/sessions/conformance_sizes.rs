@@ -301,8 +301,7 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     );
     let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", "101000001011");
     assert_eq!(desk.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
-    // The second of them is completed; the first is out of time, and what is left of it comes
-    // to nothing.
+    // The second of them is completed.
     let heard = desk.takes(
         101,
         &part(12, 3, "@dev>req:plan{y:2}", "2/2", "101000001010"),
@@ -312,16 +311,16 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
             .text()
             .starts_with("@dev>req:plan{x:1|y:2}[mid:101000001010,")
     );
-    for (n, place, seq) in [(13, "2/3", 4), (14, "3/3", 5)] {
-        let text = part(
-            n,
-            seq,
-            &format!("@dev>req:plan{{p{n}:1}}"),
-            place,
-            "101000001001",
-        );
-        let heard = desk.hears(101, &text, NOW + Duration::from_secs(301));
+    // The first has given its room to another when nothing came of it for long; what is left
+    // of it comes to nothing.
+    let late = NOW + Duration::from_secs(301);
+    for (n, seq) in [(13, 4), (14, 5)] {
+        let of = format!("1010000010{n}");
+        let text = part(n, seq, "@dev>req:plan{x:1}", "1/2", &of);
+        let heard = desk.hears(101, &text, late);
         assert_eq!(heard.entries[0].kind, EntryKind::Part);
-        assert!(heard.inbound.is_empty());
     }
+    let text = part(15, 6, "@dev>req:plan{b:1}", "2/3", "101000001001");
+    let heard = desk.hears(101, &text, late);
+    assert!(heard.sends[0].contains("code:E2003"), "{:?}", heard.sends);
 }

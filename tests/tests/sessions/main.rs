@@ -17,5 +17,6 @@ mod conformance_state;
 mod conformance_streams;
 mod conformance_tiers;
 mod conformance_triggers;
+mod corners;
 mod room;
 mod sides;

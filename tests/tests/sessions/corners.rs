@@ -1,0 +1,272 @@
+//! Where two rules meet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_registry::{Field, Schema, Type};
+use accp_runtime::session::{Event, Mid, Outbound, Rules};
+use accp_runtime::{Message, Registry};
+
+use crate::room::Room;
+use crate::sides::{self, NOW, Node, frame, numbers, options, plan};
+
+const LONG: Duration = Duration::from_secs(40);
+
+/// D8: an `aid` that names the frame that opened a chain under a `cid` of its own.
+#[test]
+fn aid_of_the_first_frame_of_a_named_chain() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:c1"));
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
+    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:c1"));
+    assert!(desk.state().is_cancelled(&Mid::parse("101000001002")));
+}
+
+/// Whoever cancels the chain of another before it begins has no say in it.
+#[test]
+fn a_chain_that_has_not_begun_is_cancelled_by_another() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    let cancel = "@qa>cancel:task{}[mid:102000001001,seq:1,cid:101000001001]";
+    desk.hears(102, cancel, NOW);
+    let seq = 1 + desk.frames().len() as u64;
+    desk.takes(101, &frame("@dev>req:plan{}", 1, seq, ""));
+}
+
+fn sends_and_comes_to_rest(message: &Message<'static>) {
+    let mut room = Room::pair();
+    room.say(0, &Outbound::message(message).in_chain("c"));
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    assert_eq!(room.members[0].session.outbox_len(), 0, "{message:?}");
+}
+
+/// It would never be acknowledged, and all behind it would wait for ever.
+#[test]
+fn frames_of_an_application_that_read_as_link_frames() {
+    for (intent, operation) in [
+        ("ack", "task"),
+        ("qry", "bytes"),
+        ("sync", "registry"),
+        ("sync", "bytes"),
+    ] {
+        let mut room = Room::pair();
+        let message = Message::new("dev", intent, operation).unwrap();
+        let sent = room.members[0]
+            .session
+            .send(&Outbound::message(&message), NOW);
+        room.settle();
+        for _ in 0..10 {
+            room.pass(LONG);
+        }
+        assert!(sent.is_err(), "{intent}:{operation}");
+        assert_eq!(
+            room.members[0].session.outbox_len(),
+            0,
+            "{intent}:{operation}"
+        );
+    }
+}
+
+/// Its parts carry `of`, as the errors of the link do.
+#[test]
+fn an_error_in_parts() {
+    let message = Message::new("dev", "fail", "error")
+        .unwrap()
+        .under("ER")
+        .with("code", "E4002")
+        .with("msg", "no")
+        .with("retry", true)
+        .with("a", numbers(40))
+        .with("b", numbers(40))
+        .with("c", numbers(40));
+    sends_and_comes_to_rest(&message);
+}
+
+/// Parts that were acknowledged wait for the others as long as it takes.
+#[test]
+fn a_frame_whose_parts_are_far_apart() {
+    let mut room = Room::pair();
+    let message = plan("dev", 1)
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("c", numbers(60));
+    room.on_the_way(|passed| {
+        if passed.text.contains(",pt:2/") {
+            vec![]
+        } else {
+            vec![passed.text.clone()]
+        }
+    });
+    room.say(0, &Outbound::message(&message));
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    room.heal();
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    assert_eq!(room.host.frames().len(), 1);
+    assert_eq!(room.members[0].session.outbox_len(), 0);
+}
+
+#[test]
+fn bytes_are_asked_for_again() {
+    let mut room = Room::new(&["dev"]);
+    room.on_the_way(|passed| vec![passed.text.replace("|d:eHh4eHh4", "|d:eHh4eHh5")]);
+    room.say(
+        0,
+        &Outbound::message(&plan("dev", 1).with("goal", "x".repeat(60))),
+    );
+    room.heal();
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    assert!(room.host.cold_text("k101_1").is_some());
+    room.check_replicas();
+}
+
+fn registry(codes: &[&str]) -> Arc<Registry> {
+    let mut registry = Registry::standard();
+    for code in codes {
+        let mut schema = Schema::new(&format!("finding_{code}"), code);
+        schema.fields.push(Field::new("topic", Type::String));
+        registry.register(schema).unwrap();
+    }
+    Arc::new(registry)
+}
+
+/// When the two meet again.
+#[test]
+fn a_registry_is_asked_for_again() {
+    let mut hub = options("hub");
+    hub.registry = registry(&["FD"]);
+    let mut room = Room::open(hub, Rules::default());
+    room.on_the_way(|passed| {
+        let change = passed.text.contains("|key:reg_");
+        vec![if change {
+            passed.text.replace("|d:e", "|d:A")
+        } else {
+            passed.text.clone()
+        }]
+    });
+    room.enter(options("dev"));
+    room.heal();
+    let knows = |room: &Room| {
+        let registry = &room.members[0].session.options().registry;
+        registry.schema("FD").is_some()
+    };
+    assert!(!knows(&room));
+    room.members[0].session.connected();
+    room.settle();
+    assert!(knows(&room));
+}
+
+#[test]
+fn the_host_asks_for_the_schemas_of_a_member_once() {
+    let mut hub = options("hub");
+    hub.registry = registry(&["FA"]);
+    let mut room = Room::open(
+        hub,
+        Rules {
+            learn_schemas: true,
+            ..Rules::default()
+        },
+    );
+    room.enter(options("dev"));
+    let asked = room
+        .passed(100, 101)
+        .filter(|text| text.contains("key:reg_all}"));
+    assert_eq!(asked.count(), 1);
+}
+
+/// The refusal names the frame, so that its sender gives it up and goes on.
+#[test]
+fn a_host_with_narrower_limits() {
+    let mut hub = options("hub");
+    hub.limits.frame_bytes = 1000;
+    let mut room = Room::with(hub, Rules::default(), &["dev"]);
+    let large = plan("dev", 1).with("goal", vec![accp_runtime::Value::from("x".repeat(40)); 100]);
+    room.say(0, &Outbound::message(&large));
+    room.say(0, &Outbound::message(&plan("dev", 2)));
+    for _ in 0..10 {
+        room.pass(LONG);
+    }
+    assert_eq!(room.members[0].session.outbox_len(), 0);
+    assert_eq!(room.host.frames().len(), 1);
+    let is_refusal = |event: &&Event| matches!(event, Event::Refused(..));
+    assert_eq!(room.members[0].events.iter().filter(is_refusal).count(), 1);
+}
+
+#[test]
+fn an_unknown_intent() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    let heard = desk.hears(101, &frame("@dev>nope:plan{}", 1, 1, ""), NOW);
+    assert_eq!(sides::of(&heard.sends[0]), Some(Mid::parse("101000001001")));
+}
+
+#[test]
+fn link_frames_that_cannot_be_read() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    for text in [
+        "@dev>sync:registry{",
+        "@dev>sync:bytes{key",
+        "@dev>qry:bytes{key:a|key:",
+    ] {
+        desk.ignores(101, text, NOW);
+    }
+}
+
+/// What announces values is a frame too, with the limits of one.
+#[test]
+fn the_announcement_of_many_values() {
+    let mut room = Room::pair();
+    let mut message = plan("dev", 1);
+    for n in 0..6 {
+        message = message.with(format!("text_{n}"), format!("{n} ").repeat(30));
+    }
+    room.say(0, &Outbound::message(&message));
+    for text in room
+        .passed(101, 100)
+        .filter(|text| text.contains(">sync:put{"))
+    {
+        assert!(
+            sides::frame_tokens(text).total <= 240,
+            "{}",
+            sides::frame_tokens(text).total
+        );
+    }
+}
+
+/// They are those of its parts.
+#[test]
+fn the_tokens_of_a_frame_in_parts() {
+    let mut room = Room::pair();
+    let message = plan("dev", 1)
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("c", numbers(60));
+    room.say(0, &Outbound::message(&message));
+    for event in &room.members[0].events {
+        if let Event::OverSoftLimit {
+            part: "body",
+            tokens,
+            limit,
+            ..
+        } = event
+        {
+            assert!(
+                *tokens <= limit.hard,
+                "{tokens} tokens, and no frame of so many was sent"
+            );
+        }
+    }
+}
+
+/// The code stands in the frame, and not in the text again.
+#[test]
+fn the_text_of_a_refused_delta() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    let refused = desk.refuses(101, &frame("@dev>sync:state{v:3|delta:{a:1}}", 1, 1, ""));
+    assert!(!refused.message.contains("E2001"), "{}", refused.message);
+}
