@@ -1,13 +1,11 @@
 //! The debug mode (draft section 9, item 1): the human-readable twin of every frame that a
 //! session sends, receives and keeps, on stderr.
 //!
-//! Whoever drives a session says what goes by as events of `tracing`; here they are put into
-//! words.
+//! A driver tells what goes by as events of `tracing`; here they are put into words.
 
 use std::fmt;
 
 use accp_registry::Registry;
-use accp_runtime::session::Options;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
@@ -15,9 +13,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::words::{twin, without_metadata};
-
-/// The target of the events that hold frames.
-const FRAMES: &str = "accp::frames";
 
 /// Shows what sessions say from now on.
 pub(crate) fn start() {
@@ -27,12 +22,6 @@ pub(crate) fn start() {
         .event_format(Words);
     // That somebody else listens already is no reason to stop.
     let _ = tracing::subscriber::set_global_default(subscriber.finish());
-}
-
-/// A side sends, receives or keeps a frame.
-pub(crate) fn frame(options: &Options, way: &str, frame: &str) {
-    let (session, agent) = (options.session.as_str(), options.agent.as_str());
-    tracing::debug!(target: FRAMES, session, agent, way, frame);
 }
 
 /// Writes an event that holds a frame as its twin.

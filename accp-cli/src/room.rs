@@ -11,7 +11,6 @@ use accp_runtime::session::{
 };
 use accp_store::{Driver, Store as _};
 
-use crate::debug;
 use crate::outcome::Failure;
 use crate::store_file::Shared;
 
@@ -55,11 +54,7 @@ impl<R: Role> Seat<R> {
                 _ => {}
             }
         }
-        let sends = std::mem::take(self.driver.link_mut());
-        for send in &sends {
-            debug::frame(self.session().options(), "sends", &send.text);
-        }
-        Ok(sends)
+        Ok(std::mem::take(self.driver.link_mut()))
     }
 
     fn send(&mut self, what: &Outbound<'_>, now: Time) -> Result<Mid, Failure> {
@@ -185,10 +180,7 @@ impl Room {
     pub(crate) fn take_accepted(&mut self) -> Result<Vec<Entry>, Failure> {
         let id = self.host.session().id().to_owned();
         let entries = self.store.entries(&id, self.taken + 1, usize::MAX)?;
-        for entry in &entries {
-            self.taken = entry.position;
-            debug::frame(self.host.session().options(), "keeps", &entry.text);
-        }
+        self.taken = entries.last().map_or(self.taken, |last| last.position);
         Ok(entries)
     }
 
@@ -235,13 +227,10 @@ impl Room {
     fn deliver(&mut self, from: MemberId, send: &Transmit) -> Result<(), Failure> {
         let text = &send.text;
         if let Some(member) = self.members.get_mut(&send.to) {
-            debug::frame(member.session().options(), "receives", text);
-            let session = member.driver.session_mut()?;
-            session.receive(text.as_bytes(), self.now);
+            member.driver.receive(text.as_bytes(), self.now)?;
         } else {
-            debug::frame(self.host.session().options(), "receives", text);
-            let session = self.host.driver.session_mut()?;
-            session.receive(from, text.as_bytes(), self.now);
+            let driver = &mut self.host.driver;
+            driver.receive(from, text.as_bytes(), self.now)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ mod sharing;
 mod tests;
 
 use accp_runtime::session::{
-    Batch, Event, Host, Inbound, Member, Options, Read, Role, Rules, Session, Time,
+    Batch, Event, Host, Inbound, Member, MemberId, Options, Read, Role, Rules, Session, Time,
 };
 
 use crate::{Store, StoreError};
@@ -22,9 +22,9 @@ pub use link::Link;
 /// # Contract
 ///
 /// - Opening loads what the store has of the session, or begins one.
-/// - Inputs go to the session ([`session_mut`](Self::session_mut)): what has arrived, what is to
-///   be sent, what was handled. They may be collected; what is collected is committed
-///   together.
+/// - What has arrived goes to `receive`, other inputs to the session
+///   ([`session_mut`](Self::session_mut)): what is to be sent, what was handled. They may be
+///   collected; what is collected is committed together.
 /// - [`carry_out`](Self::carry_out) does all that follows: it lets time pass, commits, and
 ///   only then sends, and gives back the frames to be handled and what happened. It is due
 ///   right after opening, after inputs, and at [`Session::next_timeout`]. An input counts once
@@ -37,6 +37,10 @@ pub use link::Link;
 ///
 /// The store keeps a host's session under its [`id`](Session::id), and a member's under
 /// `id@agent`, so that the sides of a session can share one store.
+///
+/// Every frame is told as an event of `tracing` of the level `DEBUG` with the target
+/// `accp::frames` (draft section 9, item 1): `session`, `agent`, `way` (`receives`, `keeps` or
+/// `sends`, the last two when they are durable) and `frame`, its text.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -77,7 +81,7 @@ pub use link::Link;
 ///         host.session_mut()?.handled(answer.position(), &[], now)?;
 ///     }
 ///     for frame in host.link_mut().drain(..) {
-///         member.session_mut()?.receive(frame.text.as_bytes(), now);
+///         member.receive(frame.text.as_bytes(), now)?;
 ///     }
 ///     for request in member.carry_out(now)?.inbound {
 ///         let task = request.decode::<ScheduleReq>()?.frame.task;
@@ -87,7 +91,7 @@ pub use link::Link;
 ///         member.session_mut()?.handled(request.position(), &[reply], now)?;
 ///     }
 ///     for frame in member.link_mut().drain(..) {
-///         host.session_mut()?.receive(dev, frame.text.as_bytes(), now);
+///         host.receive(dev, frame.text.as_bytes(), now)?;
 ///     }
 /// }
 /// assert_eq!(answers, ["impl_auth"]);
@@ -135,6 +139,17 @@ impl<S: Store, L: Link> Driver<Host, S, L> {
         };
         Ok(Self::new(session, name, store, link))
     }
+
+    /// A frame has arrived from a member; see [`Session::receive`].
+    ///
+    /// # Errors
+    /// [`DriverError::Failed`].
+    pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
+        self.check()?;
+        self.tell_bytes(frame);
+        self.session.receive(from, frame, now);
+        Ok(())
+    }
 }
 
 impl<S: Store, L: Link> Driver<Member, S, L> {
@@ -150,6 +165,17 @@ impl<S: Store, L: Link> Driver<Member, S, L> {
             None => Session::member(options),
         };
         Ok(Self::new(session, name, store, link))
+    }
+
+    /// A frame has arrived from the host; see [`Session::receive`].
+    ///
+    /// # Errors
+    /// [`DriverError::Failed`].
+    pub fn receive(&mut self, frame: &[u8], now: Time) -> Result<(), DriverError> {
+        self.check()?;
+        self.tell_bytes(frame);
+        self.session.receive(frame, now);
+        Ok(())
     }
 }
 
@@ -222,8 +248,17 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
         while let Some(batch) = self.session.poll_batch(now) {
             let kept = self.store.commit(&[(&self.name, &batch)]);
             self.survive(kept)?;
-            let Batch { sends, inbound, .. } = batch;
+            let Batch {
+                entries,
+                sends,
+                inbound,
+                ..
+            } = batch;
+            for entry in entries {
+                self.tell("keeps", &entry.text);
+            }
             for frame in sends {
+                self.tell("sends", &frame.text);
                 self.link.send(frame);
             }
             outcome.inbound.extend(inbound);
@@ -245,6 +280,16 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn tell(&self, way: &str, frame: &str) {
+        let options = self.session.options();
+        let (session, agent) = (options.session.as_str(), options.agent.as_str());
+        tracing::debug!(target: "accp::frames", session, agent, way, frame);
+    }
+
+    fn tell_bytes(&self, frame: &[u8]) {
+        self.tell("receives", &String::from_utf8_lossy(frame));
     }
 
     fn check(&self) -> Result<(), DriverError> {

@@ -263,11 +263,12 @@ fn debug_tells_every_frame() {
             .copied()
             .collect()
     };
-    // Asked once, kept by the host, relayed to four; the sender hears of it too.
+    // Asked once, kept by the host, relayed to four, who keep it; the sender hears of it too.
     let asked = about("research requests tool: tool_name web_search");
     insta::assert_snapshot!(asked.join("\n"), @r"
     debug: pipeline: research sends: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
     debug: pipeline: planner receives: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
+    debug: pipeline: planner keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
     debug: pipeline: planner sends: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
     debug: pipeline: planner sends: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
     debug: pipeline: planner sends: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
@@ -276,8 +277,16 @@ fn debug_tells_every_frame() {
     debug: pipeline: analyst receives: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
     debug: pipeline: dev receives: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
     debug: pipeline: reviewer receives: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003,pos:9,by:101,tok:25]
-    debug: pipeline: planner keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
+    debug: pipeline: research keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
+    debug: pipeline: analyst keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
+    debug: pipeline: dev keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
+    debug: pipeline: reviewer keeps: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
     ");
     assert!(!about("acknowledges frame").is_empty());
     assert!(!about("takes checkpoint 1 (done)").is_empty());
+}
+
+#[test]
+fn debug_says_nothing_unless_it_is_asked() {
+    assert_eq!(accp(&["demo"], "").stderr, "");
 }

@@ -81,12 +81,9 @@ impl Pair {
         while let Some(frame) = self.wire.deliver(now) {
             let text = frame.text.as_bytes();
             if frame.to == MemberId::HOST {
-                self.host
-                    .session_mut()
-                    .unwrap()
-                    .receive(frame.from, text, now);
+                self.host.receive(frame.from, text, now).unwrap();
             } else {
-                self.member.session_mut().unwrap().receive(text, now);
+                self.member.receive(text, now).unwrap();
             }
         }
         let ours = self.host.carry_out(now).unwrap();
