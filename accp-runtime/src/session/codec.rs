@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use accp_registry::{Problems, Schema};
 
+use super::hot::read_head;
 use super::reference::{Reference, Walk};
 use super::role::Role;
 use super::scan::Scanned;
@@ -139,8 +140,8 @@ impl<R: Role> Session<R> {
             Located::Here(value) if key.starts_with("warm.") => return Some(value),
             Located::Here(value) => value,
             Located::Hot(frame) => {
-                let message = Message::decode(&frame, &self.side.options.registry).ok()?;
-                Value::Map(message.payload).into_owned()
+                let message = read_head(&frame, &self.side.options.registry).ok()?;
+                Value::Map(message.payload)
             }
             _ => return None,
         };

@@ -10,12 +10,9 @@ use accp_registry::{Intent, lexical};
 
 use super::class::{Class, names_the_record};
 use super::fact::{Fact, is_scalar, plain};
+use super::hot::read_head;
 use super::preview::UNBOUNDED;
-use crate::{DecodeError, LONG_VALUE, Map, Message, Reader, Registry, Value};
-
-/// Hot state keeps frames without their metadata, of which some schemas require a part. It
-/// was there when the frame was accepted.
-const ENVELOPE: &str = "[mid:0,seq:0,ts:0,cid:0,aid:0,sid:0,ttl:0]";
+use crate::{DecodeError, LONG_VALUE, Map, Reader, Registry, Value};
 
 /// The frames whose payload is about the matter and not about the session.
 const TELLING: [Intent; 6] = [
@@ -81,8 +78,7 @@ impl<'r> Extract<'r> {
     /// Takes the facts of a frame without its metadata. One that the registry cannot read
     /// has none.
     pub(crate) fn frame(&mut self, head: &str, position: u64, leaves: bool) {
-        let text = format!("{head}{ENVELOPE}");
-        let Ok(message) = Message::decode_with(&text, self.registry, &UNBOUNDED) else {
+        let Ok(message) = read_head(head, self.registry) else {
             return;
         };
         let (Ok(stated), true) = (keys(head), TELLING.contains(&message.intent)) else {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::context::line_tokens;
 use super::preview::{UNBOUNDED, preview};
 use super::{Checkpoint, ContextLimits};
-use crate::{DecodeError, Reader, TokenCounter};
+use crate::{DecodeError, Message, Reader, Registry, TokenCounter};
 
 /// A frame with more bytes than this for each token of the budget is not counted before it
 /// is cut: no budget holds it.
@@ -289,6 +289,16 @@ fn fit(
         tokens: tokens.filter(|tokens| *tokens <= room).unwrap_or(0),
         cut: true,
     }
+}
+
+/// Hot state keeps frames without their metadata, of which some schemas require a part. It
+/// was there when the frame was accepted.
+const ENVELOPE: &str = "[mid:0,seq:0,ts:0,cid:0,aid:0,sid:0,ttl:0]";
+
+/// A frame of hot state.
+pub(crate) fn read_head(head: &str, registry: &Registry) -> Result<Message<'static>, DecodeError> {
+    let text = alloc::format!("{head}{ENVELOPE}");
+    Message::decode_with(&text, registry, &UNBOUNDED).map(Message::into_owned)
 }
 
 /// A frame without its metadata.

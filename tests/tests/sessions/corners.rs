@@ -270,3 +270,18 @@ fn the_text_of_a_refused_delta() {
     let refused = desk.refuses(101, &frame("@dev>sync:state{v:3|delta:{a:1}}", 1, 1, ""));
     assert!(!refused.message.contains("E2001"), "{}", refused.message);
 }
+
+/// Hot state keeps no metadata, and a tool's result is none without its `cid`.
+#[test]
+fn a_path_into_a_frame_whose_schema_requires_metadata() {
+    let mut room = Room::counting(&["dev"]);
+    let result = Message::new("dev", "done", "tool")
+        .unwrap()
+        .under("TC")
+        .with("tool_name", "search")
+        .with("result", 42);
+    room.say(0, &Outbound::message(&result).in_chain("c1"));
+    let entry = room.host.frames().pop().unwrap();
+    let key = format!("hot.p{}.result", entry.position);
+    assert_eq!(room.host.session.resolve(&key), Some(42.into()));
+}
