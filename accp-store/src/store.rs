@@ -95,7 +95,9 @@ pub struct Kept {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retention {
     /// Texts of entries before this position, as far as a snapshot covers them and up to the
-    /// first that is due. 0, the default, keeps all.
+    /// first that is due. 0, the default, keeps all. What some member still lacks must stay:
+    /// [`Session::replicated`](accp_runtime::session::Session::replicated) says how far all
+    /// of them are.
     pub log_before: u64,
 }
 

@@ -254,6 +254,16 @@ impl Session<Host> {
         Ok(member)
     }
 
+    /// The last position up to which every member has the log, as far as all of them have
+    /// said so since this host was started; 0 while one has not. Up to there the log may be
+    /// let go of.
+    pub fn replicated(&self) -> u64 {
+        let members = self.side.state.members();
+        let others = members.filter(|(id, party)| *id != MemberId::HOST && party.present);
+        let held = others.map(|(id, _)| self.role.relays.held(id));
+        held.min().unwrap_or(self.side.position)
+    }
+
     /// Takes a member out of the session.
     pub fn leave(&mut self, member: MemberId, now: Time) {
         if member != MemberId::HOST && self.side.state.members.get(member).is_some() {

@@ -135,6 +135,12 @@ impl Relays {
         })
     }
 
+    /// What a member said last that it holds.
+    pub(crate) fn held(&self, member: MemberId) -> u64 {
+        let cursor = self.cursors.get(member);
+        cursor.and_then(|cursor| cursor.acked).unwrap_or_default()
+    }
+
     /// An entry that goes to every member.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.last = entry.position;

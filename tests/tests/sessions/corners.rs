@@ -285,3 +285,23 @@ fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let key = format!("hot.p{}.result", entry.position);
     assert_eq!(room.host.session.resolve(&key), Some(42.into()));
 }
+
+/// Retention goes by it.
+#[test]
+fn how_far_all_members_are() {
+    let mut room = Room::new(&["dev", "qa"]);
+    room.say(0, &Outbound::message(&plan("dev", 1)));
+    let last = room.host.session.position();
+    assert_eq!(room.host.session.replicated(), last);
+    room.on_the_way(|passed| match passed.to.number() {
+        102 => vec![],
+        _ => vec![passed.text.clone()],
+    });
+    room.say(0, &Outbound::message(&plan("dev", 2)));
+    assert_eq!(room.host.session.replicated(), last);
+    room.host.session.disconnected(sides::member(102));
+    assert_eq!(room.host.session.replicated(), 0);
+    room.host.session.leave(sides::member(102), NOW);
+    room.settle();
+    assert_eq!(room.host.session.replicated(), room.host.session.position());
+}
