@@ -286,6 +286,20 @@ fn debug_tells_every_frame() {
     assert!(!about("takes checkpoint 1 (done)").is_empty());
 }
 
+/// Blocks and numbers of the README are what the demo prints.
+#[test]
+fn the_readme_shows_the_demo() {
+    let readme = std::fs::read_to_string("../README.md").unwrap();
+    let block = readme
+        .split("```text\n")
+        .find(|block| block.starts_with(" 38"));
+    let block = block.unwrap().split("```").next().unwrap();
+    let printed = accp(&["demo"], "").stdout;
+    for line in block.lines() {
+        assert!(printed.lines().any(|own| own == line), "{line}");
+    }
+}
+
 #[test]
 fn debug_says_nothing_unless_it_is_asked() {
     assert_eq!(accp(&["demo"], "").stderr, "");
