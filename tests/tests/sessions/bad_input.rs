@@ -150,7 +150,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
     no mid: E1001 a mid
     no seq: E1001 a seq, an integer from 1
     a mid that was used: E3002 a message id that was not used before
-    a delta for another version: E2001 E2001: version 3 does not follow version 1, which is held; make the change again on that
+    a delta for another version: E2001 version 3 does not follow version 1, which is held; make the change again on that
     a negative ttl: E1004 a ttl of 0 or more seconds
     a ttl without ts: E1004 a ts beside the ttl
     a ts in the future: E1004 a ts that is not in the future
