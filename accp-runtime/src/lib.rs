@@ -63,6 +63,8 @@ pub mod testing;
 mod tokens;
 mod typed;
 mod value;
+#[cfg(feature = "std")]
+pub mod view;
 mod writer;
 
 /// For the code of `#[derive(AccpFrame)]` alone.

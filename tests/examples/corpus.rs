@@ -2,18 +2,20 @@
 //!
 //! `cargo run --release -p accp-tests --example corpus -- FILES...` reads JSON Lines: every
 //! string and every key goes through the text form, a string field, an untyped value and a
-//! key; every number through its literal; every array, object and line through a frame. It
-//! counts them and stops at the first that does not come back, with its file and line.
+//! key; every number through its literal; every array, object and line through a frame; and
+//! the strings and frames through their view for a model. It counts them and stops at the first that does not come back, with its file and line.
 //! Exit code 1: something did not come back, or a file cannot be read; 2: no files.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::ExitCode;
+use std::sync::{Arc, LazyLock};
 
 use accp_registry::lexical::{
     Literal, decode_string, decode_text, unescape, write_string, write_text, write_untyped,
 };
+use accp_runtime::view::View;
 use accp_runtime::{DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, Value};
 use serde_json::Value as Json;
 
@@ -26,6 +28,8 @@ struct Counts {
     numbers: u64,
     values: u64,
 }
+
+static VIEW: LazyLock<View> = LazyLock::new(|| View::new(Arc::new(Registry::standard())));
 
 /// Why a line fails.
 type Fault = Box<dyn std::error::Error>;
@@ -138,7 +142,12 @@ fn string(text: &str) -> Result<(), Fault> {
     came_back("an untyped value", back, text, &wire)?;
     let map: Map<'_> = [(text, Value::from(text))].into_iter().collect();
     let wire = map.to_string();
-    came_back("a key", read(&wire)? == Value::Map(map), text, &wire)
+    came_back("a key", read(&wire)? == Value::Map(map), text, &wire)?;
+    through_a_view(
+        &Message::new("user", "done", "chat")?
+            .under("CH")
+            .with("content", text),
+    )
 }
 
 fn number(json: &Json) -> Result<(), Fault> {
@@ -164,7 +173,15 @@ fn through_a_frame(json: &Json) -> Result<(), Fault> {
     let back = Message::decode_with(&frame, Registry::shared(), &unlimited())?;
     let value = back.payload.get("value").map(Value::to_json);
     let same = value.as_ref() == Some(json) && back == message;
-    came_back("a frame", same, &json.to_string(), &frame)
+    came_back("a frame", same, &json.to_string(), &frame)?;
+    through_a_view(&message)
+}
+
+fn through_a_view(message: &Message<'_>) -> Result<(), Fault> {
+    let block = VIEW.block(message).text;
+    let back = VIEW.read(&block)?;
+    let same = back.as_slice() == [message.clone().into_owned()];
+    came_back("a view", same, &format!("{message:?}"), &block)
 }
 
 fn unlimited() -> DecodeOptions {

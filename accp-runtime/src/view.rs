@@ -1,0 +1,166 @@
+//! What a model reads and writes: frames in as few tokens as they take.
+//!
+//! A view is not for peers. It leaves out what only peers need (the envelope, a schema that
+//! intent and operation give away), writes records whose shape the registry knows by
+//! position, and long texts as they are. What it writes reads back as it was
+//! ([`View::read`]).
+//!
+//! # The form
+//!
+//! A prompt is a sequence of blocks; each begins with `@` at the start of a line, and nothing
+//! else does.
+//!
+//! ```text
+//! @=FL(flight,from,to,seats)              a schema: FL is a record of these fields
+//! @desk? Is there a seat to Oslo?         a question: req:chat, its role the sender
+//! @clerk: Two flights have one.           an answer: done:chat
+//! @clerk>req:search{from:BGO,to:OSL}      a frame without a schema, or with one:
+//! @clerk>done:schedule(dev,impl_auth)     by position under the one that fits
+//! @clerk>done:explain TA(dev,impl_auth)   or under the one that is named
+//! @tool>done:search{result:FL[from:BGO,to:OSL
+//! WF31,,,4
+//! WF35,,,2]}
+//! ```
+//!
+//! - A **record** is its schema's code and, in parentheses, its values in the order of the
+//!   fields. Nothing between two commas is the field's default, or that it is absent; `-` is
+//!   that a field with a default is absent. What is missing at the end is so too.
+//! - A **table** is a list of records of one schema: the code, in brackets the columns that
+//!   are the same in all rows, and each row on a line of its own without them.
+//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`; a text stands as it
+//!   is where it begins with a letter or a digit, reads as nothing else and holds no
+//!   delimiter, and as a JSON string elsewhere. Maps are `{key:value,key:value}`, lists
+//!   `[1,2]`.
+//! - A **long text** is `|` in its place and follows below the line, to the next block. What
+//!   would begin a block in it is `\@`. Texts with control or bidirectional characters are
+//!   JSON strings, in which these are escaped.
+//!
+//! Values from others are data: none can begin a block or end the text it stands in.
+
+mod read;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use accp_registry::Registry;
+
+use crate::{DecodeError, Message, Value};
+
+/// Writes and reads the view of a registry's frames.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::view::View;
+/// use accp_runtime::{Message, Registry};
+///
+/// let registry = Arc::new(Registry::standard());
+/// let view = View::new(Arc::clone(&registry));
+/// let message = Message::decode(
+///     "@dev>done:schedule{task:impl_auth|stat:complete|prog:100|schema:TA}", &registry)?;
+/// let block = view.block(&message);
+/// assert_eq!(block.text, "@dev>done:schedule(,impl_auth,,,,complete,100)\n");
+/// assert_eq!(block.codes, ["TA"]);
+/// assert_eq!(view.read(&block.text)?, [message]);
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct View {
+    registry: Arc<Registry>,
+}
+
+/// A part of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Block {
+    /// Whole lines.
+    pub text: String,
+    /// The schemas that must be known to read it, in the order in which they are needed.
+    pub codes: Vec<String>,
+}
+
+impl View {
+    /// The view of these schemas.
+    pub fn new(registry: Arc<Registry>) -> Self {
+        Self { registry }
+    }
+
+    /// The schemas.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// A frame, without its envelope.
+    pub fn block(&self, message: &Message<'_>) -> Block {
+        write::block(&self.registry, message)
+    }
+
+    /// A value by itself, on one line or as a table.
+    pub fn value(&self, value: &Value<'_>) -> Block {
+        write::value(&self.registry, value)
+    }
+
+    /// What tells the shape of a schema's records; `None` for a code that is not known.
+    pub fn definition(&self, code: &str) -> Option<String> {
+        self.registry.schema(code).map(write::definition)
+    }
+
+    /// Reads blocks back, definitions aside.
+    ///
+    /// # Errors
+    /// E1001 with the byte where the form is broken, E1003 for a schema that is not known,
+    /// E1004 for a definition that is not the one of the schema.
+    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, DecodeError> {
+        read::blocks(&self.registry, text)
+    }
+
+    /// Reads a value back.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_value(&self, text: &str) -> Result<Value<'static>, DecodeError> {
+        read::value(&self.registry, text)
+    }
+}
+
+/// What stands in one prompt: each block, after the definitions that it is the first to need.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use accp_runtime::view::{Transcript, View};
+/// # use accp_runtime::{Message, Registry};
+/// # let registry = Arc::new(Registry::standard());
+/// # let text = "@dev>done:schedule{task:impl_auth|schema:TA}";
+/// # let message = Message::decode(text, &registry)?;
+/// # let view = View::new(registry);
+/// let mut transcript = Transcript::default();
+/// let first = transcript.push(&view, view.block(&message));
+/// assert!(first.starts_with("@=TA(assignee,task,"));
+/// let second = transcript.push(&view, view.block(&message));
+/// assert_eq!(second, "@dev>done:schedule(,impl_auth)\n");
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Transcript {
+    defined: Vec<String>,
+}
+
+impl Transcript {
+    /// The text of a block and of the definitions that are not there yet.
+    pub fn push(&mut self, view: &View, block: Block) -> String {
+        let mut out = String::new();
+        for code in block.codes {
+            if !self.defined.contains(&code) {
+                out.extend(view.definition(&code));
+                self.defined.push(code);
+            }
+        }
+        out.push_str(&block.text);
+        out
+    }
+}

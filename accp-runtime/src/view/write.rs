@@ -1,0 +1,334 @@
+//! From messages and values to their view.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use accp_registry::{Field, Registry, Schema, Type};
+
+use super::{Block, shape, text};
+use crate::{Map, Message, Value};
+
+/// The frames that a text alone stands for, each with what divides it from its sender.
+pub(super) const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req", "chat", '?')];
+/// A field with a default is absent.
+pub(super) const ABSENT: &str = "-";
+/// The text stands below the line.
+pub(super) const BELOW: char = '|';
+
+pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
+    let mut writer = Writer::new(registry);
+    if !writer.spoken(message) {
+        writer.frame(message);
+    }
+    writer.out.push('\n');
+    writer.block()
+}
+
+pub(super) fn value(registry: &Registry, value: &Value<'_>) -> Block {
+    let mut writer = Writer::new(registry);
+    writer.value(value);
+    writer.block()
+}
+
+/// `@=TA(assignee,task) req:schedule`
+pub(super) fn definition(schema: &Schema) -> String {
+    let mut out = alloc::format!("@={}(", schema.code);
+    for (at, field) in schema.fields.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(&field.name);
+        if let Type::Schema(code) = &field.ty {
+            out.push(':');
+            out.push_str(code);
+        }
+    }
+    out.push(')');
+    for frame in &schema.frames {
+        let _ = write!(out, " {}:{}", frame.intent, frame.operation);
+    }
+    out.push('\n');
+    out
+}
+
+/// What a field holds where its cell is empty.
+pub(super) fn default_of(field: &Field) -> Option<Value<'_>> {
+    field.default.as_ref().map(Value::from_data)
+}
+
+/// The only field of people's words, if a schema has one.
+pub(super) fn words_of(schema: &Schema) -> Option<&Field> {
+    let mut words = schema.fields.iter().filter(|field| field.ty == Type::Text);
+    let first = words.next()?;
+    words.next().is_none().then_some(first)
+}
+
+/// The param whose text stands below the line: the longest that may.
+fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
+    let texts = payload.iter().filter_map(|(name, value)| {
+        let text = value.as_str().filter(|text| text::is_below(text))?;
+        Some((name, text))
+    });
+    texts.max_by_key(|(_, text)| text.len())
+}
+
+struct Writer<'r> {
+    registry: &'r Registry,
+    out: String,
+    codes: Vec<String>,
+}
+
+impl<'r> Writer<'r> {
+    fn new(registry: &'r Registry) -> Self {
+        Self {
+            registry,
+            out: String::new(),
+            codes: Vec::new(),
+        }
+    }
+
+    fn block(self) -> Block {
+        Block {
+            text: self.out,
+            codes: self.codes,
+        }
+    }
+
+    /// `@clerk: Two have one.`, if that says all of the message.
+    fn spoken(&mut self, message: &Message<'_>) -> bool {
+        let (intent, operation) = (message.intent.as_str(), &*message.operation);
+        let spoken = SPOKEN
+            .iter()
+            .find(|spoken| (spoken.0, spoken.1) == (intent, operation));
+        let (Some((_, _, mark)), Some(schema)) = (
+            spoken,
+            shape::implied(self.registry, intent, operation)
+                .filter(|schema| message.schema.as_deref() == Some(&*schema.code)),
+        ) else {
+            return false;
+        };
+        let Some(words) = words_of(schema) else {
+            return false;
+        };
+        let Some(said) = message.payload.get(&words.name).and_then(Value::as_str) else {
+            return false;
+        };
+        let agent = message.agent.as_str();
+        if !text::is_shown(said) || spoken_payload(schema, agent, *mark, said) != message.payload {
+            return false;
+        }
+        self.out = alloc::format!("@{agent}{mark} ");
+        text::write_below(&mut self.out, said, true);
+        true
+    }
+
+    fn frame(&mut self, message: &Message<'_>) {
+        let (intent, operation) = (message.intent.as_str(), &*message.operation);
+        self.out = alloc::format!("@{}>{intent}:{operation}", message.agent.as_str());
+        let implied = shape::implied(self.registry, intent, operation);
+        let code = message.schema.as_deref();
+        if let Some(code) = code.filter(|code| implied.is_none_or(|schema| schema.code != *code)) {
+            self.out.push(' ');
+            self.out.push_str(code);
+        }
+        let below = below(&message.payload);
+        let name = below.map(|(name, _)| name);
+        if let Some(schema) = code.and_then(|code| self.registry.schema(code)) {
+            self.need(schema);
+            self.out.push('(');
+            self.cells(schema, &message.payload, &[], name);
+            self.out.push(')');
+            let more = |key: &str| shape::index(schema, key).is_none();
+            if message.payload.iter().any(|(key, _)| more(key)) {
+                self.entries(&message.payload, more, name);
+            }
+        } else if !message.payload.is_empty() {
+            self.entries(&message.payload, |_| true, name);
+        }
+        if let Some((_, said)) = below {
+            self.out.push('\n');
+            text::write_below(&mut self.out, said, false);
+        }
+    }
+
+    /// The schema has to be known to the reader, and those that it is made of before it.
+    fn need(&mut self, schema: &Schema) {
+        if self.codes.contains(&schema.code) {
+            return;
+        }
+        for field in &schema.fields {
+            if let Type::Schema(code) = &field.ty
+                && *code != schema.code
+                && let Some(inner) = self.registry.schema(code)
+            {
+                self.need(inner);
+            }
+        }
+        if !self.codes.contains(&schema.code) {
+            self.codes.push(schema.code.clone());
+        }
+    }
+
+    fn value(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) if text::is_bare(text) => self.out.push_str(text),
+            Value::String(text) => text::write_quoted(&mut self.out, text),
+            Value::Array(items) => {
+                if let Some(schema) = shape::of_all(self.registry, items) {
+                    return self.table(schema, items);
+                }
+                self.out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        self.out.push(',');
+                    }
+                    self.value(item);
+                }
+                self.out.push(']');
+            }
+            Value::Map(map) => {
+                if let Some(schema) = shape::of(self.registry, map) {
+                    self.need(schema);
+                    self.out.push_str(&schema.code);
+                    self.record(schema, map);
+                } else {
+                    self.entries(map, |_| true, None);
+                }
+            }
+            other => self.out.push_str(&other.to_string()),
+        }
+    }
+
+    fn record(&mut self, schema: &Schema, map: &Map<'_>) {
+        self.out.push('(');
+        self.cells(schema, map, &[], None);
+        self.out.push(')');
+    }
+
+    /// `{key:value,key:value}`
+    fn entries(&mut self, map: &Map<'_>, is_in: impl Fn(&str) -> bool, below: Option<&str>) {
+        self.out.push('{');
+        let mut first = true;
+        for (key, value) in map.iter().filter(|(key, _)| is_in(key)) {
+            if !core::mem::take(&mut first) {
+                self.out.push(',');
+            }
+            if text::is_bare_key(key) {
+                self.out.push_str(key);
+            } else {
+                text::write_quoted(&mut self.out, key);
+            }
+            self.out.push(':');
+            if below == Some(key) {
+                self.out.push(BELOW);
+            } else {
+                self.value(value);
+            }
+        }
+        self.out.push('}');
+    }
+
+    /// The cells of the columns that are not left out, without the empty ones at the end.
+    fn cells(&mut self, schema: &Schema, map: &Map<'_>, left_out: &[usize], below: Option<&str>) {
+        let mut end = self.out.len();
+        let mut first = true;
+        for (at, field) in schema.fields.iter().enumerate() {
+            if left_out.contains(&at) {
+                continue;
+            }
+            if !core::mem::take(&mut first) {
+                self.out.push(',');
+            }
+            let start = self.out.len();
+            if below == Some(&*field.name) {
+                self.out.push(BELOW);
+            } else {
+                self.cell(field, map.get(&field.name));
+            }
+            if self.out.len() > start {
+                end = self.out.len();
+            }
+        }
+        self.out.truncate(end);
+    }
+
+    fn cell(&mut self, field: &Field, value: Option<&Value<'_>>) {
+        let default = default_of(field);
+        match value {
+            None if default.is_some() => self.out.push_str(ABSENT),
+            None => {}
+            Some(value) if default.as_ref() == Some(value) => {}
+            Some(value) => match (&field.ty, value) {
+                (Type::Schema(code), Value::Map(map)) => {
+                    let schema = self.registry.schema(code);
+                    let fits = |schema: &&Schema| {
+                        map.iter()
+                            .all(|(key, _)| shape::index(schema, key).is_some())
+                    };
+                    match schema.filter(fits) {
+                        Some(schema) => {
+                            self.need(schema);
+                            self.record(schema, map);
+                        }
+                        None => self.value(value),
+                    }
+                }
+                _ => self.value(value),
+            },
+        }
+    }
+
+    /// A list of records: what is the same in all of them, then a line for each.
+    fn table(&mut self, schema: &Schema, items: &[Value<'_>]) {
+        self.need(schema);
+        let rows = || {
+            items.iter().filter_map(|item| match item {
+                Value::Map(map) => Some(map),
+                _ => None,
+            })
+        };
+        self.out.push_str(&schema.code);
+        self.out.push('[');
+        let mut constant = Vec::new();
+        for (at, field) in schema.fields.iter().enumerate() {
+            let mut values = rows().map(|row| row.get(&field.name));
+            let Some(Some(first)) = values.next() else {
+                continue;
+            };
+            if default_of(field).as_ref() == Some(first) || !values.all(|v| v == Some(first)) {
+                continue;
+            }
+            if !constant.is_empty() {
+                self.out.push(',');
+            }
+            self.out.push_str(&field.name);
+            self.out.push(':');
+            self.cell(field, Some(first));
+            constant.push(at);
+        }
+        for row in rows() {
+            self.out.push('\n');
+            self.cells(schema, row, &constant, None);
+        }
+        self.out.push(']');
+    }
+}
+
+/// What a chat frame holds that says a text and nothing else.
+pub(super) fn spoken_payload(schema: &Schema, agent: &str, mark: char, said: &str) -> Map<'static> {
+    let mut payload = Map::new();
+    for field in &schema.fields {
+        if let Some(default) = default_of(field) {
+            payload.insert(field.name.clone(), default.into_owned());
+        }
+    }
+    // Whoever asks speaks in the role of that name: user, system.
+    if mark == '?' && shape::index(schema, "role").is_some() {
+        payload.insert("role", Value::from(String::from(agent)));
+    }
+    if let Some(words) = words_of(schema) {
+        payload.insert(words.name.clone(), Value::from(String::from(said)));
+    }
+    payload
+}
