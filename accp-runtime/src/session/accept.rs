@@ -15,6 +15,10 @@ use crate::{DecodeError, Envelope, Intent, Map};
 impl Session<Host> {
     /// Takes what a member sent, whoever that is having been made sure of.
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
+        let party = self.side.state.members.get(from);
+        if party.is_some_and(|party| party.present) {
+            self.role.relays.heard(from, now);
+        }
         let limits = self.side.options.limits;
         let scanned = match scan(frame, limits) {
             Ok(scanned) => scanned,

@@ -37,6 +37,8 @@ pub(crate) struct Relays {
 pub(crate) struct Cursor {
     /// Whether it is to be told that the host is back, until it answers.
     pub greeting: bool,
+    /// Whether its link was said to be gone, and nothing has come from it since.
+    gone: bool,
     /// What it said it holds; `None` when it cannot be reached, or has not said so since the
     /// start of the host.
     pub acked: Option<u64>,
@@ -123,6 +125,7 @@ impl Relays {
         let retry = self.retry;
         self.cursors.or_insert_with(member, || Cursor {
             greeting: false,
+            gone: false,
             acked: None,
             sent: 0,
             rewound: None,
@@ -229,9 +232,19 @@ impl Relays {
         }
     }
 
+    /// A member that was said to be gone says something. It may take an answer from before
+    /// for the one to its last hello, so it is asked what it holds.
+    pub(crate) fn heard(&mut self, member: MemberId, now: Time) {
+        let cursor = self.cursor(member);
+        if core::mem::take(&mut cursor.gone) && cursor.acked.is_none() {
+            self.starting(member, now);
+        }
+    }
+
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
+        cursor.gone = true;
         cursor.acked = None;
         cursor.retry.rest();
         self.trim();

@@ -305,3 +305,16 @@ fn how_far_all_members_are() {
     room.settle();
     assert_eq!(room.host.session.replicated(), room.host.session.position());
 }
+
+/// What it was told is out of date when it hears of the member again.
+#[test]
+fn a_host_that_was_told_that_a_member_is_gone() {
+    let mut room = Room::pair();
+    room.host.session.disconnected(sides::member(101));
+    room.host_says(&Outbound::message(&plan("hub", 1)));
+    room.say(0, &Outbound::message(&plan("dev", 2)));
+    for _ in 0..3 {
+        room.pass(LONG);
+    }
+    room.check_replicas();
+}
