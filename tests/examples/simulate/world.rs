@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Event, Inbound, MemberId, Time};
+use accp_runtime::session::{Batch, Event, Inbound, MemberId, Mid, Time};
 use accp_runtime::testing::{Faults, Link, Rng};
 use accp_runtime::{AgentId, Message};
 use accp_store::Store;
@@ -180,6 +180,14 @@ impl World {
         self.note(|| format!("{who} starts"));
         self.nodes[who].start(&self.plan, self.now)?;
         self.observer.started(who);
+        // Ids that nobody has seen and that are not durable are given again.
+        let observer = &self.observer;
+        let is_durable = |mid: &Mid| {
+            observer.consumed.contains_key(mid) || observer.sides[who].outbox.contains_key(mid)
+        };
+        self.nodes[who]
+            .known
+            .retain(|(mid, chain)| is_durable(mid) && is_durable(chain));
         let there = |node: &Node| node.side.is_some();
         for who in 1..self.nodes.len() {
             if there(&self.nodes[who]) {
