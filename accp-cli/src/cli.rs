@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    check, completions, decode, demo, encode, explain, fix, generate, grammar, man, registry,
-    session, tokens,
+    bench, check, completions, decode, demo, encode, explain, fix, generate, grammar, man,
+    registry, session, tokens,
 };
 use crate::convert;
 use crate::outcome::Outcome;
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Decode(decode::Args),
     Explain(explain::Args),
     Tokens(tokens::Args),
+    #[command(subcommand)]
+    Bench(bench::Command),
     Convert(convert::Args),
     Generate(generate::Args),
     Grammar(grammar::Args),
@@ -70,6 +72,7 @@ impl Command {
             Self::Decode(args) => decode::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Tokens(args) => tokens::run(args),
+            Self::Bench(command) => bench::run(command),
             Self::Convert(args) => convert::run(args),
             Self::Generate(args) => generate::run(args),
             Self::Grammar(args) => grammar::run(args),

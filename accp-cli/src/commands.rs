@@ -1,5 +1,6 @@
 //! The commands, a file each: `Args` is what the command line takes, `run` does the work.
 
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod decode;

@@ -4,6 +4,7 @@
 //! is 0 where all is fine, 1 where the input is at fault, 2 for misuse and for failures.
 
 mod audit;
+mod bench;
 mod cli;
 mod commands;
 mod convert;
@@ -11,6 +12,7 @@ mod debug;
 mod externals;
 mod fault;
 mod input;
+mod learn;
 mod outcome;
 mod output;
 mod registries;

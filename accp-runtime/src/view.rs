@@ -1,7 +1,6 @@
 //! What a model reads and writes: frames in as few tokens as they take.
 //!
-//! A view is not for peers. It leaves out what only peers need (the envelope, a schema that
-//! intent and operation give away), writes records whose shape the registry knows by
+//! A view is not for peers. It leaves out what only peers need, the envelope, writes records whose shape the registry knows by
 //! position, and long texts as they are. What it writes reads back as it was
 //! ([`View::read`]).
 //!
@@ -14,9 +13,8 @@
 //! @=FL(flight,from,to,seats)              a schema: FL is a record of these fields
 //! @desk? Is there a seat to Oslo?         a question: req:chat, its role the sender
 //! @clerk: Two flights have one.           an answer: done:chat
-//! @clerk>req:search{from:BGO,to:OSL}      a frame without a schema, or with one:
-//! @clerk>done:schedule(dev,impl_auth)     by position under the one that fits
-//! @clerk>done:explain TA(dev,impl_auth)   or under the one that is named
+//! @clerk>req:search{from:BGO,to:OSL}      a frame without a schema
+//! @clerk>done:schedule TA(dev,impl_auth)  and one with
 //! @tool>done:search{result:FL[from:BGO,to:OSL
 //! WF31,,,4
 //! WF35,,,2]}
@@ -37,6 +35,8 @@
 //!
 //! Values from others are data: none can begin a block or end the text it stands in.
 
+mod facts;
+mod prompt;
 mod read;
 mod shape;
 #[cfg(test)]
@@ -52,6 +52,13 @@ use accp_registry::Registry;
 
 use crate::{DecodeError, Message, Value};
 
+pub use prompt::{Part, Prompt, PromptLimits};
+
+/// What a model has to be told to read a [`Prompt`]: nothing else in it needs a word.
+pub const PRIMER: &str = "\
+    @=X(a,b) defines X(1,2); X[..] lists rows, shared values first. @facts sums up old \
+    messages; $cold.p7 is message 7.\n";
+
 /// Writes and reads the view of a registry's frames.
 ///
 /// ```
@@ -65,7 +72,7 @@ use crate::{DecodeError, Message, Value};
 /// let message = Message::decode(
 ///     "@dev>done:schedule{task:impl_auth|stat:complete|prog:100|schema:TA}", &registry)?;
 /// let block = view.block(&message);
-/// assert_eq!(block.text, "@dev>done:schedule(,impl_auth,,,,complete,100)\n");
+/// assert_eq!(block.text, "@dev>done:schedule TA(,impl_auth,,,,complete,100)\n");
 /// assert_eq!(block.codes, ["TA"]);
 /// assert_eq!(view.read(&block.text)?, [message]);
 /// # Ok::<(), accp_runtime::DecodeError>(())
@@ -142,7 +149,7 @@ impl View {
 /// let first = transcript.push(&view, view.block(&message));
 /// assert!(first.starts_with("@=TA(assignee,task,"));
 /// let second = transcript.push(&view, view.block(&message));
-/// assert_eq!(second, "@dev>done:schedule(,impl_auth)\n");
+/// assert_eq!(second, "@dev>done:schedule TA(,impl_auth)\n");
 /// # Ok::<(), accp_runtime::DecodeError>(())
 /// ```
 #[derive(Debug, Clone, Default)]

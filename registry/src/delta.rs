@@ -15,8 +15,8 @@ use crate::tables::ErrorCode;
 
 /// The schemas in which two registries differ, bound to both of them by their full hashes.
 ///
-/// Docs do not travel, nor do the version and the tokenizer of the registry: the hash does
-/// not cover them, so nothing would tell whether they had been changed on the way.
+/// Docs and `keep` do not travel, nor do the version and the tokenizer of the registry: the
+/// hash does not cover them, so nothing would tell whether they had been changed on the way.
 ///
 /// ```
 /// use accp_registry::{Delta, DeltaPolicy, Field, Registry, Schema, Type};
@@ -124,7 +124,7 @@ impl Registry {
                 continue;
             }
             let mut json = document["schemas"][&schema.name].take();
-            remove_docs(&mut json);
+            remove_uncovered(&mut json);
             schemas.insert(schema.name.clone(), json);
         }
         let is_gone = |name: &String| self.schema_by_name(name).is_none();
@@ -273,12 +273,13 @@ fn permit(held: &Registry, next: &Registry, policy: DeltaPolicy) -> Result<(), D
 }
 
 /// Takes out what the hash does not cover.
-fn remove_docs(schema: &mut Value) {
+fn remove_uncovered(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;
     };
-    members.remove("doc");
-    members.remove("docs");
+    for key in ["doc", "docs", "keep"] {
+        members.remove(key);
+    }
     let frames = members.get_mut("frames").and_then(Value::as_array_mut);
     for frame in frames
         .into_iter()
@@ -375,6 +376,7 @@ mod tests {
                 }
                 if doc {
                     json["doc"] = json!("What it is for.");
+                    json["keep"] = json!(first);
                 }
                 if frame {
                     json["frames"] =
@@ -408,6 +410,7 @@ mod tests {
             let delta = Delta::from_json(&text).unwrap();
             prop_assert_eq!(&delta, &b.delta_from(&a));
             prop_assert!(!text.contains("What it is for") && !text.contains("Asks"));
+            prop_assert!(!text.contains("keep"));
             let applied = delta.apply(&a, ALL).unwrap();
             prop_assert_eq!(applied.hash(), b.hash());
             prop_assert_eq!((applied.version, &applied.tokenizer), (a.version, &a.tokenizer));

@@ -57,7 +57,7 @@ impl fmt::Display for Change {
 /// | which fields a frame fills with defaults | yes: as for the default |
 /// | `inline`, `optional`, orders, versions, tokenizer | no: either form is understood |
 ///
-/// Docs are no difference.
+/// Docs and `keep` are no difference.
 ///
 /// ```
 /// use accp_registry::{Registry, diff};

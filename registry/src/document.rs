@@ -35,10 +35,11 @@ impl Schema {
             f.doc.as_ref().map(|doc| json!(doc))
         });
         put_frames(&mut out, &self.frames);
+        put(&mut out, "keep", self.keep.as_ref().map(|keep| json!(keep)));
         Value::Object(out)
     }
 
-    /// What the hash covers: the schema without docs, each default by its wire text.
+    /// What the hash covers: the schema without docs and `keep`, each default by its wire text.
     pub(crate) fn to_canonical(&self) -> Value {
         let mut out = self.shape();
         put_map(&mut out, "defaults", &self.fields, |f| {

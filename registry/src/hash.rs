@@ -13,10 +13,10 @@ use crate::model::Registry;
 
 /// The digest of a registry.
 ///
-/// SHA-256 over the canonical JSON (RFC 8785) of the schemas, resolved and without docs:
-/// types and abbreviations spelt out, each default as its wire text. So the hash does not
-/// depend on spacing, on the order of keys, on docs, or on whether a file writes down what
-/// it could leave out; and defaults that differ on the wire (`1` and `1.0` in a field of
+/// SHA-256 over the canonical JSON (RFC 8785) of the schemas, resolved and without docs and
+/// `keep`: types and abbreviations spelt out, each default as its wire text. So the hash does
+/// not depend on spacing, on the order of keys, on docs and advice, or on whether a file
+/// writes down what it could leave out; and defaults that differ on the wire (`1` and `1.0` in a field of
 /// type `any`) do not hash alike, as they would if they were JSON numbers.
 ///
 /// That leaves objects, arrays, strings and whole numbers below 2^53, for which RFC 8785
@@ -245,7 +245,7 @@ mod tests {
     fn sees_the_meaning_and_nothing_else() {
         let terse = of(r#"{ "code": "A", "fields": ["priority", "n"], "defaults": { "n": 1 } }"#);
         let wordy = of(
-            r#"{ "doc": "A.", "docs": { "n": "N." }, "version": 1, "optional": [],
+            r#"{ "doc": "A.", "docs": { "n": "N." }, "keep": ["n"], "version": 1, "optional": [],
             "types": { "n": "integer", "priority": "any" },
             "abbreviations": { "priority": "pri" },
             "defaults": { "n": 1 }, "fields": ["priority", "n"], "frames": [], "code": "A" }"#,

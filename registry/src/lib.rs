@@ -39,6 +39,7 @@
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
 //! | `frames` | per intent and operation: `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `doc`, `docs` | what the schema is for; what each field means |
 //!
 //! At the top, `version` and `tokenizer` are optional.
@@ -57,6 +58,7 @@ mod decimal;
 mod delta;
 mod diff;
 mod document;
+pub mod export;
 mod hash;
 mod json;
 pub mod lexical;

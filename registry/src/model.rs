@@ -66,6 +66,11 @@ pub struct Schema {
     pub fields: Vec<Field>,
     /// The frames that carry it, and what each of them demands.
     pub frames: Vec<FrameSpec>,
+    /// The full names of the fields that are worth keeping when the rest of a record leaves
+    /// the context, because later calls need their values. Empty: none of them is. `None`: it
+    /// is not known. Advice to whoever cuts a context: like a doc, it changes nothing that
+    /// travels, and the hash does not cover it.
+    pub keep: Option<Vec<String>>,
 }
 
 /// A field of a schema.
@@ -248,6 +253,7 @@ impl Schema {
             doc: None,
             fields: Vec::new(),
             frames: Vec::new(),
+            keep: None,
         }
     }
 
@@ -283,11 +289,12 @@ impl Schema {
         always.map(|field| field.name.as_str()).chain(here)
     }
 
-    /// Whether the two differ in nothing but their docs.
+    /// Whether the two differ in nothing but their docs and what they keep.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
+            bare.keep = None;
             bare.fields.iter_mut().for_each(|field| field.doc = None);
             bare.frames.iter_mut().for_each(|frame| frame.doc = None);
             bare

@@ -32,6 +32,7 @@ const SCHEMA_KEYS: &[&str] = &[
     "inline",
     "docs",
     "frames",
+    "keep",
 ];
 
 /// The keys of an entry of `frames`.
@@ -101,6 +102,7 @@ impl Reader<'_> {
         self.abbreviations(at, object, &mut fields);
         self.flags(at, object, &mut fields);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
+        schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);
         schema.fields = fields.into_iter().map(|named| named.field).collect();
         schema.code = self.code(at, object)?;
         Some(schema)
@@ -281,6 +283,13 @@ impl Reader<'_> {
         for (_, index) in self.field_names(&child(at, "inline"), object.get("inline"), fields) {
             fields[index].field.inline = true;
         }
+    }
+
+    fn keep(&mut self, at: &str, json: Option<&Value>, fields: &[Named]) -> Option<Vec<String>> {
+        json?;
+        let kept = self.field_names(at, json, fields);
+        let name = |(_, index): (String, usize)| fields[index].field.name.clone();
+        Some(kept.into_iter().map(name).collect())
     }
 
     fn frames(&mut self, at: &str, json: Option<&Value>, fields: &[Named]) -> Vec<FrameSpec> {

@@ -155,7 +155,7 @@ fn frames() {
 }
 
 #[test]
-fn docs_are_no_difference() {
-    let wordy = r#""fields": ["x"], "doc": "A.", "docs": { "x": "X." }"#;
+fn docs_and_what_is_kept_are_no_difference() {
+    let wordy = r#""fields": ["x"], "doc": "A.", "docs": { "x": "X." }, "keep": ["x"]"#;
     assert_eq!(changes(r#""fields": ["x"]"#, wordy), "");
 }

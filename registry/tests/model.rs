@@ -132,8 +132,9 @@ fn any_schema() -> impl Strategy<Value = Schema> {
         vec(frame, 0..3),
         proptest::option::of(".{0,5}"),
         any::<u32>(),
+        proptest::option::of(any::<[bool; 4]>()),
     )
-        .prop_map(|(fields, frames, doc, version)| {
+        .prop_map(|(fields, frames, doc, version, keep)| {
             let mut schema = Schema::new("made", "MD");
             schema.version = version.into();
             schema.doc = doc;
@@ -167,6 +168,10 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                     schema.frames.push(frame);
                 }
             }
+            schema.keep = keep.map(|keep| {
+                let kept = schema.fields.iter().zip(keep).filter(|(_, keep)| *keep);
+                kept.map(|(field, _)| field.name.clone()).collect()
+            });
             schema
         })
 }

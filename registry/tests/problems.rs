@@ -87,7 +87,7 @@ fn unknown_keys() {
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
     registry:2:21 at /schemas/a/xyz: unknown key `xyz`
-        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames
+        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep
     ");
     assert_snapshot!(with(r#""frames": [{ "intent": "req", "operation": "o", "require": [] }]"#), @"
     registry:2:49 at /schemas/a/frames/0/require: unknown key `require`
@@ -285,6 +285,15 @@ fn lists_of_fields() {
     registry:2:38 at /schemas/a/required/1: `x` is required, so its default is never used
         remove the default, or require it in a frame only
     ");
+    assert_snapshot!(with(r#""keep": ["x", "pri", "y", "x"]"#), @r"
+    registry:2:15 at /schemas/a/keep/1: there is no field `pri`
+        `pri` is the abbreviation of `priority`; write the full name
+    registry:2:22 at /schemas/a/keep/2: there is no field `y`
+        the fields are x, priority
+    registry:2:27 at /schemas/a/keep/3: `x` stands twice
+        remove one of the two
+    ");
+    assert_snapshot!(with(r#""keep": "x""#), @r#"registry:2:1 at /schemas/a/keep: expected an array, found the string "x""#);
 }
 
 #[test]

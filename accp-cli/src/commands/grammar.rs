@@ -1,4 +1,7 @@
-//! `accp grammar`: the grammar of frames, and the pest grammar made from it.
+//! `accp grammar`: the grammar of frames, the pest grammar made from it, and grammars of the
+//! frames of a registry.
+
+mod export;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +16,17 @@ const FILE: &str = "grammar/accp.pest";
 
 /// Write the grammar of frames: for pest, or the ABNF that it is made from
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   accp grammar --abnf
   accp grammar --check
-  accp grammar --write")]
+  accp grammar --write
+  accp grammar export --format lark"
+)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The ABNF of the draft, section 3.1
     #[arg(long, group = "what")]
     abnf: bool,
@@ -32,8 +41,16 @@ pub(crate) struct Args {
     write: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Export(export::Args),
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(Command::Export(args)) = &args.command {
+        return export::run(args);
+    }
     if args.abnf {
         Output::print(ABNF.as_bytes())?;
     } else if let Some(path) = &args.check {

@@ -2,18 +2,22 @@
 
 mod diff;
 mod hash;
+mod learn;
 mod lint;
 mod show;
+mod tune;
 
 use crate::outcome::Outcome;
 
-/// Check, compare and show schema registries
+/// Check, compare, show and learn schema registries
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Lint(lint::Args),
     Hash(hash::Args),
     Diff(diff::Args),
     Show(show::Args),
+    Learn(learn::Args),
+    Tune(tune::Args),
 }
 
 /// Runs the command.
@@ -23,5 +27,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::Hash(args) => hash::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Show(args) => show::run(args),
+        Command::Learn(args) => learn::run(args),
+        Command::Tune(args) => tune::run(args),
     }
 }

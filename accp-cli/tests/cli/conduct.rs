@@ -26,11 +26,12 @@ fn help_reads_well() {
       decode       Turn frames into JSON, one object a line, with full names and defaults
       explain      Say in plain words what frames mean
       tokens       Count the tokens of frames, part by part, against the limits of the draft
+      bench        Measure policies for the context of agents on recorded conversations
       convert      Recorded conversations to frames and back, nothing lost
       generate     Generate Rust types from a registry, as a build script would
       grammar      Write the grammar of frames: for pest, or the ABNF that it is made from
       session      Look into a file of sessions, check it, and bring recorded conversations into one
-      registry     Check, compare and show schema registries
+      registry     Check, compare, show and learn schema registries
       completions  Write the completion script for a shell
       man          Write the manual page of accp, or of one of its commands
 

@@ -1,6 +1,7 @@
 //! The command `accp`, run as its users run it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod bench;
 mod check;
 mod conduct;
 mod convert;
@@ -9,7 +10,9 @@ mod encode_decode;
 mod explain;
 mod fix;
 mod generated;
+mod grammar;
 mod import;
+mod learn;
 mod registry;
 mod session;
 mod tokens;

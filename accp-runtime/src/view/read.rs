@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use accp_registry::lexical::Literal;
 use accp_registry::{ErrorCode, Field, Intent, Registry, Schema, Type};
 
-use super::write::{ABSENT, BELOW, SPOKEN, default_of, definition, spoken_payload};
+use super::write::{ABSENT, BELOW, Place, SPOKEN, default_of, definition, spoken_payload};
 use super::{shape, text};
 use crate::{AgentId, DecodeError, DecodeOptions, Envelope, Map, Message, Reader, Value};
 
@@ -136,7 +136,7 @@ impl<'r, 't> Cursor<'r, 't> {
                 return self.expected("a space, and what is said");
             }
             let said = text::read_below(self.rest(), true);
-            let payload = spoken_payload(schema, agent, mark, &said);
+            let payload = spoken_payload(schema, agent, mark, &said, Some((intent, operation)));
             return self.made(name, intent, operation, Some(&schema.code), payload);
         }
         if !self.take('>') {
@@ -147,30 +147,30 @@ impl<'r, 't> Cursor<'r, 't> {
             return self.expected("':' and an operation");
         }
         let operation = self.until(|c| matches!(c, ' ' | '(' | '{' | '\n'));
-        let mut schema = shape::implied(self.registry, intent, operation);
-        let mut code = None;
-        if self.take(' ') {
-            let at = self.at;
-            let named = self.until(|c| matches!(c, '(' | '{' | '\n'));
-            code = Some(named);
-            schema = self.registry.schema(named);
-            if schema.is_none() && self.rest().starts_with('(') {
-                self.schema(named, at)?;
-            }
-        }
+        let at = self.at + 1;
+        let code = self
+            .take(' ')
+            .then(|| self.until(|c| matches!(c, '(' | '{' | '\n')));
         let mut payload = Map::new();
-        if self.take('(') {
-            let Some(schema) = schema else {
-                return self.expected("'{', because no schema goes with this frame");
+        if self.rest().starts_with('(') {
+            let Some(code) = code else {
+                return self.expected("'{', because no schema is named");
             };
-            code = Some(&schema.code);
-            self.cells(schema, &mut payload, &Map::new(), 0, Some(()))?;
+            let schema = self.schema(code, at)?;
+            self.at += 1;
+            self.cells(
+                schema,
+                &mut payload,
+                &Map::new(),
+                0,
+                Some((intent, operation)),
+            )?;
             if !self.take(')') {
                 return self.expected("')'");
             }
         }
         if self.take('{') {
-            self.entries(&mut payload, 0, Some(()))?;
+            self.entries(&mut payload, 0, true)?;
         }
         if let Some(name) = self.below.take() {
             if !self.take('\n') {
@@ -223,7 +223,7 @@ impl<'r, 't> Cursor<'r, 't> {
             Some('{') => {
                 self.at += 1;
                 let mut map = Map::new();
-                self.entries(&mut map, depth, None)?;
+                self.entries(&mut map, depth, false)?;
                 Ok(Value::Map(map))
             }
             _ => self.word(depth),
@@ -308,7 +308,7 @@ impl<'r, 't> Cursor<'r, 't> {
         &mut self,
         map: &mut Map<'static>,
         depth: usize,
-        top: Option<()>,
+        is_frame: bool,
     ) -> Result<(), DecodeError> {
         if self.take('}') {
             return Ok(());
@@ -327,7 +327,7 @@ impl<'r, 't> Cursor<'r, 't> {
                 self.at = start;
                 return self.expected("each key once");
             }
-            if top.is_some() && self.take(BELOW) {
+            if is_frame && self.take(BELOW) {
                 self.is_below(&key)?;
             } else {
                 let value = self.value(depth + 1)?;
@@ -366,18 +366,18 @@ impl<'r, 't> Cursor<'r, 't> {
         map: &mut Map<'static>,
         left_out: &Map<'_>,
         depth: usize,
-        top: Option<()>,
+        place: Place<'_>,
     ) -> Result<(), DecodeError> {
-        let is_in = |field: &&Field| left_out.get(&field.name).is_none();
-        let mut fields = schema.fields.iter().filter(is_in).peekable();
+        let is_in = |(_, field): &(usize, &Field)| left_out.get(&field.name).is_none();
+        let mut fields = schema.fields.iter().enumerate().filter(is_in).peekable();
         let mut more = fields.peek().is_some();
-        for field in fields {
+        for (at, field) in fields {
             let rest = self.rest();
             if !more || rest.is_empty() || rest.starts_with(CELL_ENDS) {
-                if let Some(default) = default_of(field) {
+                if let Some(default) = default_of(schema, at, place) {
                     map.insert(field.name.clone(), default.into_owned());
                 }
-            } else if top.is_some() && self.take(BELOW) {
+            } else if place.is_some() && self.take(BELOW) {
                 self.is_below(&field.name)?;
             } else if rest
                 .strip_prefix(ABSENT)

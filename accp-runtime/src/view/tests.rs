@@ -8,8 +8,8 @@ use accp_registry::Registry;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Transcript, View};
-use crate::{Map, Message, Value};
+use super::{Part, Prompt, PromptLimits, Transcript, View};
+use crate::{Map, Message, TokenCounter, Value};
 
 /// Shapes with defaults, nested shapes, and two that share fields.
 fn registry() -> Registry {
@@ -23,6 +23,7 @@ fn registry() -> Registry {
         "leg": { "code": "LE", "version": 1, "fields": ["number", "from", "day", "note", "more", "yet"],
             "types": { "number": "string", "from": "string", "day": "string", "note": "text",
                 "more": "any", "yet": "any" },
+            "keep": ["number", "day"],
             "frames": [{ "intent": "req", "operation": "book" }] },
     }});
     Registry::from_json(&json.to_string())
@@ -218,14 +219,14 @@ fn the_form() {
         .collect();
     insta::assert_snapshot!(blocks.concat(), @r#"
     @user? Is there a seat?
-    @=SE(low,high)
     @=FL(number,from,to,seats:SE,open)
+    @=SE(low,high)
     @tool>done:search{result:FL[from:BGO,seats:(4,9)
     WF31,OSL
     WF35,SVG,false]}
     @tool>done:search{result:FL(WF1,BGO,OSL,(4,9))}
-    @=LE(number,from,day,note,more,yet) req:book
-    @clerk>req:book(WF31,,2026-05-01,|)
+    @=LE(number,from,day,note,more,yet)
+    @clerk>req:book LE(WF31,,2026-05-01,|)
     A seat at the window, please.
     \@clerk: and one behind it
     \\@ too
@@ -244,9 +245,9 @@ fn says_where_it_is_broken() {
         "@a>",
         "@a>req",
         "@a>req:x(1)",
-        "@a>req:book(1,2,3,4,5,6,7)",
-        "@a>req:book(|,|)\nx",
-        "@a>req:book(|)",
+        "@a>req:book LE(1,2,3,4,5,6,7)",
+        "@a>req:book LE(|,|)\nx",
+        "@a>req:book LE(|)",
         "@a>nope:x",
         "@a>done:x{a:1,a:2}",
         "@a>done:x{a:ZZ(1)}",
@@ -266,10 +267,10 @@ fn says_where_it_is_broken() {
     "@a": E1001 at byte 2: expected '>', ':' or '?' behind the agent
     "@a>": E1001 at byte 3: expected ':' and an operation
     "@a>req": E1001 at byte 6: expected ':' and an operation
-    "@a>req:x(1)": E1001 at byte 9: expected '{', because no schema goes with this frame
-    "@a>req:book(1,2,3,4,5,6,7)": E1001 at byte 24: expected no more values than the schema has fields
-    "@a>req:book(|,|)\nx": E1001 at byte 15: expected one text below the line
-    "@a>req:book(|)": E1001 at byte 14: expected the end of the line, and a text below it
+    "@a>req:x(1)": E1001 at byte 8: expected '{', because no schema is named
+    "@a>req:book LE(1,2,3,4,5,6,7)": E1001 at byte 27: expected no more values than the schema has fields
+    "@a>req:book LE(|,|)\nx": E1001 at byte 18: expected one text below the line
+    "@a>req:book LE(|)": E1001 at byte 17: expected the end of the line, and a text below it
     "@a>nope:x": E1002 at byte 3: expected an intent of the draft (section 4.1)
     "@a>done:x{a:1,a:2}": E1001 at byte 14: expected each key once
     "@a>done:x{a:ZZ(1)}": E1003 at byte 12: expected the code of a schema that is known
@@ -279,4 +280,126 @@ fn says_where_it_is_broken() {
     "@=FL(number)": E1004 at byte 0: expected the fields of the schema of this code
     "@=ZZ(a)": E1003 at byte 2: expected the code of a schema that is known
     "#);
+}
+
+#[derive(Debug)]
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+}
+
+fn prompt(hot: usize, keep: usize) -> Prompt {
+    let limits = PromptLimits {
+        hot,
+        keep,
+        message: 60,
+    };
+    Prompt::new(view(), limits, Arc::new(Quarters))
+}
+
+/// The same text at the same place in memory.
+fn is_same(a: &Part, b: &Part) -> bool {
+    Arc::ptr_eq(&a.text, &b.text)
+}
+
+proptest! {
+    #[test]
+    fn a_prompt_grows_at_its_end(
+        messages in prop::collection::vec(any_message(), 0..30),
+        hot in 0_usize..60,
+        keep in 0_usize..4,
+    ) {
+        let mut prompt = prompt(hot, keep);
+        let mut before: Vec<Part> = Vec::new();
+        for (at, message) in (1..).zip(&messages) {
+            prompt.push(at, message);
+            let now: Vec<Part> = prompt.parts().cloned().collect();
+            let common = before.iter().zip(&now).take_while(|(a, b)| is_same(a, b)).count();
+            // Facts never change; messages do when there are new facts.
+            let facts = before.iter().filter(|part| part.is_facts).count();
+            prop_assert!(common >= facts);
+            let has_new_facts = now.iter().filter(|part| part.is_facts).count() > facts;
+            prop_assert!(has_new_facts || common == before.len());
+            // The newest messages are there, and every message has a place.
+            prop_assert_eq!(now.last().map(|part| part.position), Some(at));
+            let newest = now.iter().filter(|part| !part.is_facts).count();
+            prop_assert!(newest >= keep.min(at as usize));
+            before = now;
+        }
+    }
+
+    /// What others said opens no block there either.
+    #[test]
+    fn data_stays_data_in_a_prompt(messages in prop::collection::vec(any_message(), 0..20)) {
+        let mut prompt = prompt(20, 1);
+        for (at, message) in (1..).zip(&messages) {
+            prompt.push(at, message);
+        }
+        let text: String = prompt.parts().map(|part| &*part.text).collect();
+        let shown = prompt.parts().filter(|part| !part.is_facts).count();
+        let facts = prompt.parts().filter(|part| part.is_facts).count();
+        let begun = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+        prop_assert_eq!(begun("@facts p"), facts, "{}", text);
+        prop_assert_eq!(begun("@") - begun("@facts p") - begun("@="), shown, "{}", text);
+    }
+}
+
+#[test]
+fn what_is_kept_of_old_messages() {
+    let chat = |agent: &'static str, intent: &'static str, text: &'static str| {
+        Message::new(agent, intent, "chat")
+            .unwrap()
+            .under("CH")
+            .with("role", if intent == "req" { agent } else { "assistant" })
+            .with("lang", "en")
+            .with("content", text)
+    };
+    let leg = |day: &str| {
+        json!({ "number": "WF31", "from": "BGO", "day": day, "note": "a window seat, please",
+            "more": 7, "yet": null })
+    };
+    let result = |json: &serde_json::Value| {
+        Message::new("tool", "done", "search")
+            .unwrap()
+            .with("result", Value::from_data(json).into_owned())
+    };
+    let messages = [
+        chat(
+            "user",
+            "req",
+            "Hello! My id is mia_li_3668. I would like to fly to Oslo on 2026-05-01.",
+        ),
+        chat(
+            "clerk",
+            "done",
+            "Let me see, mia_li_3668. One moment, please: I look for flights that day.",
+        ),
+        result(&json!([
+            leg("2026-05-01"),
+            leg("2026-05-02"),
+            leg("2026-05-01")
+        ])),
+        chat("clerk", "done", "Two of them."),
+    ];
+    let mut prompt = prompt(10, 1);
+    for (at, message) in (1..).zip(&messages) {
+        prompt.push(at, message);
+    }
+    let text: String = prompt.parts().map(|part| &*part.text).collect();
+    insta::assert_snapshot!(text, @r"
+    @facts p1-3
+    user: id is mia_li_3668; fly to Oslo on 2026-05-01
+    @=le(number,day)
+    le[number:WF31
+    2026-05-01
+    2026-05-02]
+    @clerk: Two of them.
+    ");
 }

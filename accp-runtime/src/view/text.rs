@@ -67,7 +67,7 @@ pub(super) fn is_below(text: &str) -> bool {
 }
 
 /// Whether the line would begin a block, or be taken for one that was kept from it.
-fn is_guarded(line: &str) -> bool {
+pub(super) fn is_guarded(line: &str) -> bool {
     line.trim_start_matches('\\').starts_with('@')
 }
 

@@ -2,7 +2,6 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 use accp_registry::{Field, Registry, Schema, Type};
 
@@ -31,7 +30,7 @@ pub(super) fn value(registry: &Registry, value: &Value<'_>) -> Block {
     writer.block()
 }
 
-/// `@=TA(assignee,task) req:schedule`
+/// `@=TA(assignee,task)`
 pub(super) fn definition(schema: &Schema) -> String {
     let mut out = alloc::format!("@={}(", schema.code);
     for (at, field) in schema.fields.iter().enumerate() {
@@ -45,16 +44,24 @@ pub(super) fn definition(schema: &Schema) -> String {
         }
     }
     out.push(')');
-    for frame in &schema.frames {
-        let _ = write!(out, " {}:{}", frame.intent, frame.operation);
-    }
     out.push('\n');
     out
 }
 
+/// The intent and the operation of a frame, of which it depends what has a default there; a
+/// record in a value has them all.
+pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
+
 /// What a field holds where its cell is empty.
-pub(super) fn default_of(field: &Field) -> Option<Value<'_>> {
-    field.default.as_ref().map(Value::from_data)
+pub(super) fn default_of<'s>(
+    schema: &'s Schema,
+    index: usize,
+    place: Place<'_>,
+) -> Option<Value<'s>> {
+    let default = schema.fields.get(index)?.default.as_ref()?;
+    let applies =
+        place.is_none_or(|(intent, operation)| schema.has_default(index, intent, operation));
+    applies.then(|| Value::from_data(default))
 }
 
 /// The only field of people's words, if a schema has one.
@@ -115,7 +122,10 @@ impl<'r> Writer<'r> {
             return false;
         };
         let agent = message.agent.as_str();
-        if !text::is_shown(said) || spoken_payload(schema, agent, *mark, said) != message.payload {
+        let place = Some((intent, operation));
+        if !text::is_shown(said)
+            || spoken_payload(schema, agent, *mark, said, place) != message.payload
+        {
             return false;
         }
         self.out = alloc::format!("@{agent}{mark} ");
@@ -126,9 +136,8 @@ impl<'r> Writer<'r> {
     fn frame(&mut self, message: &Message<'_>) {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         self.out = alloc::format!("@{}>{intent}:{operation}", message.agent.as_str());
-        let implied = shape::implied(self.registry, intent, operation);
         let code = message.schema.as_deref();
-        if let Some(code) = code.filter(|code| implied.is_none_or(|schema| schema.code != *code)) {
+        if let Some(code) = code {
             self.out.push(' ');
             self.out.push_str(code);
         }
@@ -137,7 +146,13 @@ impl<'r> Writer<'r> {
         if let Some(schema) = code.and_then(|code| self.registry.schema(code)) {
             self.need(schema);
             self.out.push('(');
-            self.cells(schema, &message.payload, &[], name);
+            self.cells(
+                schema,
+                &message.payload,
+                &[],
+                name,
+                Some((intent, operation)),
+            );
             self.out.push(')');
             let more = |key: &str| shape::index(schema, key).is_none();
             if message.payload.iter().any(|(key, _)| more(key)) {
@@ -152,19 +167,8 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// The schema has to be known to the reader, and those that it is made of before it.
+    /// The schema has to be known to the reader.
     fn need(&mut self, schema: &Schema) {
-        if self.codes.contains(&schema.code) {
-            return;
-        }
-        for field in &schema.fields {
-            if let Type::Schema(code) = &field.ty
-                && *code != schema.code
-                && let Some(inner) = self.registry.schema(code)
-            {
-                self.need(inner);
-            }
-        }
         if !self.codes.contains(&schema.code) {
             self.codes.push(schema.code.clone());
         }
@@ -202,7 +206,7 @@ impl<'r> Writer<'r> {
 
     fn record(&mut self, schema: &Schema, map: &Map<'_>) {
         self.out.push('(');
-        self.cells(schema, map, &[], None);
+        self.cells(schema, map, &[], None, None);
         self.out.push(')');
     }
 
@@ -230,7 +234,14 @@ impl<'r> Writer<'r> {
     }
 
     /// The cells of the columns that are not left out, without the empty ones at the end.
-    fn cells(&mut self, schema: &Schema, map: &Map<'_>, left_out: &[usize], below: Option<&str>) {
+    fn cells(
+        &mut self,
+        schema: &Schema,
+        map: &Map<'_>,
+        left_out: &[usize],
+        below: Option<&str>,
+        place: Place<'_>,
+    ) {
         let mut end = self.out.len();
         let mut first = true;
         for (at, field) in schema.fields.iter().enumerate() {
@@ -244,7 +255,8 @@ impl<'r> Writer<'r> {
             if below == Some(&*field.name) {
                 self.out.push(BELOW);
             } else {
-                self.cell(field, map.get(&field.name));
+                let default = default_of(schema, at, place);
+                self.cell(field, map.get(&field.name), default.as_ref());
             }
             if self.out.len() > start {
                 end = self.out.len();
@@ -253,12 +265,11 @@ impl<'r> Writer<'r> {
         self.out.truncate(end);
     }
 
-    fn cell(&mut self, field: &Field, value: Option<&Value<'_>>) {
-        let default = default_of(field);
+    fn cell(&mut self, field: &Field, value: Option<&Value<'_>>, default: Option<&Value<'_>>) {
         match value {
             None if default.is_some() => self.out.push_str(ABSENT),
             None => {}
-            Some(value) if default.as_ref() == Some(value) => {}
+            Some(value) if default == Some(value) => {}
             Some(value) => match (&field.ty, value) {
                 (Type::Schema(code), Value::Map(map)) => {
                     let schema = self.registry.schema(code);
@@ -296,7 +307,8 @@ impl<'r> Writer<'r> {
             let Some(Some(first)) = values.next() else {
                 continue;
             };
-            if default_of(field).as_ref() == Some(first) || !values.all(|v| v == Some(first)) {
+            let is_default = default_of(schema, at, None).as_ref() == Some(first);
+            if is_default || !values.all(|value| value == Some(first)) {
                 continue;
             }
             if !constant.is_empty() {
@@ -304,22 +316,28 @@ impl<'r> Writer<'r> {
             }
             self.out.push_str(&field.name);
             self.out.push(':');
-            self.cell(field, Some(first));
+            self.cell(field, Some(first), None);
             constant.push(at);
         }
         for row in rows() {
             self.out.push('\n');
-            self.cells(schema, row, &constant, None);
+            self.cells(schema, row, &constant, None, None);
         }
         self.out.push(']');
     }
 }
 
 /// What a chat frame holds that says a text and nothing else.
-pub(super) fn spoken_payload(schema: &Schema, agent: &str, mark: char, said: &str) -> Map<'static> {
+pub(super) fn spoken_payload(
+    schema: &Schema,
+    agent: &str,
+    mark: char,
+    said: &str,
+    place: Place<'_>,
+) -> Map<'static> {
     let mut payload = Map::new();
-    for field in &schema.fields {
-        if let Some(default) = default_of(field) {
+    for (at, field) in schema.fields.iter().enumerate() {
+        if let Some(default) = default_of(schema, at, place) {
             payload.insert(field.name.clone(), default.into_owned());
         }
     }

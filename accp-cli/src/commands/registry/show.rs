@@ -114,6 +114,7 @@ impl fmt::Display for Shown<'_> {
             doc,
             fields,
             frames,
+            keep,
             ..
         } = self.0;
         write!(f, "{code}  {name}, version {version}")?;
@@ -127,6 +128,10 @@ impl fmt::Display for Shown<'_> {
                 (field.required, "required"),
                 (field.optional, "optional"),
                 (field.inline, "inline"),
+                (
+                    keep.iter().flatten().any(|name| *name == field.name),
+                    "keep",
+                ),
             ];
             let marks: Vec<_> = marks
                 .iter()
@@ -147,6 +152,12 @@ impl fmt::Display for Shown<'_> {
             ]);
         }
         write!(f, "\n\n{table}")?;
+        if keep.as_ref().is_some_and(Vec::is_empty) {
+            write!(
+                f,
+                "\n\n    Nothing of it is worth keeping when it leaves the context."
+            )?;
+        }
         if frames.is_empty() {
             return Ok(());
         }

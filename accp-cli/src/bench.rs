@@ -1,0 +1,51 @@
+//! The instrument: recorded conversations replayed under policies, without a model.
+//!
+//! A *policy* decides what an agent's prompt holds of the conversation so far ([`policy`]). Before
+//! each message of an agent (role `assistant` or `agent`) it is asked for the prompt that this
+//! agent would get; the message then shows what the agent needed from it ([`expect`]).
+//!
+//! - **Tokens**: of all prompts, tool schemas and primer included, and the same without system
+//!   prompts. Exact ([`tokens`]).
+//! - **Cost**: tokens of the longest common beginning with the previous prompt in the same cache
+//!   count 0.1, all others 1.25. A cache knows no agents: agents that read one transcript from
+//!   its first message share one; an agent with a system prompt of its own has one of its own.
+//!   Nothing expires.
+//! - **Argument recall**: of each number and string in a tool call's arguments, nested ones too,
+//!   of 3 to 60 characters, that was said before in a message other than a system prompt: does it
+//!   stand in the prompt, escapes undone? A value stands where no letter, digit or `_` continues
+//!   it.
+//! - **Bound recall**: does it stand there with its key or its record ([`binding`])?
+//! - **Identifier recall**: the same question as for arguments, for each token of an agent's text
+//!   with a digit, a path separator or a capital after a small letter, once a message.
+//! - **Read back**: the share of the bytes of all messages that the policy gives back unchanged
+//!   when the conversation is over.
+//! - **Milliseconds**: what the policy itself took, for all conversations.
+
+mod binding;
+mod chart;
+mod cost;
+mod dump;
+mod escape;
+mod expect;
+mod find;
+mod html;
+mod measure;
+mod policies;
+mod policy;
+mod pool;
+mod report;
+mod sheet;
+mod split;
+mod tokens;
+mod transcript;
+
+pub(crate) use cost::Prices;
+pub(crate) use dump::Rival;
+pub(crate) use html::page;
+pub(crate) use measure::{Instrument, Replay};
+pub(crate) use policies::{BASE, FORMS, default_plans, plan};
+pub(crate) use policy::{Opening, Plan};
+pub(crate) use pool::in_order;
+pub(crate) use report::{Corpus, Report};
+pub(crate) use split::Half;
+pub(crate) use transcript::Transcript;

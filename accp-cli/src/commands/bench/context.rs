@@ -1,0 +1,332 @@
+//! `accp bench context`: recorded conversations replayed under policies.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use accp_runtime::view::View;
+use accp_tokens::{Bpe, TokenCounter as _};
+use clap::builder::PossibleValuesParser;
+use serde_json::Value as Json;
+
+use crate::bench::{
+    BASE, Corpus, FORMS, Half, Instrument, Opening, Plan, Prices, Replay, Report, Rival,
+    Transcript, default_plans, in_order, page, plan,
+};
+use crate::cli::Format;
+use crate::convert::at;
+use crate::convert::read::each_conversation;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::Output;
+use crate::registries::RegistryArgs;
+
+/// Replay recorded conversations under policies for the context: tokens, cost, recall
+///
+/// Before each message of an agent (role assistant or agent) each policy says what the agent's
+/// prompt would be, and the message shows what was needed from it. No model is asked.
+///
+/// - tokens: of all prompts, with tool schemas and primer; `no system` is without system prompts.
+/// - cost: a token in the longest common beginning with the previous prompt in the same cache
+///   counts --cached-price, any other --fresh-price. Agents that read one transcript share a
+///   cache; an agent with a system prompt of its own has its own.
+/// - arguments: of the numbers and strings in tool calls' arguments, 3 to 60 characters, that
+///   were said before in a message other than a system prompt, the share that stands in the
+///   prompt, escapes undone.
+/// - bound: the share that stands there under its key or in its record; a bag of values does not.
+/// - identifiers: the same share as for arguments, for the tokens in agents' texts with a digit,
+///   a path separator or a capital after a small letter.
+/// - read back: the share of the bytes of all messages that the policy can give back.
+/// - ms: the policy's own time.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = examples())]
+pub(crate) struct Args {
+    /// Files of recorded conversations, as `accp convert` reads them
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Measure this policy beside the base; may be given again. Without it, those of the list
+    /// below with usual settings
+    #[arg(long = "policy", value_name = "POLICY")]
+    policies: Vec<String>,
+
+    /// Measure prompts that another program wrote, in the form of --dump; may be given again
+    #[arg(long = "rival", value_name = "FILE")]
+    rivals: Vec<PathBuf>,
+
+    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all;
+    /// without it those that a conversation records
+    #[arg(long, value_name = "[CORPUS=]FILE")]
+    tools: Vec<String>,
+
+    #[command(flatten)]
+    registry: RegistryArgs,
+
+    /// Measure one half of the conversations only, by SHA-256 of their ids
+    #[arg(long, value_enum, value_name = "HALF")]
+    split: Option<Half>,
+
+    /// What a token costs that is in the provider's cache
+    #[arg(long, value_name = "PRICE", default_value_t = 0.1, value_parser = price)]
+    cached_price: f64,
+
+    /// What any other token costs
+    #[arg(long, value_name = "PRICE", default_value_t = 1.25, value_parser = price)]
+    fresh_price: f64,
+
+    /// The encoding that counts
+    #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
+    #[arg(default_value = Bpe::ENCODINGS[0])]
+    encoding: String,
+
+    /// Write every prompt of every policy to this file, an object a line with `corpus`,
+    /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`)
+    #[arg(long, value_name = "FILE")]
+    dump: Option<PathBuf>,
+
+    /// Write the report as a page with charts to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// json: an object a line for each corpus and policy
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+fn examples() -> String {
+    format!("Policies:\n{}\n\n{EXAMPLES}", indented(FORMS))
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  accp bench context chats.jsonl
+  accp bench context chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3
+  accp bench context chats.jsonl --tools chats=schemas.json --dump prompts.jsonl";
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
+    let contest = Contest {
+        view: View::new(Arc::new(args.registry.load()?)),
+        plans: args.plans()?,
+        rivals: args.read_rivals()?,
+        counter,
+        dumps: args.dump.is_some(),
+    };
+    let tools = args.read_tools()?;
+    let mut dump = args
+        .dump
+        .as_deref()
+        .map(|path| Output::to(Some(path)))
+        .transpose()?;
+    let mut corpora = Vec::new();
+    for (path, name) in args.files.iter().zip(names(&args.files)) {
+        let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
+        let transcripts = read(path, tools, args.split)?;
+        let mut corpus = Corpus::new(&name, contest.entries());
+        in_order(
+            &transcripts,
+            |transcript| {
+                contest
+                    .hold(&name, transcript)
+                    .map(|replays| (transcript, replays))
+            },
+            |held| {
+                let (transcript, replays) = held?;
+                if let Some(dump) = &mut dump {
+                    for replay in replays.iter().flatten() {
+                        dump.write(replay.dump.as_bytes())?;
+                    }
+                }
+                corpus.add(&transcript.id, replays);
+                Ok::<(), Failure>(())
+            },
+        )?;
+        corpora.push(corpus);
+    }
+    let report = Report {
+        prices: Prices {
+            cached: args.cached_price,
+            fresh: args.fresh_price,
+        },
+        encoding: counter.name().to_owned(),
+        corpora,
+    };
+    if let Some(dump) = dump {
+        dump.finish()?;
+    }
+    if let Some(path) = &args.html {
+        let mut html = Output::to(Some(path))?;
+        html.write(page(&report).as_bytes())?;
+        html.finish()?;
+    }
+    let mut out = Output::stdout();
+    match args.format {
+        Format::Text => out.line(report.text())?,
+        Format::Json => report.json().iter().try_for_each(|row| out.line(row))?,
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+impl Args {
+    /// The policies that were asked for, the base first.
+    fn plans(&self) -> Result<Vec<Plan>, Failure> {
+        if self.policies.is_empty() {
+            return Ok(default_plans());
+        }
+        let others = self.policies.iter().filter(|name| *name != BASE);
+        let mut plans = Vec::new();
+        for name in std::iter::once(BASE).chain(others.map(String::as_str)) {
+            plans.push(plan(name).ok_or_else(|| {
+                Failure::Misuse(format!(
+                    "expected a policy, found `{name}`; there are\n{}",
+                    indented(FORMS)
+                ))
+            })?);
+        }
+        Ok(plans)
+    }
+
+    fn read_rivals(&self) -> Result<Vec<Rival>, Failure> {
+        let mut rivals = Vec::new();
+        for path in &self.rivals {
+            rivals.extend(Rival::read(path)?);
+        }
+        Ok(rivals)
+    }
+
+    /// Tool schemas as a line of compact JSON, by corpus; `None` is for all.
+    fn read_tools(&self) -> Result<BTreeMap<Option<String>, Arc<str>>, Failure> {
+        let mut tools = BTreeMap::new();
+        for given in &self.tools {
+            let (corpus, file) = match given.split_once('=') {
+                Some((corpus, file)) => (Some(corpus.to_owned()), file),
+                None => (None, given.as_str()),
+            };
+            let text = fs::read_to_string(file).map_err(Failure::at(Path::new(file)))?;
+            let json: Json = serde_json::from_str(&text).map_err(|error| {
+                let message = format!("expected tool schemas as JSON: {error}");
+                at(file, error.line() as u64, message)
+            })?;
+            tools.insert(corpus, Arc::from(format!("{json}\n")));
+        }
+        Ok(tools)
+    }
+}
+
+/// The policies and rivals, and how they are measured.
+#[derive(Debug)]
+struct Contest {
+    view: View,
+    plans: Vec<Plan>,
+    rivals: Vec<Rival>,
+    counter: Bpe,
+    dumps: bool,
+}
+
+impl Contest {
+    /// Names and descriptions in the order of the replays.
+    fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        let plans = self.plans.iter().map(|plan| (&*plan.name, &*plan.doc));
+        plans.chain(
+            self.rivals
+                .iter()
+                .map(|rival| (&*rival.name, "prompts of another program")),
+        )
+    }
+
+    /// Replays a conversation under each.
+    fn hold(&self, corpus: &str, transcript: &Transcript) -> Result<Vec<Option<Replay>>, Failure> {
+        let opening = Opening {
+            tools: transcript.tools.clone(),
+            counter: self.counter,
+            view: self.view.clone(),
+        };
+        let mut instrument = Instrument::new(corpus, transcript, opening, self.dumps);
+        let mut replays = Vec::new();
+        for plan in &self.plans {
+            let mut policy = (plan.start)(instrument.opening());
+            replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
+        }
+        for rival in &self.rivals {
+            let replay = rival.of(corpus, transcript)?.map(|played| {
+                let mut replay = instrument.replay(&rival.name, &mut played.playback());
+                replay.measure.time = played.time;
+                replay
+            });
+            replays.push(replay);
+        }
+        Ok(replays)
+    }
+}
+
+/// The conversations of a file, or of its half.
+fn read(
+    path: &Path,
+    tools: Option<&Arc<str>>,
+    half: Option<Half>,
+) -> Result<Vec<Transcript>, Failure> {
+    let mut transcripts = Vec::new();
+    let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+    let mut all = 0;
+    each_conversation(path, |name, line, json| {
+        all += 1;
+        let place = format!("conversation {all}");
+        let transcript = Transcript::read(&json, &place, tools);
+        let mut transcript = transcript.map_err(|message| at(name, line, message))?;
+        if half.is_some_and(|half| half != Half::of(&transcript.id)) {
+            return Ok(());
+        }
+        let count = ids.entry(transcript.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            transcript.id = format!("{}#{count}", transcript.id);
+        }
+        transcripts.push(transcript);
+        Ok(())
+    })?;
+    if transcripts.is_empty() {
+        let found = match all {
+            0 => "found none; record each as one object a line with `messages`".to_owned(),
+            _ => format!("found none of its {all} in this half; measure without --split"),
+        };
+        let name = path.display();
+        return Err(Failure::Input(format!(
+            "{name}: expected conversations to measure, {found}"
+        )));
+    }
+    Ok(transcripts)
+}
+
+/// What the corpora of these files are called: the names of the files without their ends,
+/// numbered where two are the same.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let names = files.iter().map(|path| {
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            format!("{name}#{count}")
+        } else {
+            name
+        }
+    });
+    names.collect()
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.lines().map(|line| format!("  {line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A price from the command line.
+fn price(text: &str) -> Result<f64, String> {
+    let price = text
+        .parse()
+        .ok()
+        .filter(|price: &f64| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "expected a number from 0, such as 0.1".to_owned())
+}

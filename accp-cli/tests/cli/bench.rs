@@ -1,0 +1,365 @@
+//! `accp bench context`.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Folder, Run, accp, workspace};
+
+/// A booking: what the last call needs was said by the user and by a tool.
+fn booking() -> Json {
+    let call = |name: &str, arguments: Json| {
+        json!({ "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c1", "name": name, "arguments": arguments }] })
+    };
+    let rows = json!([
+        { "slot": "K17", "day": "2024-05-20", "price": 118 },
+        { "slot": "K18", "day": "2024-05-21", "price": 264 },
+    ]);
+    json!({ "id": "booking", "messages": [
+        { "role": "system", "content": "You book slots." },
+        { "role": "user", "content": "I am ann_lee_3668." },
+        call("slots", json!({ "user": "ann_lee_3668" })),
+        { "role": "tool", "tool_call_id": "c1", "name": "slots", "content": rows.to_string() },
+        { "role": "assistant", "content": "K17 costs 118." },
+        { "role": "user", "content": "Take the second one." },
+        call("book", json!({ "slot": "K18", "price": 264, "sure": true })),
+    ] })
+}
+
+/// Two agents that read one transcript.
+fn shared() -> Json {
+    json!({ "id": 7, "messages": [
+        { "role": "user", "content": "Read src/lib.rs" },
+        { "role": "agent", "name": "a", "content": "b, open src/lib.rs" },
+        { "role": "agent", "name": "b", "content": "src/lib.rs has MyType." },
+        { "role": "agent", "name": "a", "content": "MyType it is." },
+    ] })
+}
+
+fn files() -> Folder {
+    Folder::with(&[
+        ("booking.jsonl", &format!("{}\n", booking())),
+        ("shared.jsonl", &format!("{}\n", shared())),
+    ])
+}
+
+/// The table without the times in its last column.
+fn table(run: &Run) -> String {
+    let lines = run.stdout.lines().map(|line| match line.rsplit_once("  ") {
+        Some((row, time)) if time.trim().parse::<u64>().is_ok() => row.trim_end(),
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn without_times(run: &Run) -> Vec<Json> {
+    let mut rows = run.json();
+    for row in &mut rows {
+        row.as_object_mut().unwrap().remove("milliseconds");
+    }
+    rows
+}
+
+#[test]
+fn the_table_has_every_policy_of_every_corpus() {
+    let run = files().run(
+        &[
+            "bench",
+            "context",
+            "booking.jsonl",
+            "shared.jsonl",
+            "--policy",
+            "toon",
+            "--policy",
+            "last:2",
+            "--policy",
+            "clear-tool-uses:20,0",
+        ],
+        "",
+    );
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(table(&run), @r"
+    booking: 1 conversations, 3 prompts, 3 arguments and 2 identifiers needed; cost of `json`: system 0.09, new 0.85, re-reading 0.06
+      policy                tokens  share  no system  cost   arguments  bound  identifiers  read back  ms
+      json                  298     1.000  1.000      1.000  1.000      1.000  1.000        1.000
+      toon                  270     0.906  0.916      0.905  1.000      1.000  1.000        1.000
+      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        0.365
+      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        0.708
+
+    shared: 1 conversations, 3 prompts, 0 arguments and 3 identifiers needed; cost of `json`: new 0.94, re-reading 0.06
+      policy                tokens  share  no system  cost   arguments  bound  identifiers  read back  ms
+      json                  91      1.000  1.000      1.000  -          -      1.000        1.000
+      toon                  86      0.945  0.945      0.940  -          -      1.000        1.000
+      last:2                79      0.868  0.868      1.245  -          -      1.000        0.532
+      clear-tool-uses:20,0  91      1.000  1.000      1.000  -          -      1.000        1.000
+
+    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25.
+    ");
+}
+
+#[test]
+fn the_example_is_measured_by_default() {
+    let text = std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
+    let run = accp(&["bench", "context", "-", "--format", "json"], text);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let rows = run.json();
+    let policies: Vec<_> = rows
+        .iter()
+        .map(|row| row["policy"].as_str().unwrap())
+        .collect();
+    assert_eq!(policies[..3], ["json", "toon", "last:10"]);
+    assert_eq!(rows[0]["cost_share"], json!(1.0));
+}
+
+/// One file with its charts, and nothing in it that a browser would fetch or run.
+#[test]
+fn the_page_stands_alone() {
+    let folder = files();
+    let mut conversation = shared();
+    conversation["id"] = json!("<script src='http://x'>");
+    std::fs::write(folder.path("a&b.jsonl"), conversation.to_string()).unwrap();
+    let run = folder.run(
+        &[
+            "bench",
+            "context",
+            "booking.jsonl",
+            "a&b.jsonl",
+            "--html",
+            "page.html",
+        ],
+        "",
+    );
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let page = folder.read("page.html");
+    assert_eq!(page.matches("<svg ").count(), 6);
+    assert!(page.contains("<h2>a&amp;b</h2>") && page.contains("&lt;script"));
+    assert!(!page.contains("<script") && !page.contains("href") && !page.contains("NaN"));
+}
+
+#[test]
+fn prices_tools_and_encoding_are_the_given_ones() {
+    let folder = files();
+    let base = |args: &[&str]| {
+        let run = folder.run(
+            &[
+                &[
+                    "bench",
+                    "context",
+                    "booking.jsonl",
+                    "--policy",
+                    "json",
+                    "--format",
+                    "json",
+                ],
+                args,
+            ]
+            .concat(),
+            "",
+        );
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        without_times(&run).remove(0)
+    };
+    let plain = base(&[]);
+    let free = base(&["--cached-price", "0", "--fresh-price", "1"]);
+    let cached: u64 = free["kinds"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|kind| kind["cached"].as_u64().unwrap())
+        .sum();
+    let tokens = plain["tokens"].as_u64().unwrap();
+    assert_eq!(free["cost"], json!((tokens - cached) as f64));
+    let tools = folder.path("tools.json");
+    std::fs::write(&tools, "[ { \"name\": \"slots\" } ]").unwrap();
+    let tool_tokens = |args: &[&str]| base(args)["kinds"]["tools"]["tokens"].as_u64().unwrap();
+    assert_eq!(tool_tokens(&["--tools", "shared=tools.json"]), 0);
+    let all = tool_tokens(&["--tools", "tools.json"]);
+    assert!(all > 0 && all == tool_tokens(&["--tools", "booking=tools.json"]));
+    assert_ne!(
+        base(&["--encoding", "cl100k_base"])["tokens"],
+        plain["tokens"]
+    );
+}
+
+#[test]
+fn the_halves_are_the_whole() {
+    let conversations = (0..20)
+        .map(|id| {
+            let mut conversation = booking();
+            conversation["id"] = json!(format!("c{id}"));
+            conversation.to_string()
+        })
+        .collect::<Vec<_>>()
+        .join("\n");
+    let folder = Folder::with(&[("all.jsonl", &conversations)]);
+    let tokens = |args: &[&str]| {
+        let run = folder.run(
+            &[&["bench", "context", "all.jsonl", "--format", "json"], args].concat(),
+            "",
+        );
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.json()[0]["tokens"].as_u64().unwrap()
+    };
+    let (learn, measure) = (
+        tokens(&["--split", "learn"]),
+        tokens(&["--split", "measure"]),
+    );
+    assert!(learn > 0 && measure > 0);
+    assert_eq!(learn + measure, tokens(&[]));
+}
+
+/// Prompts that are dumped and read back as those of another program measure the same.
+#[test]
+fn a_dump_measured_again_gives_the_same_figures() {
+    let folder = files();
+    let files = [
+        "bench",
+        "context",
+        "booking.jsonl",
+        "shared.jsonl",
+        "--format",
+        "json",
+    ];
+    let run = folder.run(
+        &[&files[..], &["--policy", "last:3", "--dump", "dump.jsonl"]].concat(),
+        "",
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let dump = folder.read("dump.jsonl");
+    let first: Json = serde_json::from_str(dump.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        first["segments"][0],
+        json!({
+            "kind": "system", "text": "{\"role\":\"system\",\"content\":\"You book slots.\"}\n",
+        })
+    );
+    // One of the two corpora only: shares are of the base over the same conversations.
+    let rival = dump
+        .lines()
+        .filter(|line| line.contains("\"last:3\"") && line.contains("\"booking\""))
+        .map(|line| line.replace("last:3", "other"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    std::fs::write(folder.path("rival.jsonl"), rival).unwrap();
+    let run = folder.run(
+        &[
+            &files[..],
+            &["--policy", "last:3", "--rival", "rival.jsonl"],
+        ]
+        .concat(),
+        "",
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let rows = without_times(&run);
+    for field in [
+        "tokens",
+        "cost",
+        "cost_share",
+        "arguments",
+        "bound",
+        "identifiers",
+        "kinds",
+    ] {
+        assert_eq!(rows[1][field], rows[2][field], "{field}");
+    }
+    assert_eq!(
+        (&rows[2]["policy"], &rows[2]["bytes"]["found"]),
+        (&json!("other"), &json!(0))
+    );
+    assert_eq!(
+        (&rows[5]["conversations"], &rows[5]["cost_share"]),
+        (&json!(0), &Json::Null)
+    );
+}
+
+#[test]
+fn what_a_rival_brings_back_is_compared() {
+    let folder = files();
+    let message = shared()["messages"][0].to_string();
+    let line = |turn: usize| {
+        json!({ "corpus": "shared", "conversation": "7", "turn": turn, "policy": "other",
+            "milliseconds": 1.5, "segments": [{ "kind": "facts", "text": "src/lib.rs", "records": [[["file", "src/lib.rs"]]] }] })
+    };
+    let original = |index: usize| json!({ "corpus": "shared", "conversation": "7", "policy": "other", "message": index, "original": message });
+    let rival = format!(
+        "{}\n{}\n{}\n{}\n{}\n",
+        line(1),
+        line(2),
+        line(3),
+        original(0),
+        original(1)
+    );
+    std::fs::write(folder.path("rival.jsonl"), rival).unwrap();
+    let run = folder.run(
+        &[
+            "bench",
+            "context",
+            "shared.jsonl",
+            "--policy",
+            "json",
+            "--rival",
+            "rival.jsonl",
+            "--format",
+            "json",
+        ],
+        "",
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let row = &run.json()[1];
+    assert_eq!(row["bytes"]["found"], json!(message.len()));
+    assert_eq!(row["milliseconds"], json!(4.5));
+    assert_eq!(row["identifiers"]["found"], json!(2));
+}
+
+#[test]
+fn faults_have_their_place_and_their_cure() {
+    let dump_line = "{\"corpus\":\"shared\",\"conversation\":\"7\",\"turn\":1,\"policy\":\"other\",\"segments\":[]}";
+    let folder = Folder::with(&[
+        ("empty.jsonl", "\n"),
+        ("notes.jsonl", "{\"note\":1}\n"),
+        (
+            "odd.jsonl",
+            "{\"messages\":[]}\n{\"messages\":[{\"content\":\"x\"}]}\n",
+        ),
+        ("shared.jsonl", &shared().to_string()),
+        (
+            "dump.jsonl",
+            &format!("{dump_line}\n{{\"policy\":\"other\"}}\n"),
+        ),
+        (
+            "kind.jsonl",
+            &dump_line.replace("[]", "[{\"kind\":\"note\",\"text\":\"\"}]"),
+        ),
+        ("part.jsonl", dump_line),
+        ("tools.json", "[\n"),
+    ]);
+    let fault = |args: &[&str]| {
+        let run = folder.run(&[&["bench", "context"], args].concat(), "");
+        assert_eq!(run.stdout, "", "{args:?}");
+        format!("{}: {}", run.code.unwrap(), run.stderr)
+    };
+    insta::assert_snapshot!(fault(&["empty.jsonl"]), @"1: error: empty.jsonl: expected conversations to measure, found none; record each as one object a line with `messages`");
+    insta::assert_snapshot!(fault(&["notes.jsonl"]), @"1: error: notes.jsonl:1: expected a recorded conversation, an object with `messages`, found an object without it; record each conversation as one object a line");
+    insta::assert_snapshot!(fault(&["odd.jsonl"]), @"1: error: odd.jsonl:2: expected `messages[0]` to be an object with a `role`, found an object without it; give the message a role: system, user, assistant, agent or tool");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--split", "learn"]), @"1: error: shared.jsonl: expected conversations to measure, found none of its 1 in this half; measure without --split");
+    let unknown = fault(&["shared.jsonl", "--policy", "last"]);
+    insta::assert_snapshot!(unknown.lines().next().unwrap(), @"2: error: expected a policy, found `last`; there are");
+    assert!(
+        unknown.contains(
+            "
+  last:N "
+        ),
+        "{unknown}"
+    );
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected of `other` a prompt for turn 2 of conversation `7` of `shared`, found none; let it write all turns of a conversation, or none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "empty.jsonl"]), @"1: error: empty.jsonl: expected prompts, an object a line as `accp bench context --dump` writes them, found none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");
+    for args in [
+        &[][..],
+        &["no-such.jsonl"],
+        &["shared.jsonl", "--fresh-price", "-1"],
+    ] {
+        assert!(fault(args).starts_with("2: "), "{args:?}");
+    }
+}

@@ -1,0 +1,327 @@
+//! `accp grammar export`.
+
+use crate::{Folder, Run, accp};
+
+const REGISTRY: &str = r#"{ "schemas": {
+    "report": {
+        "code": "RP", "fields": ["title", "lines", "trend"],
+        "types": { "title": "text", "lines": "[LN]", "trend": "enum(up=+,down=-)" },
+        "required": ["title"],
+        "frames": [
+            { "intent": "req", "operation": "report" },
+            { "intent": "done", "operation": "report", "required": ["lines"], "envelope": ["cid"] }
+        ]
+    },
+    "line": { "code": "LN", "fields": ["name", "sure"], "types": { "name": "string", "sure": "boolean" } }
+} }"#;
+
+fn export(registry: &str, args: &[&str]) -> Run {
+    let folder = Folder::with(&[("ours.json", registry)]);
+    let command = ["grammar", "export", "--registry", "ours.json"];
+    folder.run(&[&command, args].concat(), "")
+}
+
+/// What it writes, where all went well.
+fn written(args: &[&str]) -> String {
+    let run = export(REGISTRY, args);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    run.stdout
+}
+
+#[test]
+fn lark() {
+    let text = written(&["--format", "lark", "--frame", "done:report"]);
+    insta::assert_snapshot!(text, @r#"
+    // The frames of a registry, by `accp grammar export --format lark`; do not edit.
+
+    start: "@" AGENT ">" frame
+    frame: done_report_rp
+    done_report_rp: "done:report{" "title:" string_value "|" "lines:" list_of_record_ln_5 "|" ("trend:" enum_up_down_value "|")? "schema:RP}" "[" "cid:" SCALAR "]"
+    string_value: SCALAR | "~" | REFERENCE
+    list_of_record_ln_5: "[" (record_ln_4 ("," record_ln_4)*)? "]" | "~" | REFERENCE
+    record_ln_4: "{" ("name:" string_value ("," "sure:" boolean_value)? | "sure:" boolean_value)? "}" | "~" | REFERENCE
+    boolean_value: "true" | "false" | "~" | REFERENCE
+    enum_up_down_value: "+" | "-" | "~" | REFERENCE
+    SCALAR: /(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+/
+    REFERENCE: /\$[\x2E0-9A-Z\x5Fa-z]+/
+    AGENT: /[\x2D0-9A-Z\x5Fa-z]+/
+    "#);
+}
+
+#[test]
+fn lark_of_several_frames_with_metadata() {
+    let frames = ["--frame", "done:report", "--frame", "req:report"];
+    let text = written(&[&["--format", "lark", "--envelope"], &frames[..]].concat());
+    let lines = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.unwrap_or_default().to_owned()
+    };
+    insta::assert_snapshot!(lines("frame:"), @"frame: req_report_rp | done_report_rp");
+    insta::assert_snapshot!(lines("req_report_rp:"), @r#"req_report_rp: "req:report{" "title:" string_value "|" ("lines:" list_of_record_ln_5 "|")? ("trend:" enum_up_down_value "|")? "schema:RP}" "[" "mid:" SCALAR "," "seq:" NATURAL ("," "ts:" INTEGER)? ("," "cid:" SCALAR)? ("," "aid:" SCALAR)? ("," "sid:" SCALAR)? ("," "ttl:" INTEGER)? "]""#);
+}
+
+#[test]
+fn gbnf() {
+    let text = written(&["--format", "gbnf", "--frame", "done:report"]);
+    insta::assert_snapshot!(text, @r#"
+    # The frames of a registry, by `accp grammar export --format gbnf`; do not edit.
+
+    root ::= "@" agent ">" frame
+    frame ::= done-report-rp
+    done-report-rp ::= "done:report{" "title:" string-value "|" "lines:" list-of-record-ln-5 "|" ("trend:" enum-up-down-value "|")? "schema:RP}" "[" "cid:" scalar "]"
+    string-value ::= scalar | "~" | reference
+    list-of-record-ln-5 ::= "[" (record-ln-4 ("," record-ln-4)*)? "]" | "~" | reference
+    record-ln-4 ::= "{" ("name:" string-value ("," "sure:" boolean-value)? | "sure:" boolean-value)? "}" | "~" | reference
+    boolean-value ::= "true" | "false" | "~" | reference
+    enum-up-down-value ::= "+" | "-" | "~" | reference
+    scalar ::= ([\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z] | "\\" [\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+
+    reference ::= "$" [\x2E0-9A-Z\x5Fa-z]+
+    agent ::= [\x2D0-9A-Z\x5Fa-z]+
+    "#);
+}
+
+#[test]
+fn regex() {
+    let text = written(&["--format", "regex", "--frame", "req:report"]);
+    insta::assert_snapshot!(text, @r"@[\x2D0-9A-Z\x5Fa-z]+>req:report\{title:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|~|\$[\x2E0-9A-Z\x5Fa-z]+)\|(?:lines:(?:\[(?:(?:\{(?:name:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|~|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?|sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?\}|~|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,(?:\{(?:name:(?:(?:[\x21-\x23\x25-\x2B\x2D-9\x3B-\x3D\x3FA-Z\x5E-z]|\\[\x24\x2C\x3A\x3E\x40\x5B-\x5D\x7B-\x7E])+|~|\$[\x2E0-9A-Z\x5Fa-z]+)(?:,sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?|sure:(?:true|false|~|\$[\x2E0-9A-Z\x5Fa-z]+))?\}|~|\$[\x2E0-9A-Z\x5Fa-z]+))*)?\]|~|\$[\x2E0-9A-Z\x5Fa-z]+)\|)?(?:trend:(?:\+|-|~|\$[\x2E0-9A-Z\x5Fa-z]+)\|)?schema:RP\}");
+}
+
+#[test]
+fn json_schema() {
+    let text = written(&["--format", "json-schema", "--frame", "req:report"]);
+    insta::assert_snapshot!(text, @r##"
+    {
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "$comment": "The frames of a registry, by `accp grammar export --format json-schema`; do not edit.",
+      "anyOf": [
+        {
+          "type": "object",
+          "properties": {
+            "agent": {
+              "type": "string",
+              "pattern": "^(?:[\\x2D0-9A-Z\\x5Fa-z]+)$"
+            },
+            "intent": {
+              "const": "req"
+            },
+            "operation": {
+              "const": "report"
+            },
+            "schema": {
+              "const": "RP"
+            },
+            "payload": {
+              "type": "object",
+              "properties": {
+                "title": {
+                  "anyOf": [
+                    {
+                      "type": "string"
+                    },
+                    {
+                      "$ref": "#/$defs/null_or_reference"
+                    }
+                  ]
+                },
+                "lines": {
+                  "anyOf": [
+                    {
+                      "type": "array",
+                      "items": {
+                        "$ref": "#/$defs/record_LN_4"
+                      }
+                    },
+                    {
+                      "$ref": "#/$defs/null_or_reference"
+                    }
+                  ]
+                },
+                "trend": {
+                  "anyOf": [
+                    {
+                      "enum": [
+                        "up",
+                        "down"
+                      ]
+                    },
+                    {
+                      "$ref": "#/$defs/null_or_reference"
+                    }
+                  ]
+                }
+              },
+              "required": [
+                "title"
+              ],
+              "additionalProperties": false
+            }
+          },
+          "required": [
+            "agent",
+            "intent",
+            "operation",
+            "schema",
+            "payload"
+          ],
+          "additionalProperties": false
+        }
+      ],
+      "$defs": {
+        "null_or_reference": {
+          "anyOf": [
+            {
+              "type": "null"
+            },
+            {
+              "type": "object",
+              "properties": {
+                "$ref": {
+                  "type": "string",
+                  "pattern": "^(?:[\\x2E0-9A-Z\\x5Fa-z]+)$"
+                }
+              },
+              "required": [
+                "$ref"
+              ],
+              "additionalProperties": false
+            }
+          ]
+        },
+        "record_LN_4": {
+          "anyOf": [
+            {
+              "type": "object",
+              "properties": {
+                "name": {
+                  "anyOf": [
+                    {
+                      "type": "string"
+                    },
+                    {
+                      "$ref": "#/$defs/null_or_reference"
+                    }
+                  ]
+                },
+                "sure": {
+                  "anyOf": [
+                    {
+                      "type": "boolean"
+                    },
+                    {
+                      "$ref": "#/$defs/null_or_reference"
+                    }
+                  ]
+                }
+              },
+              "required": [],
+              "additionalProperties": false
+            },
+            {
+              "$ref": "#/$defs/null_or_reference"
+            }
+          ]
+        }
+      }
+    }
+    "##);
+}
+
+#[test]
+fn the_standard_profiles_are_the_default() {
+    let standard = accp(&["grammar", "export", "--format", "lark"], "");
+    assert_eq!(standard.code, Some(0));
+    assert!(standard.stdout.contains("req_schedule_ta: "));
+    let both = written(&["--format", "lark"]);
+    assert!(both.contains("req_schedule_ta: ") && both.contains("req_report_rp: "));
+}
+
+#[test]
+fn it_goes_to_a_file() {
+    let folder = Folder::with(&[]);
+    let args = ["grammar", "export", "--format", "lark", "-o", "frames.lark"];
+    let run = folder.run(&args, "");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    let to_stdout = folder.run(&args[..4], "");
+    assert_eq!(folder.read("frames.lark"), to_stdout.stdout);
+}
+
+/// The exit code and what is said.
+fn refused(registry: &str, args: &[&str]) -> String {
+    let run = export(registry, args);
+    assert_eq!(run.stdout, "");
+    format!("{} {}", run.code.unwrap_or_default(), run.stderr)
+}
+
+#[test]
+fn a_frame_that_is_not_there() {
+    let near = refused(REGISTRY, &["--format", "lark", "--frame", "req:reprot"]);
+    insta::assert_snapshot!(near, @"2 error: there is no frame `req:reprot`; did you mean `req:report`?");
+    let far = refused(REGISTRY, &["--format", "lark", "--frame", "plan"]);
+    insta::assert_snapshot!(far, @"2 error: there is no frame `plan`; the registry has done:chat, done:execute, done:report, done:schedule, done:tool, done:transaction, fail:error, req:chat, req:execute, req:report, req:schedule, req:tool, req:transaction, stream:infer");
+}
+
+#[test]
+fn a_format_that_there_is_not() {
+    insta::assert_snapshot!(refused(REGISTRY, &["--format", "bnf"]), @r"
+    2 error: invalid value 'bnf' for '--format <FORMAT>'
+      [possible values: lark, gbnf, regex, json-schema]
+
+      tip: a similar value exists: 'gbnf'
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(refused(REGISTRY, &[]), @r"
+    2 error: the following required arguments were not provided:
+      --format <FORMAT>
+
+    Usage: accp grammar export --format <FORMAT> --registry <PATH>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_registry_at_fault() {
+    let faulty = REGISTRY.replace("[LN]", "[LM]");
+    insta::assert_snapshot!(refused(&faulty, &["--format", "gbnf"]), @r"
+    1 error: ours.json:4:37 at /schemas/report/types/lines: `LM` is neither a type nor the code of a schema
+        did you mean `LN`?
+    ");
+    let missing = accp(
+        &[
+            "grammar",
+            "export",
+            "--format",
+            "gbnf",
+            "--registry",
+            "no-such.json",
+        ],
+        "",
+    );
+    assert_eq!(missing.code, Some(2));
+    let underscore = REGISTRY
+        .replace(r#""sure"]"#, r#""_"]"#)
+        .replace(r#""sure":"#, r#""_":"#);
+    insta::assert_snapshot!(refused(&underscore, &["--format", "gbnf"]), @"1 error: the field `LN._` travels as `_`, the key under which a map has its pairs; give it another abbreviation");
+}
+
+#[test]
+fn a_depth_that_does_not_do() {
+    let flat = refused(REGISTRY, &["--format", "lark", "--depth", "1"]);
+    insta::assert_snapshot!(flat, @"2 error: the field `RP.lines` of type [LN] needs 2 levels of arrays and maps, the grammar has 1; take a depth of 2");
+    let tree = REGISTRY.replace(r#""sure": "boolean""#, r#""sure": "[LN]""#);
+    insta::assert_snapshot!(refused(&tree, &["--format", "regex"]), @"2 error: the field `RP.lines` of type [LN] needs any number of levels of arrays and maps, the grammar has 2; take a depth of 5, all that decoders read");
+    insta::assert_snapshot!(refused(REGISTRY, &["--format", "regex", "--depth", "5"]), @"2 error: the regular expression would have 768090 bytes, at most 262144 are of use; take a lower depth, fewer frames, or another format");
+    let beyond = refused(REGISTRY, &["--format", "lark", "--depth", "6"]);
+    insta::assert_snapshot!(beyond, @r"
+    2 error: invalid value '6' for '--depth <N>': 6 is not in 0..=5
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn export_and_the_options_of_grammar_do_not_mix() {
+    let run = accp(&["grammar", "--abnf", "export", "--format", "lark"], "");
+    assert_eq!(run.code, Some(2));
+}

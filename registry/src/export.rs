@@ -1,0 +1,209 @@
+//! Grammars for constrained decoding: what a model may write, so that it can write nothing
+//! that a decoder refuses.
+//!
+//! A registry gives one [`Grammar`], its frames by intent and operation; Lark, GBNF and a
+//! regular expression are three spellings of it. [`Export::json_schema`] describes the same
+//! frames in their JSON form.
+//!
+//! ```
+//! use accp_registry::Registry;
+//! use accp_registry::export::{Export, Options};
+//!
+//! let registry = Registry::from_json(r#"{ "schemas": { "finding": {
+//!     "code": "FD", "fields": ["topic", "sure"], "required": ["topic"],
+//!     "types": { "topic": "string", "sure": "boolean" },
+//!     "frames": [{ "intent": "done", "operation": "analyze" }]
+//! } } }"#)?;
+//! let export = Export::of(&registry, &Options::default())?;
+//! let lark = export.grammar(Export::DEPTH)?.to_lark();
+//! let frame = r#"done_analyze_fd: "done:analyze{" "topic:" string_value "|" ("sure:" boolean_value "|")? "schema:FD}""#;
+//! assert!(lark.lines().any(|line| line == frame), "{lark}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What holds
+//!
+//! Every text of the grammar is a frame that a decoder with this registry takes, and every
+//! frame that an encoder writes of the fields of its schema is a text of the grammar. The
+//! order is that of the encoder: the fields as the schema has them, those of a nested record
+//! ascending by key, `schema` last. Any value may be `~` or a reference, as in any frame.
+//!
+//! Three things no such grammar can say, so a decoder still has to:
+//!
+//! - In a map whose keys are data a key may stand twice.
+//! - A frame may be longer, or have more elements, than [`Limits`] allow. Nesting is counted.
+//! - A `number` above 15 digits: `#0.30000000000000004` is the spelling of a float and
+//!   `#0.30000000000000003` of none. The grammar has the plain form, `0.30000000000000004`,
+//!   which decoders take, and behind the mark `#` up to 15 digits.
+
+mod frames;
+mod gbnf;
+mod grammar;
+mod json_schema;
+mod lark;
+mod regex;
+mod rules;
+mod tokens;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub use grammar::{Expr, Grammar, Rule};
+
+use crate::{Limits, Registry, Type};
+use frames::Frame;
+
+/// Which frames, and with how much of their metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The frames, as `req:schedule`; all of them when there is none.
+    pub frames: Vec<String>,
+    /// With metadata: `mid` and `seq`, then the other fields of the envelope. Without, a
+    /// frame has only what its registry entry requires, as the `cid` of an answer: a model
+    /// does not number its frames.
+    pub envelope: bool,
+}
+
+/// The frames of a registry that a grammar is to describe.
+#[derive(Debug)]
+pub struct Export<'r> {
+    registry: &'r Registry,
+    frames: Vec<Frame<'r>>,
+}
+
+impl<'r> Export<'r> {
+    /// The levels of arrays and maps that decoders take by default ([`Limits::DEFAULT`]).
+    pub const DEPTH: u32 = Limits::DEFAULT.depth;
+    /// The levels that are usual in a regular expression: each makes it four times as long.
+    pub const REGEX_DEPTH: u32 = 2;
+
+    /// Chooses the frames.
+    ///
+    /// # Errors
+    /// [`ExportError::UnknownFrame`], [`ExportError::NoFrames`] and
+    /// [`ExportError::Underscore`].
+    pub fn of(registry: &'r Registry, options: &Options) -> Result<Self, ExportError> {
+        let frames = frames::choose(registry, options)?;
+        Ok(Self { registry, frames })
+    }
+
+    /// The grammar of the frames as they stand on the wire, with so many levels of arrays
+    /// and maps.
+    ///
+    /// # Errors
+    /// [`ExportError::TooDeep`] when `depth` is below [`Export::DEPTH`] and a field needs
+    /// more. What a field of type `any` holds is cut to the depth without an error.
+    pub fn grammar(&self, depth: u32) -> Result<Grammar, ExportError> {
+        self.check_depth(depth)?;
+        Ok(rules::grammar(self.registry, &self.frames, depth))
+    }
+
+    /// A JSON Schema (2020-12) of the frames in their JSON form, keys under their full
+    /// names, with so many levels of arrays and objects. Its integers end 1,023 before those
+    /// of 64 bits do, where the last float is that all engines can take for a bound. To a JSON
+    /// Schema `-0` is an integer and `1e999` a number; readers of JSON see a float, and none.
+    ///
+    /// # Errors
+    /// As [`Export::grammar`].
+    pub fn json_schema(&self, depth: u32) -> Result<String, ExportError> {
+        self.check_depth(depth)?;
+        Ok(json_schema::write(self.registry, &self.frames, depth))
+    }
+
+    fn check_depth(&self, depth: u32) -> Result<(), ExportError> {
+        // What decoders refuse at any rate is no loss.
+        if depth >= Self::DEPTH {
+            return Ok(());
+        }
+        for frame in &self.frames {
+            for param in &frame.params {
+                let levels = levels(self.registry, &param.field.ty, Self::DEPTH + 1);
+                if levels > depth {
+                    return Err(ExportError::TooDeep {
+                        field: format!("{}.{}", frame.code, param.field.name),
+                        ty: param.field.ty.clone(),
+                        levels: (levels <= Self::DEPTH).then_some(levels),
+                        depth,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The levels of arrays and maps that a declared type needs, counted up to `most`.
+fn levels(registry: &Registry, ty: &Type, most: u32) -> u32 {
+    if most == 0 {
+        return 0;
+    }
+    match ty {
+        Type::List(item) | Type::Map(item) => 1 + levels(registry, item, most - 1),
+        Type::Schema(code) => {
+            let fields = registry.schema(code).map(|schema| schema.fields.iter());
+            let levels = fields
+                .into_iter()
+                .flatten()
+                .map(|field| levels(registry, &field.ty, most - 1));
+            1 + levels.max().unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
+/// Why a registry gives no such grammar.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A frame that is asked for is not in the registry.
+    #[error("there is no frame `{name}`; {cure}")]
+    UnknownFrame {
+        /// What was asked for.
+        name: String,
+        /// The nearest frame, or all of them.
+        cure: String,
+    },
+    /// No schema says which frames carry it.
+    #[error(
+        "no schema of the registry has `frames`, so there is no frame to write; add to one \
+         \"frames\": [{{ \"intent\": \"req\", \"operation\": \"plan\" }}]"
+    )]
+    NoFrames,
+    /// A field travels under the key that stands for pairs.
+    #[error(
+        "the field `{field}` travels as `_`, the key under which a map has its pairs; give it \
+         another abbreviation"
+    )]
+    Underscore {
+        /// The code of the schema and the name of the field.
+        field: String,
+    },
+    /// A declared type nests deeper than the grammar does.
+    #[error(
+        "the field `{field}` of type {ty} needs {}, the grammar has {depth}; {}",
+        match levels { Some(levels) => format!("{levels} levels of arrays and maps"), None => String::from("any number of levels of arrays and maps") },
+        match levels { Some(levels) => format!("take a depth of {levels}"), None => format!("take a depth of {}, all that decoders read", Export::DEPTH) },
+    )]
+    TooDeep {
+        /// The code of the schema and the name of the field.
+        field: String,
+        /// The type of the field.
+        ty: Type,
+        /// The levels that it needs; `None` when there is no end to them.
+        levels: Option<u32>,
+        /// The levels that the grammar has.
+        depth: u32,
+    },
+    /// The regular expression would be larger than any engine takes.
+    #[error(
+        "the regular expression would have {bytes} bytes, at most {most} are of use; take a lower \
+         depth, fewer frames, or another format"
+    )]
+    TooLarge {
+        /// How long it would be.
+        bytes: u64,
+        /// How long it may be.
+        most: u64,
+    },
+}

@@ -1,0 +1,43 @@
+//! The grammar for llama.cpp and what else reads GBNF.
+
+use alloc::string::String;
+
+use super::grammar::{Grammar, Spelling};
+use super::lark::quoted;
+
+impl Grammar {
+    /// The grammar in GBNF: the start is `root`, and names have `-` for `_`.
+    pub fn to_gbnf(&self) -> String {
+        let mut out = String::from(
+            "# The frames of a registry, by `accp grammar export --format gbnf`; do not edit.\n",
+        );
+        for (at, rule) in self.rules().iter().enumerate() {
+            out.push('\n');
+            match at {
+                0 => out.push_str("root"),
+                _ => Gbnf.rule(&mut out, &rule.name),
+            }
+            out.push_str(" ::= ");
+            Gbnf.expr(&mut out, &rule.body);
+        }
+        out.push('\n');
+        out
+    }
+}
+
+struct Gbnf;
+
+impl Spelling for Gbnf {
+    const GAP: &'static str = " ";
+    const BAR: &'static str = " | ";
+    const OPEN: &'static str = "(";
+    const ATOMIC: bool = true;
+
+    fn literal(&self, out: &mut String, text: &str) {
+        quoted(out, text);
+    }
+
+    fn rule(&self, out: &mut String, name: &str) {
+        out.extend(name.chars().map(|c| if c == '_' { '-' } else { c }));
+    }
+}

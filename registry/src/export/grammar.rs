@@ -1,0 +1,235 @@
+//! The form of a grammar that all spellings are written from.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Rules, of which the first is the start. They form no circle: nesting is counted, so the
+/// language is regular.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grammar {
+    rules: Vec<Rule>,
+}
+
+/// A rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// The name: small letters, digits and `_`.
+    pub name: String,
+    /// Whether it is read by the lexer of a parser that has one. The text of a token ends
+    /// where it can go no further: what may follow never continues it. A token rests on no
+    /// other rule, and only tokens have classes.
+    pub token: bool,
+    /// What it stands for.
+    pub body: Expr,
+}
+
+/// What a rule stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expr {
+    /// This text, printable ASCII.
+    Literal(String),
+    /// One character of these ranges, both ends included.
+    Class(Vec<(u8, u8)>),
+    /// One after the other.
+    Sequence(Vec<Expr>),
+    /// One of them.
+    Choice(Vec<Expr>),
+    /// The item, `min` to `max` times.
+    Repeat {
+        /// What is repeated.
+        item: Box<Expr>,
+        /// How often at least.
+        min: u32,
+        /// How often at most; `None` is without an end.
+        max: Option<u32>,
+    },
+    /// The rule of this name.
+    Rule(String),
+}
+
+impl Grammar {
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        Self { rules }
+    }
+
+    /// The rules, the start first, tokens last.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rule of this name.
+    pub fn rule(&self, name: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.name == name)
+    }
+}
+
+impl Rule {
+    pub(super) fn new(name: &str, body: Expr) -> Self {
+        Self {
+            name: name.to_owned(),
+            token: false,
+            body,
+        }
+    }
+}
+
+pub(super) fn literal(text: &str) -> Expr {
+    Expr::Literal(text.to_owned())
+}
+
+pub(super) fn class(ranges: &[(u8, u8)]) -> Expr {
+    Expr::Class(ranges.to_vec())
+}
+
+/// A sequence without a sequence in it.
+pub(super) fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
+    let mut flat = Vec::new();
+    for part in parts {
+        match part {
+            Expr::Sequence(parts) => flat.extend(parts),
+            part => flat.push(part),
+        }
+    }
+    single(flat, Expr::Sequence)
+}
+
+/// A choice without a choice in it.
+pub(super) fn choice(options: impl IntoIterator<Item = Expr>) -> Expr {
+    let mut flat = Vec::new();
+    for option in options {
+        match option {
+            Expr::Choice(options) => flat.extend(options),
+            option => flat.push(option),
+        }
+    }
+    single(flat, Expr::Choice)
+}
+
+fn single(mut parts: Vec<Expr>, of: impl FnOnce(Vec<Expr>) -> Expr) -> Expr {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            of(parts)
+        }
+    }
+}
+
+pub(super) fn repeat(item: Expr, min: u32, max: Option<u32>) -> Expr {
+    Expr::Repeat {
+        item: Box::new(item),
+        min,
+        max,
+    }
+}
+
+pub(super) fn optional(item: Expr) -> Expr {
+    repeat(item, 0, Some(1))
+}
+
+pub(super) fn many(item: Expr) -> Expr {
+    repeat(item, 0, None)
+}
+
+pub(super) fn some(item: Expr) -> Expr {
+    repeat(item, 1, None)
+}
+
+/// What text formats share: where brackets are needed, and how a repetition is spelt.
+pub(super) trait Spelling {
+    /// Appends a literal.
+    fn literal(&self, out: &mut String, text: &str);
+    /// What stands between the parts of a sequence.
+    const GAP: &'static str;
+    /// What stands between the options of a choice.
+    const BAR: &'static str;
+    /// What opens a group; `)` closes it.
+    const OPEN: &'static str;
+    /// Whether a literal of several characters is one thing to repeat.
+    const ATOMIC: bool;
+    /// Appends the rule of this name.
+    fn rule(&self, out: &mut String, name: &str);
+
+    /// Appends an expression.
+    fn expr(&self, out: &mut String, expr: &Expr) {
+        match expr {
+            Expr::Literal(text) => self.literal(out, text),
+            Expr::Class(ranges) => class_text(out, ranges),
+            Expr::Rule(name) => self.rule(out, name),
+            Expr::Sequence(parts) => {
+                for (at, part) in parts.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(Self::GAP);
+                    }
+                    self.group(out, part, matches!(part, Expr::Choice(_)));
+                }
+            }
+            Expr::Choice(options) => {
+                for (at, option) in options.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(Self::BAR);
+                    }
+                    self.expr(out, option);
+                }
+            }
+            Expr::Repeat { item, min, max } => {
+                let bare = match &**item {
+                    Expr::Literal(text) => Self::ATOMIC || text.len() == 1,
+                    Expr::Class(_) => true,
+                    Expr::Rule(_) => Self::ATOMIC,
+                    _ => false,
+                };
+                self.group(out, item, !bare);
+                times(out, *min, *max);
+            }
+        }
+    }
+
+    /// Appends an expression, in brackets where they are needed.
+    fn group(&self, out: &mut String, expr: &Expr, brackets: bool) {
+        if brackets {
+            out.push_str(Self::OPEN);
+            self.expr(out, expr);
+            out.push(')');
+        } else {
+            self.expr(out, expr);
+        }
+    }
+}
+
+fn times(out: &mut String, min: u32, max: Option<u32>) {
+    use core::fmt::Write as _;
+    // Writing to a String cannot fail.
+    let _ = match (min, max) {
+        (0, Some(1)) => out.write_char('?'),
+        (0, None) => out.write_char('*'),
+        (1, None) => out.write_char('+'),
+        (min, None) => write!(out, "{{{min},}}"),
+        (min, Some(max)) if min == max => write!(out, "{{{min}}}"),
+        (min, Some(max)) => write!(out, "{{{min},{max}}}"),
+    };
+}
+
+/// Appends `[0-9\x2E]`: every notation reads letters, digits and `\xXX` alike.
+fn class_text(out: &mut String, ranges: &[(u8, u8)]) {
+    use core::fmt::Write as _;
+    let end = |out: &mut String, byte: u8| {
+        let _ = if byte.is_ascii_alphanumeric() {
+            out.write_char(char::from(byte))
+        } else {
+            write!(out, "\\x{byte:02X}")
+        };
+    };
+    out.push('[');
+    for &(first, last) in ranges {
+        end(out, first);
+        if first < last {
+            out.push('-');
+            end(out, last);
+        }
+    }
+    out.push(']');
+}

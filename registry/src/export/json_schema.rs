@@ -1,0 +1,280 @@
+//! The JSON Schema of frames in their JSON form.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use super::frames::{Frame, Pair, Param, record};
+use super::grammar::Expr;
+use super::{regex, tokens};
+use crate::tables::EnvelopeKind;
+use crate::{Registry, Type};
+
+/// The schema of these frames, as text.
+pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> String {
+    let mut builder = Builder {
+        registry,
+        definitions: BTreeMap::new(),
+    };
+    let frames: Vec<Node> = frames
+        .iter()
+        .map(|frame| builder.frame(frame, depth))
+        .collect();
+    let definitions = builder.definitions.into_iter();
+    let schema = object([
+        (
+            "$schema",
+            text("https://json-schema.org/draft/2020-12/schema"),
+        ),
+        (
+            "$comment",
+            text(
+                "The frames of a registry, by `accp grammar export --format json-schema`; do not edit.",
+            ),
+        ),
+        ("anyOf", Node::Array(frames)),
+        ("$defs", Node::Object(definitions.collect())),
+    ]);
+    let mut out = String::new();
+    schema.write(&mut out, 0);
+    out.push('\n');
+    out
+}
+
+/// JSON with the keys of objects in the order given: there the order is that of the frame.
+enum Node {
+    Scalar(Value),
+    Array(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+fn text(text: &str) -> Node {
+    Node::Scalar(Value::from(text))
+}
+
+fn object<const N: usize>(entries: [(&str, Node); N]) -> Node {
+    Node::Object(entries.map(|(key, node)| (key.to_owned(), node)).into())
+}
+
+fn of_type(name: &str) -> Node {
+    object([("type", text(name))])
+}
+
+/// A string that is a token.
+fn pattern(token: &Expr) -> Node {
+    let pattern = format!("^(?:{})$", regex::pattern(token));
+    object([("type", text("string")), ("pattern", text(&pattern))])
+}
+
+fn any_of(options: Vec<Node>) -> Node {
+    object([("anyOf", Node::Array(options))])
+}
+
+fn definition(name: &str) -> Node {
+    object([("$ref", text(&format!("#/$defs/{name}")))])
+}
+
+/// An object of these keys and no others, of which some must be there.
+fn closed(entries: Vec<(String, Node, bool)>) -> Node {
+    let required = entries.iter().filter(|(.., must)| *must);
+    let required = required.map(|(key, ..)| text(key)).collect();
+    let properties = entries.into_iter().map(|(key, node, _)| (key, node));
+    object([
+        ("type", text("object")),
+        ("properties", Node::Object(properties.collect())),
+        ("required", Node::Array(required)),
+        ("additionalProperties", Node::Scalar(Value::Bool(false))),
+    ])
+}
+
+struct Builder<'r> {
+    registry: &'r Registry,
+    definitions: BTreeMap<String, Node>,
+}
+
+impl Builder<'_> {
+    fn frame(&mut self, frame: &Frame<'_>, depth: u32) -> Node {
+        let constant = |value: &str| object([("const", text(value))]);
+        let mut entries = vec![
+            ("agent", pattern(&tokens::agent())),
+            ("intent", constant(frame.intent)),
+            ("operation", constant(frame.operation)),
+            ("schema", constant(frame.code)),
+            ("payload", self.fields(&frame.params, depth)),
+        ];
+        if !frame.envelope.is_empty() {
+            entries.push(("metadata", metadata(&frame.envelope)));
+        }
+        let entries = entries.into_iter();
+        let is_metadata_needed = frame.envelope.iter().any(|pair| pair.must);
+        closed(
+            entries
+                .map(|(key, node)| {
+                    (
+                        key.to_owned(),
+                        node,
+                        key != "metadata" || is_metadata_needed,
+                    )
+                })
+                .collect(),
+        )
+    }
+
+    fn fields(&mut self, params: &[Param<'_>], depth: u32) -> Node {
+        let entries = params.iter().map(|param| {
+            let value = self.value(&param.field.ty, depth);
+            (param.field.name.clone(), value, param.must)
+        });
+        closed(entries.collect())
+    }
+
+    /// A value of a type with so many levels of arrays and objects.
+    fn value(&mut self, ty: &Type, depth: u32) -> Node {
+        let (name, depth) = match ty {
+            Type::Any => (String::from("any"), depth),
+            Type::Schema(code) => (format!("record_{code}"), depth),
+            _ => {
+                let mut options = self.options(ty, depth);
+                options.push(self.carried());
+                return any_of(options);
+            }
+        };
+        let name = format!("{name}_{depth}");
+        if !self.definitions.contains_key(&name) {
+            let mut options = self.options(ty, depth);
+            options.push(self.carried());
+            let node = any_of(options);
+            self.definitions.insert(name.clone(), node);
+        }
+        definition(&name)
+    }
+
+    /// What any value can be: a null or a reference.
+    fn carried(&mut self) -> Node {
+        let key = pattern(&tokens::reference_key());
+        let reference = closed(vec![(String::from("$ref"), key, true)]);
+        self.definitions
+            .entry(String::from("null_or_reference"))
+            .or_insert_with(|| any_of(vec![of_type("null"), reference]));
+        definition("null_or_reference")
+    }
+
+    /// What a value of the type can be, besides a null and a reference.
+    fn options(&mut self, ty: &Type, depth: u32) -> Vec<Node> {
+        let inner = depth.checked_sub(1);
+        match (ty, inner) {
+            (Type::String | Type::Text, _) => vec![of_type("string")],
+            (Type::Integer, _) => vec![integer(-LARGEST)],
+            (Type::Decimal, _) => vec![decimal(), pattern(&tokens::decimal())],
+            (Type::Number, _) => vec![of_type("number")],
+            (Type::Boolean, _) => vec![of_type("boolean")],
+            (Type::Agent, _) => vec![pattern(&tokens::agent())],
+            (Type::Enum(values), _) => {
+                let names = values.iter().map(|value| text(&value.name));
+                vec![object([("enum", Node::Array(names.collect()))])]
+            }
+            (Type::Any, inner) => {
+                let mut options: Vec<Node> = ["boolean", "number", "string"].map(of_type).into();
+                if let Some(inner) = inner {
+                    options.push(self.list(&Type::Any, inner));
+                    options.push(self.map(&Type::Any, inner));
+                }
+                options
+            }
+            (_, None) => Vec::new(),
+            (Type::List(item), Some(inner)) => vec![self.list(item, inner)],
+            (Type::Map(item), Some(inner)) => vec![self.map(item, inner)],
+            (Type::Schema(code), Some(inner)) => {
+                let params = self.registry.schema(code).map(record).unwrap_or_default();
+                vec![self.fields(&params, inner)]
+            }
+        }
+    }
+
+    fn list(&mut self, item: &Type, depth: u32) -> Node {
+        let items = self.value(item, depth);
+        object([("type", text("array")), ("items", items)])
+    }
+
+    fn map(&mut self, item: &Type, depth: u32) -> Node {
+        let values = self.value(item, depth);
+        object([("type", text("object")), ("additionalProperties", values)])
+    }
+}
+
+fn metadata(pairs: &[Pair]) -> Node {
+    let entries = pairs.iter().map(|pair| {
+        let value = match (pair.field.short, pair.field.kind) {
+            ("seq", _) => integer(0),
+            (_, EnvelopeKind::Integer) => integer(-LARGEST),
+            (_, EnvelopeKind::String) => of_type("string"),
+        };
+        (pair.field.full.to_owned(), value, pair.must)
+    });
+    closed(entries.collect())
+}
+
+/// The largest float below the end of [`i64`]: there are engines that take bounds as floats,
+/// and the next one would be beyond it.
+const LARGEST: i64 = i64::MAX - 1023;
+
+fn integer(minimum: i64) -> Node {
+    object([
+        ("type", text("integer")),
+        ("minimum", Node::Scalar(Value::from(minimum))),
+        ("maximum", Node::Scalar(Value::from(LARGEST))),
+    ])
+}
+
+/// One that no float holds stands as a string instead.
+fn decimal() -> Node {
+    object([
+        ("type", text("number")),
+        ("minimum", Node::Scalar(Value::from(-LARGEST))),
+        ("maximum", Node::Scalar(Value::from(LARGEST))),
+        ("multipleOf", Node::Scalar(Value::from(0.000_001))),
+    ])
+}
+
+impl Node {
+    fn write(&self, out: &mut String, indent: usize) {
+        let line = |out: &mut String, indent: usize| {
+            out.push('\n');
+            out.extend(core::iter::repeat_n(' ', indent));
+        };
+        match self {
+            Node::Scalar(value) => out.push_str(&value.to_string()),
+            Node::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    line(out, indent + 2);
+                    item.write(out, indent + 2);
+                }
+                if !items.is_empty() {
+                    line(out, indent);
+                }
+                out.push(']');
+            }
+            Node::Object(entries) => {
+                out.push('{');
+                for (at, (key, node)) in entries.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    line(out, indent + 2);
+                    out.push_str(&Value::from(key.as_str()).to_string());
+                    out.push_str(": ");
+                    node.write(out, indent + 2);
+                }
+                if !entries.is_empty() {
+                    line(out, indent);
+                }
+                out.push('}');
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The grammar for Lark, as llguidance and the services built on it read it.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+
+use super::grammar::{Expr, Grammar, Spelling};
+use super::regex::pattern;
+
+impl Grammar {
+    /// The grammar for Lark: rules in small letters, tokens in capitals.
+    pub fn to_lark(&self) -> String {
+        let mut out = String::from(
+            "// The frames of a registry, by `accp grammar export --format lark`; do not edit.\n",
+        );
+        for rule in self.rules() {
+            let lark = Lark(self);
+            out.push('\n');
+            lark.rule(&mut out, &rule.name);
+            out.push_str(": ");
+            match &rule.body {
+                // A slash has its escape, in a class and outside.
+                body if rule.token => {
+                    out.push('/');
+                    out.push_str(&pattern(body));
+                    out.push('/');
+                }
+                // One frame a line is how people read it.
+                Expr::Choice(options) if options.len() > 4 => {
+                    for (at, option) in options.iter().enumerate() {
+                        out.push_str(if at > 0 { "\n    | " } else { "" });
+                        lark.expr(&mut out, option);
+                    }
+                }
+                body => lark.expr(&mut out, body),
+            }
+        }
+        out.push('\n');
+        out
+    }
+}
+
+struct Lark<'g>(&'g Grammar);
+
+impl Spelling for Lark<'_> {
+    const GAP: &'static str = " ";
+    const BAR: &'static str = " | ";
+    const OPEN: &'static str = "(";
+    const ATOMIC: bool = true;
+
+    fn literal(&self, out: &mut String, text: &str) {
+        quoted(out, text);
+    }
+
+    fn rule(&self, out: &mut String, name: &str) {
+        if self.0.rule(name).is_some_and(|rule| rule.token) {
+            out.extend(name.chars().map(|c| c.to_ascii_uppercase()));
+        } else {
+            out.push_str(name);
+        }
+    }
+}
+
+/// Appends printable ASCII in double quotes.
+pub(super) fn quoted(out: &mut String, text: &str) {
+    // Printable ASCII has no other escapes, in Rust or in the formats.
+    let _ = write!(out, "{text:?}");
+}

@@ -1,0 +1,273 @@
+//! From frames to the rules of their text.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::frames::{Frame, Pair, Param, record};
+use super::grammar::{Expr, Grammar, Rule, choice, literal, many, optional, sequence, some};
+use super::tokens;
+use crate::tables::EnvelopeKind;
+use crate::{Registry, Type};
+
+/// The levels that a pair takes above its value: the map, the list of pairs, the pair.
+const PAIR_LEVELS: u32 = 3;
+
+/// The grammar of these frames.
+pub(super) fn grammar(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> Grammar {
+    let mut builder = Builder {
+        registry,
+        rules: Vec::new(),
+        tokens: Vec::new(),
+        names: BTreeSet::new(),
+        values: BTreeMap::new(),
+    };
+    let start = builder.reserve("start");
+    let frame = builder.reserve("frame");
+    let options: Vec<Expr> = frames
+        .iter()
+        .map(|frame| builder.frame(frame, depth))
+        .collect();
+    builder.rules[frame].body = choice(options);
+    let agent = builder.token("agent", tokens::agent);
+    let frame = Expr::Rule(builder.rules[frame].name.clone());
+    builder.rules[start].body = sequence([literal("@"), agent, literal(">"), frame]);
+    builder.rules.append(&mut builder.tokens);
+    Grammar::new(builder.rules)
+}
+
+struct Builder<'r> {
+    registry: &'r Registry,
+    rules: Vec<Rule>,
+    tokens: Vec<Rule>,
+    names: BTreeSet<String>,
+    /// The rules of the values of a type, by its [`word`] and the levels left.
+    values: BTreeMap<(String, u32), Expr>,
+}
+
+impl Builder<'_> {
+    /// A place for a rule that is not known yet; it is named after `hint`.
+    fn reserve(&mut self, hint: &str) -> usize {
+        let words = hint.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let hint = words.join("_").to_ascii_lowercase();
+        let mut name = hint.clone();
+        let mut count = 1;
+        while !self.names.insert(name.clone()) {
+            count += 1;
+            name = format!("{hint}_{count}");
+        }
+        self.rules.push(Rule::new(&name, Expr::Choice(Vec::new())));
+        self.rules.len() - 1
+    }
+
+    /// A token. No rule has a name of one word, as the tokens have.
+    fn token(&mut self, name: &str, body: impl FnOnce() -> Expr) -> Expr {
+        if self.tokens.iter().all(|token| token.name != name) {
+            let mut rule = Rule::new(name, body());
+            rule.token = true;
+            self.tokens.push(rule);
+        }
+        Expr::Rule(name.to_owned())
+    }
+
+    /// ```abnf
+    /// operation "{" [payload] "}" [metadata]
+    /// ```
+    fn frame(&mut self, frame: &Frame<'_>, depth: u32) -> Expr {
+        let Frame {
+            intent,
+            operation,
+            code,
+            ..
+        } = frame;
+        let at = self.reserve(&format!("{intent}_{operation}_{code}"));
+        let mut parts = Vec::new();
+        parts.push(literal(&format!("{intent}:{operation}{{")));
+        for param in &frame.params {
+            let entry = sequence([self.entry(param, depth), literal("|")]);
+            parts.push(if param.must { entry } else { optional(entry) });
+        }
+        parts.push(literal(&format!("schema:{code}}}")));
+        parts.extend(self.metadata(&frame.envelope));
+        self.rules[at].body = sequence(parts);
+        Expr::Rule(self.rules[at].name.clone())
+    }
+
+    /// ```abnf
+    /// metadata = "[" meta-pairs "]"
+    /// ```
+    fn metadata(&mut self, pairs: &[Pair]) -> Option<Expr> {
+        let entries: Vec<(Expr, bool)> = pairs
+            .iter()
+            .map(|pair| {
+                let value = match (pair.field.short, pair.field.kind) {
+                    ("seq", _) => self.token("natural", tokens::natural),
+                    (_, EnvelopeKind::Integer) => self.token("integer", tokens::integer),
+                    (_, EnvelopeKind::String) => self.token("scalar", tokens::scalar),
+                };
+                let key = literal(&format!("{}:", pair.field.short));
+                (sequence([key, value]), pair.must)
+            })
+            .collect();
+        let pairs = separated(entries)?;
+        Some(sequence([literal("["), pairs, literal("]")]))
+    }
+
+    fn entry(&mut self, param: &Param<'_>, depth: u32) -> Expr {
+        let value = self.value(&param.field.ty, depth);
+        sequence([literal(&format!("{}:", param.field.short)), value])
+    }
+
+    /// The rule for a value of a type that may have so many levels of arrays and maps.
+    fn value(&mut self, ty: &Type, depth: u32) -> Expr {
+        let depth = if has_levels(ty) { depth } else { 0 };
+        let word = word(ty);
+        let key = (word.clone(), depth);
+        if let Some(rule) = self.values.get(&key) {
+            return rule.clone();
+        }
+        let at = self.reserve(&if has_levels(ty) {
+            format!("{word}_{depth}")
+        } else {
+            format!("{word}_value")
+        });
+        let rule = Expr::Rule(self.rules[at].name.clone());
+        self.values.insert(key, rule.clone());
+        let mut options = self.options(ty, depth);
+        options.push(literal("~"));
+        options.push(self.token("reference", tokens::reference));
+        self.rules[at].body = choice(options);
+        rule
+    }
+
+    /// What a value of the type can be, besides a null and a reference.
+    fn options(&mut self, ty: &Type, depth: u32) -> Vec<Expr> {
+        let mut options = Vec::new();
+        match ty {
+            Type::String | Type::Text => options.push(self.token("scalar", tokens::scalar)),
+            Type::Integer => options.push(self.token("integer", tokens::integer)),
+            Type::Decimal => options.push(self.token("decimal", tokens::decimal)),
+            Type::Number => options.push(self.token("number", tokens::number)),
+            Type::Boolean => options.extend(["true", "false"].map(literal)),
+            Type::Agent => options.push(self.token("agent", tokens::agent)),
+            Type::Enum(values) => options.extend(values.iter().map(tokens::enum_value)),
+            Type::Any => options.push(self.token("scalar", tokens::scalar)),
+            Type::List(_) | Type::Map(_) | Type::Schema(_) => {}
+        }
+        let Some(inner) = depth.checked_sub(1) else {
+            return options;
+        };
+        match ty {
+            Type::Any => {
+                options.push(self.list(&Type::Any, inner));
+                options.push(self.map(inner));
+            }
+            Type::List(item) => options.push(self.list(item, inner)),
+            Type::Map(item) if **item == Type::Any => options.push(self.map(inner)),
+            Type::Map(item) => options.push(self.typed_map(item, depth)),
+            Type::Schema(code) => options.push(self.record(code, inner)),
+            _ => {}
+        }
+        options
+    }
+
+    fn list(&mut self, item: &Type, depth: u32) -> Expr {
+        let item = self.value(item, depth);
+        let items = sequence([item.clone(), many(sequence([literal(","), item]))]);
+        sequence([literal("["), optional(items), literal("]")])
+    }
+
+    /// A map of data of any type. Its pairs, if it has any, read as arrays of any type too.
+    fn map(&mut self, depth: u32) -> Expr {
+        let key = self.token("key", tokens::key);
+        let entry = sequence([key, self.value(&Type::Any, depth)]);
+        let entries = sequence([entry.clone(), many(sequence([literal(","), entry]))]);
+        sequence([literal("{"), optional(entries), literal("}")])
+    }
+
+    /// A map of data of a declared type: an only key `_` has pairs.
+    fn typed_map(&mut self, item: &Type, depth: u32) -> Expr {
+        let value = self.value(item, depth - 1);
+        let name = self.token("name", tokens::name);
+        let key = choice([name.clone(), literal("_:")]);
+        let more = sequence([literal(","), key, value.clone()]);
+        let mut options = Vec::new();
+        options.push(sequence([name, value.clone(), many(more.clone())]));
+        options.push(sequence([literal("_:"), value, some(more)]));
+        if let Some(depth) = depth.checked_sub(PAIR_LEVELS) {
+            let key = self.token("pair_key", tokens::pair_key);
+            let value = self.value(item, depth);
+            let pair = sequence([literal("["), key, literal(","), value, literal("]")]);
+            let more = many(sequence([literal(","), pair.clone()]));
+            options.push(sequence([
+                literal("_:"),
+                literal("["),
+                pair,
+                more,
+                literal("]"),
+            ]));
+        }
+        sequence([literal("{"), optional(choice(options)), literal("}")])
+    }
+
+    /// A map of the fields of a schema.
+    fn record(&mut self, code: &str, depth: u32) -> Expr {
+        let params = self.registry.schema(code).map(record).unwrap_or_default();
+        let entries = params
+            .iter()
+            .map(|param| (self.entry(param, depth), param.must))
+            .collect();
+        let entries = separated(entries);
+        sequence(
+            [Some(literal("{")), entries, Some(literal("}"))]
+                .into_iter()
+                .flatten(),
+        )
+    }
+}
+
+/// What the type allows, in a word: where two types have one, their values look alike.
+fn word(ty: &Type) -> String {
+    match ty {
+        Type::Text => String::from("string"),
+        Type::List(item) => format!("list_of_{}", word(item)),
+        Type::Map(item) => format!("map_of_{}", word(item)),
+        Type::Schema(code) => format!("record_{code}"),
+        ty => ty.to_string(),
+    }
+}
+
+/// Whether a value of the type can have arrays or maps in it.
+fn has_levels(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Any | Type::List(_) | Type::Map(_) | Type::Schema(_)
+    )
+}
+
+/// The entries in their order, commas between those that are there; `None` without entries.
+/// It may be empty unless one of them must be there.
+fn separated(entries: Vec<(Expr, bool)>) -> Option<Expr> {
+    let comma = || literal(",");
+    let mut sure = false;
+    let mut before: Option<Expr> = None;
+    for (entry, must) in entries {
+        before = Some(match (before, must) {
+            (None, _) => entry,
+            (Some(before), true) if sure => sequence([before, comma(), entry]),
+            (Some(before), true) => sequence([optional(sequence([before, comma()])), entry]),
+            (Some(before), false) if sure => {
+                sequence([before, optional(sequence([comma(), entry]))])
+            }
+            (Some(before), false) => choice([
+                sequence([before, optional(sequence([comma(), entry.clone()]))]),
+                entry,
+            ]),
+        });
+        sure |= must;
+    }
+    before.map(|entries| if sure { entries } else { optional(entries) })
+}

@@ -1,0 +1,80 @@
+//! llguidance with a byte as a token: what a grammar takes, and texts that it gives.
+
+use accp_runtime::testing::Rng;
+use llguidance::api::TopLevelGrammar;
+use llguidance::toktrie::ApproximateTokEnv;
+use llguidance::{Matcher, ParserFactory};
+
+/// A grammar, ready to be asked.
+pub(crate) struct Machine {
+    matcher: Matcher,
+    /// The bytes that lead to an end, the surest first.
+    ending: &'static [u8],
+}
+
+impl Machine {
+    pub(crate) fn lark(text: String) -> Self {
+        Self::new(TopLevelGrammar::from_lark(text), b"~}]|:,")
+    }
+
+    pub(crate) fn json_schema(text: &str) -> Self {
+        let mut schema: serde_json::Value = serde_json::from_str(text).unwrap();
+        // Compact JSON, as a message writes itself.
+        schema["x-guidance"] = serde_json::json!({ "whitespace_flexible": false });
+        Self::new(TopLevelGrammar::from_json_schema(schema), b"\"}],:")
+    }
+
+    fn new(grammar: TopLevelGrammar, ending: &'static [u8]) -> Self {
+        let mut factory = ParserFactory::new(
+            &ApproximateTokEnv::single_byte_env(),
+            llguidance::toktrie::InferenceCapabilities::default(),
+            &[],
+        )
+        .unwrap();
+        factory.quiet();
+        let mut matcher = Matcher::new(factory.create_parser(grammar));
+        assert_eq!(matcher.get_error(), None);
+        assert_eq!(matcher.grammar_warnings(), Vec::<String>::new());
+        Self { matcher, ending }
+    }
+
+    /// Whether the text is one of the grammar.
+    pub(crate) fn takes(&self, text: &str) -> bool {
+        let mut matcher = self.matcher.clone();
+        let bytes: Vec<u32> = text.bytes().map(u32::from).collect();
+        let taken = matcher.try_consume_tokens(&bytes).unwrap();
+        taken == bytes.len() && matcher.is_accepting().unwrap()
+    }
+
+    /// A text of the grammar: random bytes of those that may follow, after `length` of them
+    /// such as lead to an end.
+    pub(crate) fn sample(&self, seed: u64, length: usize) -> String {
+        let mut rng = Rng::new(seed);
+        let mut matcher = self.matcher.clone();
+        let mut text = Vec::new();
+        loop {
+            let is_long = text.len() >= length;
+            assert!(text.len() < length + 2000, "no end");
+            let may_end = matcher.is_accepting().unwrap();
+            if matcher.is_stopped() || may_end && (is_long || rng.below(4) == 0) {
+                return String::from_utf8(text).unwrap();
+            }
+            let mask = matcher.compute_mask().unwrap();
+            let allowed: Vec<u8> = (0..=u8::MAX)
+                .filter(|byte| mask.is_allowed(u32::from(*byte)))
+                .collect();
+            let first = |bytes: &[u8]| bytes.iter().copied().find(|byte| allowed.contains(byte));
+            // Structure is a byte of many; left to chance, a sample is one long string.
+            let chosen = match rng.below(6) {
+                _ if is_long => first(self.ending),
+                0 | 1 => first(self.ending),
+                2 => first(b"[{"),
+                _ => None,
+            };
+            let any = || allowed[rng.below(allowed.len() as u64) as usize];
+            let byte = chosen.unwrap_or_else(any);
+            matcher.consume_token(u32::from(byte)).unwrap();
+            text.push(byte);
+        }
+    }
+}

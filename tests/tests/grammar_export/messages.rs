@@ -1,0 +1,259 @@
+//! Messages of any registry: the fields of their schema, values of their types.
+
+use accp_registry::{Field, FrameSpec, Schema, Type};
+use accp_runtime::{Decimal, Envelope, Map, Message, Registry, Value};
+use proptest::prelude::*;
+
+/// A registry with every type, nested and with awkward names.
+pub(crate) const OWN: &str = r#"{ "schemas": {
+    "tree": {
+        "code": "TR", "fields": ["label", "children", "weight"],
+        "types": { "label": "string", "children": "[TR]", "weight": "number" },
+        "required": ["label"]
+    },
+    "options": {
+        "code": "OP", "fields": ["b", "a", "c"],
+        "types": { "a": "integer", "b": "text", "c": "{boolean}" },
+        "defaults": { "a": 1 }
+    },
+    "order": {
+        "code": "OR",
+        "fields": ["id", "lines", "root", "side", "sides", "counts", "names", "grid", "options", "paid", "rate", "price", "by", "note", "extra"],
+        "types": {
+            "id": "string", "lines": "[{integer}]", "root": "TR", "side": "enum(buy=+,sell=-,hold,holding)",
+            "sides": "[enum(ab=\",c=#x,d=|,e=\\,f,g/h)]", "counts": "{integer}", "names": "{[string]}",
+            "grid": "[[decimal]]", "options": "OP", "paid": "boolean", "rate": "number",
+            "price": "decimal", "by": "agent", "note": "text", "extra": "any"
+        },
+        "defaults": { "paid": false, "side": "hold" },
+        "required": ["id"],
+        "frames": [
+            { "intent": "req", "operation": "order", "required": ["side", "root"] },
+            { "intent": "done", "operation": "order", "fields": ["id", "paid"], "envelope": ["cid", "ts"] },
+            { "intent": "req", "operation": "ack_it" }
+        ]
+    },
+    "order_ack": {
+        "code": "OR2", "fields": ["id", "paid", "idx"], "types": { "id": "integer", "paid": "any", "idx": "{any}" },
+        "frames": [{ "intent": "req", "operation": "ack_it" }, { "intent": "ack", "operation": "x" }]
+    }
+} }"#;
+
+/// Whether a message has metadata, and which.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Metadata {
+    Required,
+    Whole,
+}
+
+/// Any message of any frame of the registry.
+pub(crate) fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Message<'static>> {
+    let frames: Vec<_> = registry
+        .schemas()
+        .flat_map(|schema| schema.frames.iter().map(move |spec| (schema, spec)))
+        .map(|(schema, spec)| frame(registry, schema, spec, metadata))
+        .collect();
+    proptest::strategy::Union::new(frames).boxed()
+}
+
+fn frame(
+    registry: &Registry,
+    schema: &Schema,
+    spec: &FrameSpec,
+    metadata: Metadata,
+) -> BoxedStrategy<Message<'static>> {
+    let required: Vec<&str> = schema.required(&spec.intent, &spec.operation).collect();
+    let payload = fields(registry, &schema.fields, &required, 3);
+    let (intent, operation) = (spec.intent.clone(), spec.operation.clone());
+    let code = schema.code.clone();
+    let envelope = envelope(&spec.envelope, metadata);
+    ("[A-Za-z0-9_-]{1,8}", payload, envelope)
+        .prop_map(move |(agent, payload, envelope)| {
+            let message = Message::new(agent, &intent, operation.clone()).unwrap();
+            let mut message = message.under(code.clone()).in_envelope(envelope);
+            message.payload = payload;
+            message
+        })
+        .boxed()
+}
+
+fn envelope(
+    required: &[String],
+    metadata: Metadata,
+) -> impl Strategy<Value = Envelope<'static>> + use<> {
+    let whole = metadata == Metadata::Whole;
+    let chance = |name: &str| {
+        let numbered = whole && matches!(name, "mid" | "seq");
+        match numbered || required.iter().any(|field| field == name) {
+            true => Chance::Sure,
+            false if whole => Chance::Half,
+            false => Chance::Never,
+        }
+    };
+    (
+        chance("mid").of(text()),
+        chance("seq").of(0..=i64::MAX as u64),
+        chance("ts").of(any::<i64>()),
+        chance("cid").of(text()),
+        chance("aid").of(text()),
+        chance("sid").of(text()),
+        chance("ttl").of(any::<i64>()),
+    )
+        .prop_map(|(mid, seq, ts, cid, aid, sid, ttl)| Envelope {
+            msg_id: mid.map(Into::into),
+            sequence: seq,
+            timestamp: ts,
+            correlation_id: cid.map(Into::into),
+            causation_id: aid.map(Into::into),
+            session_id: sid.map(Into::into),
+            ttl,
+            extra: Map::new(),
+        })
+}
+
+/// How often something is there.
+#[derive(Debug, Clone, Copy)]
+enum Chance {
+    Sure,
+    Half,
+    Never,
+}
+
+impl Chance {
+    fn of<T>(self, value: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Option<T>>
+    where
+        T: std::fmt::Debug + Clone + 'static,
+    {
+        match self {
+            Self::Sure => value.prop_map(Some).boxed(),
+            Self::Half => prop::option::of(value).boxed(),
+            Self::Never => Just(None).boxed(),
+        }
+    }
+}
+
+fn fields(
+    registry: &Registry,
+    fields: &[Field],
+    required: &[&str],
+    depth: u32,
+) -> BoxedStrategy<Map<'static>> {
+    let entries: Vec<_> = fields
+        .iter()
+        .map(|field| {
+            let is_required = required.contains(&field.name.as_str());
+            let chance = if is_required {
+                Chance::Sure
+            } else {
+                Chance::Half
+            };
+            let name = field.name.clone();
+            let value = value(registry, &field.ty, depth);
+            chance
+                .of(value)
+                .prop_map(move |value| value.map(|value| (name.clone(), value)))
+        })
+        .collect();
+    entries
+        .prop_map(|entries| entries.into_iter().flatten().collect())
+        .boxed()
+}
+
+/// A value of the type; nested maps and lists `depth` levels at most.
+fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'static>> {
+    let carried = prop_oneof![
+        Just(Value::Null),
+        "[A-Za-z0-9_.]{1,8}".prop_map(|key| Value::Ref(key.into())),
+    ];
+    let inner = |ty: &Type| value(registry, ty, depth - 1);
+    let value = match ty {
+        Type::List(_) | Type::Map(_) | Type::Schema(_) if depth == 0 => return carried.boxed(),
+        Type::String | Type::Text => text().prop_map(Value::from).boxed(),
+        Type::Integer => integer().prop_map(Value::from).boxed(),
+        Type::Decimal => decimal().prop_map(Value::from).boxed(),
+        Type::Number => number().boxed(),
+        Type::Boolean => any::<bool>().prop_map(Value::from).boxed(),
+        Type::Agent => "[A-Za-z0-9_-]{1,8}".prop_map(Value::from).boxed(),
+        Type::Enum(values) => {
+            let names: Vec<_> = values.iter().map(|value| value.name.clone()).collect();
+            prop::sample::select(names).prop_map(Value::from).boxed()
+        }
+        Type::List(item) => prop::collection::vec(inner(item), 0..3)
+            .prop_map(Value::from)
+            .boxed(),
+        Type::Map(item) => map(inner(item)).boxed(),
+        Type::Schema(code) => {
+            let schema = registry.schema(code).unwrap();
+            let required: Vec<&str> = schema.required("", "").collect();
+            fields(registry, &schema.fields, &required, depth - 1)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        _ => any_value(depth).boxed(),
+    };
+    prop_oneof![8 => value, 1 => carried].boxed()
+}
+
+fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
+    let scalar = prop_oneof![
+        4 => text().prop_map(Value::from),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => integer().prop_map(Value::from),
+        1 => decimal().prop_map(Value::from),
+        // Where no type is declared, any spelling after the mark is a value.
+        1 => any::<f64>().prop_filter_map("finite", |float| Value::try_from(float).ok()),
+    ];
+    scalar.prop_recursive(depth, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            map(inner),
+        ]
+    })
+}
+
+/// Maps with keys inside and outside the key set.
+fn map(value: impl Strategy<Value = Value<'static>>) -> impl Strategy<Value = Value<'static>> {
+    let key = prop_oneof![4 => "[a-z_]{1,3}", 1 => text(), 1 => Just("_".to_owned())];
+    prop::collection::vec((key, value), 0..4)
+        .prop_map(|entries| Value::Map(entries.into_iter().collect()))
+}
+
+/// Texts in which the awkward is likely.
+pub(crate) fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[a-z]{1,6}",
+        2 => "[_ %]{1,3}",
+        2 => r##"["#@>:{}\[\]|$,~\\]"##,
+        2 => "-?[0-9]{1,20}(\\.[0-9]{1,7})?",
+        1 => "true|false",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
+}
+
+fn integer() -> impl Strategy<Value = i64> {
+    prop_oneof![any::<i64>(), -9..10_i64, Just(i64::MIN), Just(i64::MAX)]
+}
+
+fn decimal() -> impl Strategy<Value = Decimal> {
+    let edge = prop_oneof![Just(i64::MIN), Just(i64::MAX), -9..10_i64];
+    let edge = (edge, -999_999..1_000_000_i64)
+        .prop_map(|(whole, part)| i128::from(whole) * 1_000_000 + i128::from(part));
+    prop_oneof![any::<i64>().prop_map(i128::from), edge]
+        .prop_filter_map("in range", Decimal::from_millionths)
+}
+
+/// Numbers that the grammar has: up to 15 digits, and below the range of 64 bits.
+fn number() -> impl Strategy<Value = Value<'static>> {
+    let float = (-999_999_999_999_999..=999_999_999_999_999_i64, 0..300_u32)
+        .prop_map(|(digits, places)| format!("{digits}e-{places}").parse::<f64>().unwrap());
+    let small = (-999_999_999_999_999..=999_999_999_999_999_i64, 0..16_u32)
+        .prop_map(|(digits, places)| format!("{digits}e-{places}").parse::<f64>().unwrap());
+    prop_oneof![
+        1 => Just(-0.0),
+        1 => float,
+        4 => small,
+        2 => any::<i32>().prop_map(f64::from),
+    ]
+    .prop_map(|float| Value::try_from(float).unwrap())
+}
