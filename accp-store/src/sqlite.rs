@@ -12,7 +12,7 @@ mod verify;
 
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accp_runtime::session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -253,7 +253,7 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     if !is_new {
         schema::check(conn)?;
     }
-    let mode: String = conn.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0))?;
+    let mode = use_wal(conn)?;
     if mode != "wal" {
         return Err(Fault::NoWal(mode));
     }
@@ -267,6 +267,24 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
         transaction.commit()?;
     }
     Ok(())
+}
+
+/// The mode that the file is in then. When two switch it at once, SQLite turns one of them away
+/// without waiting.
+fn use_wal(conn: &Connection) -> Result<String, Fault> {
+    let start = Instant::now();
+    loop {
+        let mode = conn.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0));
+        let is_busy = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        };
+        match mode {
+            Err(error) if is_busy(&error) && start.elapsed() < SqliteStore::PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            mode => return Ok(mode?),
+        }
+    }
 }
 
 /// A transaction that writes, and waits for others at its start and nowhere else.
