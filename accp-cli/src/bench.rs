@@ -35,7 +35,6 @@ mod policy;
 mod pool;
 mod report;
 mod sheet;
-mod split;
 mod tokens;
 mod transcript;
 
@@ -47,5 +46,4 @@ pub(crate) use policies::{BASE, FORMS, default_plans, plan};
 pub(crate) use policy::{Opening, Plan};
 pub(crate) use pool::in_order;
 pub(crate) use report::{Corpus, Report};
-pub(crate) use split::Half;
 pub(crate) use transcript::Transcript;

@@ -18,6 +18,7 @@ mod output;
 mod registries;
 mod resolve;
 mod room;
+mod split;
 mod store_file;
 mod table;
 mod words;

@@ -42,7 +42,7 @@ impl Store for Planted {
     fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
         let mut group: Vec<_> = group
             .iter()
-            .map(|(name, batch)| (*name, copy(batch)))
+            .map(|(name, batch)| (*name, Batch::clone(batch)))
             .collect();
         for (_, batch) in &mut group {
             match self.bug {
@@ -148,22 +148,6 @@ impl Store for Planted {
 
     fn verify(&mut self, session: &str) -> Result<(), StoreError> {
         self.inner.verify(session)
-    }
-}
-
-fn copy(batch: &Batch) -> Batch {
-    Batch {
-        cold: batch.cold.clone(),
-        expired: batch.expired.clone(),
-        entries: batch.entries.clone(),
-        handled: batch.handled.clone(),
-        outbox: batch.outbox.clone(),
-        outbox_sequence: batch.outbox_sequence,
-        last_put: batch.last_put,
-        epoch: batch.epoch,
-        registries: batch.registries.clone(),
-        snapshot: batch.snapshot.clone(),
-        ..Batch::default()
     }
 }
 

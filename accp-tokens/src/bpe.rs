@@ -76,6 +76,18 @@ impl Bpe {
             _ => None,
         }
     }
+
+    /// The tokens of a text, as many as [`count`](TokenCounter::count) says.
+    ///
+    /// ```
+    /// use accp_tokens::{Bpe, TokenCounter};
+    ///
+    /// let bpe = Bpe::o200k_base();
+    /// assert_eq!(bpe.tokens("two words").len(), bpe.count("two words"));
+    /// ```
+    pub fn tokens(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode(text)
+    }
 }
 
 impl Default for Bpe {

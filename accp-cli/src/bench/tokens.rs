@@ -13,14 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use accp_tokens::{Bpe, TokenCounter as _};
-use bpe_openai::Tokenizer;
 
 use super::policy::{Kind, Segment};
 
 /// Counts pieces, each text once.
 pub(super) struct Pieces {
     counter: Bpe,
-    tokenizer: &'static Tokenizer,
     counted: HashMap<Arc<str>, usize>,
     /// By address, for texts that come again as the same `Arc`, which `counted` keeps alive.
     addresses: HashMap<usize, (Arc<str>, usize)>,
@@ -46,13 +44,8 @@ impl fmt::Debug for Pieces {
 
 impl Pieces {
     pub(super) fn new(counter: Bpe) -> Self {
-        let tokenizer = match counter.name() {
-            "cl100k_base" => bpe_openai::cl100k_base(),
-            _ => bpe_openai::o200k_base(),
-        };
         Self {
             counter,
-            tokenizer,
             counted: HashMap::new(),
             addresses: HashMap::new(),
         }
@@ -95,7 +88,7 @@ impl Pieces {
                 shared[piece.kind as usize] += piece.tokens as u64;
                 continue;
             }
-            let tokens = |text: &str| self.tokenizer.encode(text);
+            let tokens = |text: &str| self.counter.tokens(text);
             let (old, new) = (tokens(&before.text), tokens(&piece.text));
             let same = old.iter().zip(&new).take_while(|(old, new)| old == new);
             shared[piece.kind as usize] += same.count() as u64;
@@ -169,7 +162,7 @@ mod tests {
             for (prompt, taken) in prompts.iter().zip(&taken) {
                 let text = whole(prompt);
                 prop_assert_eq!(by_kind(taken).iter().sum::<u64>(), counter.count(&text) as u64, "{:?}", text);
-                tokens.push(pieces.tokenizer.encode(text.as_str()));
+                tokens.push(pieces.counter.tokens(&text));
             }
             let naive = tokens[0].iter().zip(&tokens[1]).take_while(|(old, new)| old == new).count();
             let shared: u64 = pieces.shared(&taken[0], &taken[1]).iter().sum();

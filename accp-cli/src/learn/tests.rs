@@ -28,7 +28,7 @@ fn traces_of(conversations: Vec<Json>) -> Traces {
     for json in conversations {
         let text = json.to_string();
         let recorded = Conversation::new(json).expect("a conversation");
-        traces.add(&recorded, &text, None);
+        traces.add(&recorded, &text);
     }
     traces
 }

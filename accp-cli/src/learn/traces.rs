@@ -11,6 +11,7 @@ use crate::convert::at;
 use crate::convert::read::each_conversation;
 use crate::convert::record::Conversation as Recorded;
 use crate::outcome::Failure;
+use crate::split::Half;
 
 /// The conversations of some files, in an order that does not depend on that of the files.
 #[derive(Debug, Default)]
@@ -55,13 +56,16 @@ impl Traces {
     ///
     /// # Errors
     /// When a file cannot be read, holds no conversation, or none is left.
-    pub(crate) fn read(files: &[PathBuf], half: Option<u8>) -> Result<Self, Failure> {
+    pub(crate) fn read(files: &[PathBuf], half: Option<Half>) -> Result<Self, Failure> {
         let mut traces = Self::default();
         for path in files {
             each_conversation(path, |name, line, json| {
+                let is_in = half.is_none_or(|half| half == Half::of(&json));
                 let text = json.to_string();
                 let recorded = Recorded::new(json).map_err(|why| at(name, line, why))?;
-                traces.add(&recorded, &text, half);
+                if is_in {
+                    traces.add(&recorded, &text);
+                }
                 Ok(())
             })?;
         }
@@ -72,9 +76,9 @@ impl Traces {
                 .collect();
             let names = names.join(", ");
             return Err(Failure::Input(match half {
-                Some(half) => format!(
-                    "{names}: no conversation falls into half {half}; name more files, or learn \
-                     without --half"
+                Some(_) => format!(
+                    "{names}: no conversation falls into this half; name more files, or learn \
+                     without --split"
                 ),
                 None => format!(
                     "{names}: there is no conversation; expected recorded conversations, one \
@@ -85,14 +89,9 @@ impl Traces {
         Ok(traces)
     }
 
-    /// Adds a conversation, unless it falls into the other half.
-    pub(super) fn add(&mut self, recorded: &Recorded, text: &str, half: Option<u8>) {
+    /// Adds a conversation.
+    pub(super) fn add(&mut self, recorded: &Recorded, text: &str) {
         let digest = Hash::of(text.as_bytes());
-        let id = recorded.rest.get("id").and_then(Json::as_str);
-        let of_id = id.map_or(digest, |id| Hash::of(id.as_bytes()));
-        if half.is_some_and(|half| of_id.as_bytes()[0] & 1 != half) {
-            return;
-        }
         if let Some(tools) = recorded.rest.get("tools") {
             self.tools.add_all(tools);
         }

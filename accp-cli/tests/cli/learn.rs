@@ -142,7 +142,8 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
     };
     let (registry, count) = learn(&["one.jsonl", "two.jsonl"]);
     assert_eq!(learn(&["two.jsonl", "one.jsonl"]), (registry, count));
-    let halves = ["0", "1"].map(|half| learn(&["one.jsonl", "two.jsonl", "--half", half]).1);
+    let halves =
+        ["learn", "measure"].map(|half| learn(&["one.jsonl", "two.jsonl", "--split", half]).1);
     assert_eq!((count, halves[0] + halves[1]), (24, 24));
     // SHA-256 of `library/0` begins with an even byte, that of `library/11` with an odd one.
     let folder = Folder::with(&[
@@ -150,11 +151,11 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
         ("11.jsonl", &lines(&all[11..=11])),
     ]);
     for (file, half, code) in [
-        ("0.jsonl", "0", 0),
-        ("0.jsonl", "1", 1),
-        ("11.jsonl", "1", 0),
+        ("0.jsonl", "learn", 0),
+        ("0.jsonl", "measure", 1),
+        ("11.jsonl", "measure", 0),
     ] {
-        let run = folder.run(&["registry", "learn", file, "--half", half], "");
+        let run = folder.run(&["registry", "learn", file, "--split", half], "");
         assert_eq!(run.code, Some(code), "{file} {half}");
     }
 }

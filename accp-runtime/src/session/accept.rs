@@ -16,7 +16,8 @@ impl Session<Host> {
     /// Takes what a member sent, whoever that is having been made sure of.
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
         let party = self.side.state.members.get(from);
-        if party.is_some_and(|party| party.present) {
+        let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
+        if is_present {
             self.role.relays.heard(from, now);
         }
         let limits = self.side.options.limits;
@@ -26,15 +27,12 @@ impl Session<Host> {
         };
         if Link::is(&scanned) {
             // No error answers a link frame, not even one that cannot be read.
-            let party = self.side.state.members.get(from);
-            if party.is_some_and(|party| party.present)
-                && let Ok(link) = Link::read(&scanned)
-            {
+            if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, now);
             }
             return;
         }
-        if self.side.state.members.get(from).is_none() {
+        if !is_known {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
             return self.tell(from, scanned.mid(), refusal, now);
         }

@@ -123,7 +123,7 @@ pub struct Transmit {
 /// what refers to them; then, and only then, the sends leave and the frames of `inbound` go
 /// to their handlers. When a commit fails, nothing of the batch may leave: the session is
 /// put aside and restored from its store.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// Values to keep.
     pub cold: Vec<Cold>,

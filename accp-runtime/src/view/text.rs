@@ -32,7 +32,7 @@ pub(super) fn is_bare(text: &str) -> bool {
 
 /// Whether a key may stand as it is.
 pub(super) fn is_bare_key(key: &str) -> bool {
-    is_bare(key) && !key.contains([':', '`'])
+    is_bare(key) && !key.contains(':')
 }
 
 /// A JSON string in which nothing is hidden.

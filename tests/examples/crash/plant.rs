@@ -59,7 +59,7 @@ impl Store for Planted {
             return self.store.commit(group);
         };
         for (name, batch) in group {
-            let mut copy = copy(batch);
+            let mut copy = Batch::clone(batch);
             match plant {
                 Plant::Early => std::mem::swap(&mut self.late, &mut copy),
                 Plant::Apart => std::mem::swap(&mut self.late.handled, &mut copy.handled),
@@ -104,23 +104,5 @@ impl Store for Planted {
 
     fn verify(&mut self, session: &str) -> Result<(), StoreError> {
         self.store.verify(session)
-    }
-}
-
-/// The durable part.
-fn copy(batch: &Batch) -> Batch {
-    Batch {
-        cold: batch.cold.clone(),
-        expired: batch.expired.clone(),
-        entries: batch.entries.clone(),
-        handled: batch.handled.clone(),
-        outbox: batch.outbox.clone(),
-        outbox_sequence: batch.outbox_sequence,
-        last_put: batch.last_put,
-        epoch: batch.epoch,
-        registries: batch.registries.clone(),
-        snapshot: batch.snapshot.clone(),
-        sends: Vec::new(),
-        inbound: Vec::new(),
     }
 }

@@ -11,8 +11,8 @@ use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
 use crate::bench::{
-    BASE, Corpus, FORMS, Half, Instrument, Opening, Plan, Prices, Replay, Report, Rival,
-    Transcript, default_plans, in_order, page, plan,
+    BASE, Corpus, FORMS, Instrument, Opening, Plan, Prices, Replay, Report, Rival, Transcript,
+    default_plans, in_order, page, plan,
 };
 use crate::cli::Format;
 use crate::convert::at;
@@ -20,6 +20,7 @@ use crate::convert::read::each_conversation;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
+use crate::split::Half;
 
 /// Replay recorded conversations under policies for the context: tokens, cost, recall
 ///
@@ -275,7 +276,7 @@ fn read(
         let place = format!("conversation {all}");
         let transcript = Transcript::read(&json, &place, tools);
         let mut transcript = transcript.map_err(|message| at(name, line, message))?;
-        if half.is_some_and(|half| half != Half::of(&transcript.id)) {
+        if half.is_some_and(|half| half != Half::of(&json)) {
             return Ok(());
         }
         let count = ids.entry(transcript.id.clone()).or_default();

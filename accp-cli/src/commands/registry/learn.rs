@@ -9,6 +9,7 @@ use crate::cli::Format;
 use crate::learn::{Report, Tools, Traces, learn};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{Output, note};
+use crate::split::Half;
 
 /// Learn a registry from recorded conversations and tool schemas
 ///
@@ -21,7 +22,7 @@ use crate::output::{Output, note};
 #[command(after_help = "Examples:
   accp registry learn chats.jsonl -o registry.json
   accp registry learn chats.jsonl --tools tools.json -o registry.json
-  accp registry learn chats.jsonl --half 0 -o registry.json    learn on one half
+  accp registry learn chats.jsonl --split learn -o registry.json    for `bench context --split measure`
   accp registry lint registry.json && accp generate registry.json -o frames.rs")]
 pub(crate) struct Args {
     /// Files of recorded conversations; `-` is stdin
@@ -36,10 +37,9 @@ pub(crate) struct Args {
     /// Leave out schemas that save fewer tokens on these conversations
     #[arg(long, value_name = "N", default_value_t = 20)]
     min_saving: u32,
-    /// Learn from one half of the conversations only: by the first byte of the SHA-256 of
-    /// their id, 0 where it is even, 1 where it is odd
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=1))]
-    half: Option<u8>,
+    /// Learn from one half of the conversations only, by SHA-256 of their ids
+    #[arg(long, value_enum, value_name = "HALF")]
+    split: Option<Half>,
     /// The tokenizer that counts
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for path in &args.tools {
         tools.read(path)?;
     }
-    let mut traces = Traces::read(&args.traces, args.half)?;
+    let mut traces = Traces::read(&args.traces, args.split)?;
     traces.tools = tools.or(std::mem::take(&mut traces.tools));
     let learnt = learn(&traces, args.min_saving, counter)?;
     let mut out = Output::to(args.output.as_deref())?;
