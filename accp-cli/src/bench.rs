@@ -17,6 +17,9 @@
 //! - **Bound recall**: does it stand there with its key or its record ([`binding`])?
 //! - **Identifier recall**: the same question as for arguments, for each token of an agent's text
 //!   with a digit, a path separator or a capital after a small letter, once a message.
+//! - **Results**: what tool results take in the first prompt after them, as a share of the same
+//!   results in the base; only those that this prompt shows. What stands before a result to read
+//!   it by, such as a definition, is a part of it.
 //! - **Read back**: the share of the bytes of all messages that the policy gives back unchanged
 //!   when the conversation is over.
 //! - **Milliseconds**: what the policy itself took, for all conversations.
@@ -29,6 +32,8 @@ mod escape;
 mod expect;
 mod find;
 mod html;
+mod instrument;
+mod look;
 mod measure;
 mod policies;
 mod policy;
@@ -41,7 +46,7 @@ mod transcript;
 pub(crate) use cost::Prices;
 pub(crate) use dump::Rival;
 pub(crate) use html::page;
-pub(crate) use measure::{Instrument, Replay};
+pub(crate) use instrument::{Instrument, Replay};
 pub(crate) use policies::{BASE, FORMS, default_plans, plan};
 pub(crate) use policy::{Opening, Plan};
 pub(crate) use pool::in_order;

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    bench, check, completions, decode, demo, encode, explain, fix, generate, grammar, man,
+    bench, check, completions, decode, demo, encode, explain, fix, generate, grammar, man, primer,
     registry, session, tokens,
 };
 use crate::convert;
@@ -54,6 +54,7 @@ pub(crate) enum Command {
     Convert(convert::Args),
     Generate(generate::Args),
     Grammar(grammar::Args),
+    Primer(primer::Args),
     #[command(subcommand)]
     Session(session::Command),
     #[command(subcommand)]
@@ -76,6 +77,7 @@ impl Command {
             Self::Convert(args) => convert::run(args),
             Self::Generate(args) => generate::run(args),
             Self::Grammar(args) => grammar::run(args),
+            Self::Primer(args) => primer::run(args),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Completions(args) => completions::run(args),

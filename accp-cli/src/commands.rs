@@ -11,6 +11,7 @@ pub(crate) mod fix;
 pub(crate) mod generate;
 pub(crate) mod grammar;
 pub(crate) mod man;
+pub(crate) mod primer;
 pub(crate) mod registry;
 pub(crate) mod session;
 pub(crate) mod tokens;

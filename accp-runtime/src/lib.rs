@@ -50,6 +50,7 @@ mod json;
 pub mod kind;
 mod lenient;
 mod message;
+mod prices;
 mod private;
 /// The frames of the standard profiles as types (draft sections 3.6 and 10), made from the
 /// registry.
@@ -84,6 +85,7 @@ pub use external::{External, Externals, Reason};
 pub use frame::{Frame, Param, RawValue};
 pub use lenient::{Repair, Shorthand};
 pub use message::Message;
+pub use prices::CachePrices;
 pub use reader::{DecodeOptions, Header, Reader, Token};
 pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
 pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, FrameFamily, Typed};

@@ -36,9 +36,12 @@
 //! Values from others are data: none can begin a block or end the text it stands in.
 
 mod facts;
+mod primer;
 mod prompt;
 mod read;
+mod repeat;
 mod shape;
+mod shorten;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -52,12 +55,9 @@ use accp_registry::Registry;
 
 use crate::{DecodeError, Message, Value};
 
-pub use prompt::{Part, Prompt, PromptLimits};
-
-/// What a model has to be told to read a [`Prompt`]: nothing else in it needs a word.
-pub const PRIMER: &str = "\
-    @=X(a,b) defines X(1,2); X[..] lists rows, shared values first. @facts sums up old \
-    messages; $cold.p7 is message 7.\n";
+pub use primer::{Lesson, PRIMER, Primer};
+pub use prompt::{Part, PartKind, Prompt, PromptLimits};
+pub use shape::of as schema_of;
 
 /// Writes and reads the view of a registry's frames.
 ///
@@ -114,7 +114,8 @@ impl View {
 
     /// What tells the shape of a schema's records; `None` for a code that is not known.
     pub fn definition(&self, code: &str) -> Option<String> {
-        self.registry.schema(code).map(write::definition)
+        let schema = self.registry.schema(code)?;
+        Some(write::definition(&self.registry, schema))
     }
 
     /// Reads blocks back, definitions aside.
@@ -158,6 +159,13 @@ pub struct Transcript {
 }
 
 impl Transcript {
+    /// The schemas that a block needs and that are not there yet.
+    fn missing(&self, block: &Block) -> Vec<String> {
+        let mut missing = block.codes.clone();
+        missing.retain(|code| !self.defined.contains(code));
+        missing
+    }
+
     /// The text of a block and of the definitions that are not there yet.
     pub fn push(&mut self, view: &View, block: Block) -> String {
         let mut out = String::new();

@@ -97,7 +97,8 @@ def run_conversation(rival, conversation, where, out):
         if message["role"] not in AGENTS:
             continue
         agent = message.get("name") or message["role"]
-        read = [m for m in messages[:turn] if is_for(m, agent, names_with_prompt)]
+        places = [i for i in range(turn) if is_for(messages[i], agent, names_with_prompt)]
+        read = [messages[i] for i in places]
         begun = time.monotonic()
         given = [as_openai(m) for m in read]
         back = rival.compress(given) if given else []
@@ -105,6 +106,9 @@ def run_conversation(rival, conversation, where, out):
         segments = [{"kind": "tools", "text": compact(tools) + "\n"}] if tools is not None else []
         last = shown(read, given, back)
         segments += [{"kind": kind_of(m), "text": compact(m) + "\n"} for m in last]
+        if len(last) == len(places):
+            for place, segment in zip(reversed(places), reversed(segments)):
+                segment["message"] = place
         emit(out, {**where, "turn": turn, "segments": segments, "milliseconds": took})
     # What the rival still has of each message when the conversation is over.
     everyone = [as_openai(m) for m in messages]

@@ -2,8 +2,9 @@
 //!
 //! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
 //! it), `agent`, `cache` (prompts with the same one share a cache), `policy`, and `segments` in
-//! order, each with `kind`, `text` and, where the policy says so, `records` (lists of
-//! `[key, value]`). The prompt is the texts joined with nothing between.
+//! order, each with `kind`, `text` and, where the policy says so, `message` (the index of the
+//! message that it shows) and `records` (lists of `[key, value]`). The prompt is the texts joined
+//! with nothing between.
 //!
 //! Who writes prompts for us to measure may leave out `agent` and `cache`, and may add
 //! `milliseconds` to a prompt. What was taken out and can be brought back is a line with
@@ -48,6 +49,9 @@ pub(crate) fn line(place: &Place<'_>, agent: &Agent, prompt: &[Segment]) -> Json
 
 fn segment_json(segment: &Segment) -> Json {
     let mut json = json!({ "kind": segment.kind.name(), "text": &*segment.text });
+    if let Some(message) = segment.message {
+        json["message"] = message.into();
+    }
     if !segment.records.is_empty() {
         let records = segment.records.iter().map(|Record(pairs)| json!(pairs));
         json["records"] = records.collect();
@@ -240,6 +244,11 @@ fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, String
     let kind = Kind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
     let kind = kind.ok_or_else(|| missing("kind", &format!("one of {}", names.join(", "))))?;
     let mut segment = Segment::new(kind, text);
+    if let Some(message) = json.get("message") {
+        let message = message.as_u64().map(|index| index as usize);
+        segment.message =
+            Some(message.ok_or_else(|| missing("message", "the index of a message"))?);
+    }
     if let Some(records) = json.get("records") {
         let records = records.as_array().and_then(|records| {
             let records = records

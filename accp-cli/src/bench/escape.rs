@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
+use accp_registry::lexical;
+use accp_runtime::Frame;
+
 /// How often a text is escaped at most: a JSON string in a JSON string in a line of JSON.
 const LEVELS: usize = 3;
 
 /// The text as it stands, then with the escapes of JSON strings undone as often as there are
-/// any, then with percent escapes undone. Texts without escapes have one reading.
+/// any, then with percent escapes undone; and with its frames read. Texts without any of these
+/// have one reading.
 pub(super) fn readings(text: &str) -> Vec<Cow<'_, str>> {
     let mut readings = vec![Cow::Borrowed(text)];
     for _ in 0..LEVELS {
@@ -17,7 +21,25 @@ pub(super) fn readings(text: &str) -> Vec<Cow<'_, str>> {
     }
     let last = readings.last().and_then(|last| percent_unescaped(last));
     readings.extend(last.map(Cow::Owned));
+    readings.extend(frames_read(text).map(Cow::Owned));
     readings
+}
+
+/// The text with the escapes of its lines that are frames undone, those of texts among them;
+/// `None` if it has no such line.
+fn frames_read(text: &str) -> Option<String> {
+    let mut found = false;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let frame = line.trim_end_matches('\n');
+        if !frame.starts_with('@') || Frame::parse(frame).is_err() {
+            return Cow::Borrowed(line);
+        }
+        found = true;
+        let read = lexical::unescape(frame);
+        Cow::Owned(format!("{}\n", lexical::decode_text(&read)))
+    });
+    let read: String = lines.collect();
+    found.then_some(read)
 }
 
 /// The text with the escapes of JSON strings undone once; `None` if it has none. What is no
@@ -112,6 +134,17 @@ mod tests {
             let escaped = escaped.collect::<Vec<_>>().concat();
             prop_assert_eq!(readings(&escaped).pop().unwrap(), text);
         }
+    }
+
+    #[test]
+    fn a_frame_is_read_as_one() {
+        let text = "@a>done:chat{content:I_am_ann__lee\\,_d%C3%A9j%C3%A0}\n@a_b: c_d\n";
+        let read = readings(text).pop().unwrap();
+        assert_eq!(
+            read,
+            "@a>done:chat{content:I am ann_lee, déjà}\n@a_b: c_d\n"
+        );
+        assert_eq!(frames_read("@a_b: c_d\n"), None);
     }
 
     #[test]

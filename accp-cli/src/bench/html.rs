@@ -25,7 +25,7 @@ svg .axis{font-weight:600}.grid{stroke:#e4e7eb}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-weight:600}\
 dd{margin:0}";
 
-const TERMS: [(&str, &str); 8] = [
+const TERMS: [(&str, &str); 9] = [
     ("tokens", "of all prompts, tool schemas and primer included"),
     ("share", "the same as a share of the base's"),
     ("no system", "the share without system prompts"),
@@ -46,6 +46,10 @@ const TERMS: [(&str, &str); 8] = [
     (
         "identifiers",
         "of the names in agents' texts that were said before, the share that stands in the prompt",
+    ),
+    (
+        "results",
+        "what tool results take in the first prompt that shows them, as a share of the base's",
     ),
     (
         "read back",
@@ -104,7 +108,8 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
     );
     page.push_str(
         "<table><tr><th>policy</th><th>tokens</th><th>share</th><th>no system</th><th>cost</th>\
-         <th>arguments</th><th>bound</th><th>identifiers</th><th>read back</th></tr>\n",
+         <th>arguments</th><th>bound</th><th>identifiers</th><th>results</th>\
+         <th>read back</th></tr>\n",
     );
     for (index, row) in corpus.rows.iter().enumerate() {
         table_row(page, report, corpus, row, index);
@@ -157,6 +162,7 @@ fn table_row(page: &mut String, report: &Report, corpus: &Corpus, row: &Row, ind
         recall(measure.arguments),
         recall(measure.bound),
         recall(measure.identifiers),
+        told(measure.results.share()),
         recall(measure.bytes),
     ];
     let cells = cells.join("</td><td>");

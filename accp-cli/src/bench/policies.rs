@@ -1,11 +1,14 @@
 //! The policies, by name.
 
 mod clear;
+mod draft;
+mod frames;
 mod history;
 mod last;
 mod toon;
 mod views;
 
+use accp_runtime::CachePrices;
 use accp_runtime::view::PromptLimits;
 
 use super::policy::Plan;
@@ -15,12 +18,13 @@ use clear::ClearToolUses;
 pub(crate) const BASE: &str = "json";
 
 /// What is measured when no policy is named: the base first.
-const DEFAULT: [&str; 6] = [
+const DEFAULT: [&str; 7] = [
     BASE,
     "toon",
     "last:10",
     "clear-tool-uses",
     "clear-tool-uses:10000,3",
+    "draft",
     "views",
 ];
 
@@ -31,6 +35,8 @@ toon                            the whole history as TOON
 last:N                          system prompts and the last N messages
 clear-tool-uses:TRIGGER,KEEP    the whole history; once it has over TRIGGER tokens, all tool
                                 results but the newest KEEP are cleared (100000,3 when left out)
+draft                           the draft's own defaults: frames in a session, beyond 400 tokens
+                                and after each answer a checkpoint
 views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS the messages but the
                                 newest KEEP become facts, of one over MESSAGE tokens the middle
                                 goes (400,2,1000 when left out)";
@@ -82,27 +88,38 @@ pub(crate) fn plan(name: &str) -> Option<Plan> {
                 move |opening| ClearToolUses::new(opening, trigger, keep),
             ))
         }
+        ("draft", None) => Some(Plan::new(
+            name,
+            "frames in a session: 500 tokens of them, checkpoints of 200, in all 2,000",
+            draft::Draft::new,
+        )),
         ("views", options) => {
             let mut limits = PromptLimits::default();
             if let Some(options) = options {
                 let mut numbers = options.split(',').map(|number| number.parse().ok());
-                limits.hot = numbers.next()??;
+                match options.split(',').next() {
+                    Some("pays") => {
+                        limits.prices = Some(CachePrices::default());
+                        numbers.next();
+                    }
+                    _ => limits.hot = numbers.next()??,
+                }
                 limits.keep = numbers.next()??;
                 limits.message = numbers.next()??;
                 if numbers.next().is_some() {
                     return None;
                 }
             }
-            let PromptLimits {
+            let &PromptLimits {
                 hot, keep, message, ..
-            } = limits;
+            } = &limits;
             Some(Plan::new(
                 name,
                 format!(
                     "views; beyond {hot} tokens all messages but {keep} become facts, of one over \
                      {message} tokens the middle goes"
                 ),
-                move |opening| views::Views::new(opening, limits),
+                move |opening| views::Views::new(opening, limits.clone()),
             ))
         }
         _ => None,
@@ -128,6 +145,7 @@ mod tests {
             "clear-tool-uses:",
             "clear-tool-uses:5",
             "clear-tool-uses:5,x",
+            "draft:400",
             "views:",
             "views:1,2",
             "views:1,2,3,4",

@@ -42,6 +42,8 @@ pub(crate) struct Segment {
     /// [`super::binding`] knows: abbreviated keys, values by position. A pair counts only if
     /// its value stands in the text.
     pub(crate) records: Arc<[Record]>,
+    /// The index of the message that it shows, where it shows one alone.
+    pub(crate) message: Option<usize>,
 }
 
 /// Values that a segment binds together: each with the full name of its key.
@@ -119,6 +121,7 @@ impl Segment {
             kind,
             text: text.into(),
             records: Arc::default(),
+            message: None,
         }
     }
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use super::cost::{Prices, Spent};
-use super::measure::{Measure, Recall, Replay};
+use super::instrument::Replay;
+use super::measure::{Measure, Recall};
 use super::policy::Kind;
 use crate::table::Table;
 
@@ -157,6 +158,7 @@ impl Report {
             "arguments",
             "bound",
             "identifiers",
+            "results",
             "read back",
             "ms",
         ])
@@ -182,6 +184,7 @@ impl Report {
                 recall(measure.arguments),
                 recall(measure.bound),
                 recall(measure.identifiers),
+                told(measure.results.share(), 3),
                 recall(measure.bytes),
                 format!("{:.0}", measure.time.as_secs_f64() * 1000.0),
             ]);
@@ -234,6 +237,7 @@ impl Report {
             arguments,
             bound,
             identifiers,
+            results,
             bytes,
             time,
             conversations,
@@ -273,6 +277,8 @@ impl Report {
             "arguments": recall(arguments),
             "bound": recall(bound),
             "identifiers": recall(identifiers),
+            "results": results.share(),
+            "shown_results": results.shown,
             "bytes": recall(bytes),
             "milliseconds": time.as_secs_f64() * 1000.0,
             "prices": { "cached": self.prices.cached, "fresh": self.prices.fresh },

@@ -97,6 +97,11 @@ impl Pieces {
         shared
     }
 
+    /// The tokens of a text by itself.
+    pub(super) fn tokens(&mut self, text: &Arc<str>) -> usize {
+        self.count(Arc::clone(text)).1
+    }
+
     /// The text, always as the same `Arc`, and its tokens.
     fn count(&mut self, text: Arc<str>) -> (Arc<str>, usize) {
         let address = text.as_ptr().addr();

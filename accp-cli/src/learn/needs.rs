@@ -31,12 +31,12 @@ struct Need {
 }
 
 impl Needs {
-    /// Goes through the conversations in their order. A value counts once for each later
-    /// use, for every field that showed it before.
+    /// Goes through the conversations in their order. A use of a value counts for the field
+    /// that showed it first: from there it is known, whatever shows it again.
     pub(crate) fn of(corpus: &Corpus<'_>) -> Self {
         let mut needs = Self::default();
         for conversation in &corpus.traces.conversations {
-            let mut known: HashMap<String, BTreeSet<FieldId>> = HashMap::new();
+            let mut known: HashMap<String, FieldId> = HashMap::new();
             let is_call = |event: &Event| event.root.part == Part::Arguments;
             let last = conversation
                 .events
@@ -46,8 +46,8 @@ impl Needs {
             for (at, event) in conversation.events.iter().enumerate() {
                 if is_call(event) {
                     each_scalar(&event.value, &mut |text| {
-                        for field in known.remove(text).into_iter().flatten() {
-                            needs.fields.entry(field).or_default().used += 1;
+                        if let Some(field) = known.get(text) {
+                            needs.fields.entry(*field).or_default().used += 1;
                         }
                     });
                 }
@@ -115,10 +115,15 @@ impl Needs {
 }
 
 impl Need {
-    /// Two in a hundred, or one where that is no chance.
+    /// Two in a hundred, one where that is no chance, and of one use only one in ten.
     fn is_worth_it(self) -> bool {
-        self.used * 50 >= self.shown && self.used > 0
-            || self.used >= 5 && self.used * 100 >= self.shown
+        let of = match self.used {
+            0 => return false,
+            1 => 10,
+            2..5 => 50,
+            _ => 100,
+        };
+        self.used * of >= self.shown
     }
 }
 
@@ -126,7 +131,7 @@ impl Need {
 struct Sight<'s, 't> {
     corpus: &'s Corpus<'t>,
     needs: &'s mut Needs,
-    known: &'s mut HashMap<String, BTreeSet<FieldId>>,
+    known: &'s mut HashMap<String, FieldId>,
     is_followed: bool,
 }
 
@@ -167,7 +172,8 @@ impl Sight<'_, '_> {
         let Some(field) = field.filter(|_| LENGTHS.contains(&text.chars().count())) else {
             return;
         };
-        if self.known.entry(text.to_owned()).or_default().insert(field) {
+        if !self.known.contains_key(text) {
+            self.known.insert(text.to_owned(), field);
             self.needs.fields.entry(field).or_default().shown += 1;
         }
     }

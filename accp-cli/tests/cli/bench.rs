@@ -1,5 +1,7 @@
 //! `accp bench context`.
 
+mod rivals;
+
 use serde_json::{Value as Json, json};
 
 use crate::{Folder, Run, accp, workspace};
@@ -79,18 +81,18 @@ fn the_table_has_every_policy_of_every_corpus() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(table(&run), @r"
     booking: 1 conversations, 3 prompts, 3 arguments and 2 identifiers needed; cost of `json`: system 0.09, new 0.85, re-reading 0.06
-      policy                tokens  share  no system  cost   arguments  bound  identifiers  read back  ms
-      json                  298     1.000  1.000      1.000  1.000      1.000  1.000        1.000
-      toon                  270     0.906  0.916      0.905  1.000      1.000  1.000        1.000
-      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        0.365
-      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        0.708
+      policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
+      json                  298     1.000  1.000      1.000  1.000      1.000  1.000        1.000    1.000
+      toon                  270     0.906  0.916      0.905  1.000      1.000  1.000        0.897    1.000
+      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        1.000    0.365
+      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        -        0.708
 
     shared: 1 conversations, 3 prompts, 0 arguments and 3 identifiers needed; cost of `json`: new 0.94, re-reading 0.06
-      policy                tokens  share  no system  cost   arguments  bound  identifiers  read back  ms
-      json                  91      1.000  1.000      1.000  -          -      1.000        1.000
-      toon                  86      0.945  0.945      0.940  -          -      1.000        1.000
-      last:2                79      0.868  0.868      1.245  -          -      1.000        0.532
-      clear-tool-uses:20,0  91      1.000  1.000      1.000  -          -      1.000        1.000
+      policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
+      json                  91      1.000  1.000      1.000  -          -      1.000        -        1.000
+      toon                  86      0.945  0.945      0.940  -          -      1.000        -        1.000
+      last:2                79      0.868  0.868      1.245  -          -      1.000        -        0.532
+      clear-tool-uses:20,0  91      1.000  1.000      1.000  -          -      1.000        -        1.000
 
     Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25.
     ");
@@ -107,7 +109,17 @@ fn the_example_is_measured_by_default() {
         .map(|row| row["policy"].as_str().unwrap())
         .collect();
     assert_eq!(policies[..3], ["json", "toon", "last:10"]);
+    assert_eq!(policies[5..], ["draft", "views"]);
     assert_eq!(rows[0]["cost_share"], json!(1.0));
+    assert_eq!(rows[0]["results"], json!(1.0));
+    let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
+    // A session's context does not say which message is where.
+    assert_eq!((shown(5), &rows[5]["results"]), (0, &Json::Null));
+    assert!(shown(0) > 0 && shown(6) == shown(0));
+    assert!(rows[6]["results"].as_f64().unwrap() < 1.0);
+    for row in &rows[5..] {
+        assert_eq!(row["bytes"]["share"], json!(1.0), "{}", row["policy"]);
+    }
 }
 
 /// One file with its charts, and nothing in it that a browser would fetch or run.
@@ -207,109 +219,6 @@ fn the_halves_are_the_whole() {
     assert_eq!(learn + measure, tokens(&[]));
 }
 
-/// Prompts that are dumped and read back as those of another program measure the same.
-#[test]
-fn a_dump_measured_again_gives_the_same_figures() {
-    let folder = files();
-    let files = [
-        "bench",
-        "context",
-        "booking.jsonl",
-        "shared.jsonl",
-        "--format",
-        "json",
-    ];
-    let run = folder.run(
-        &[&files[..], &["--policy", "last:3", "--dump", "dump.jsonl"]].concat(),
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let dump = folder.read("dump.jsonl");
-    let first: Json = serde_json::from_str(dump.lines().next().unwrap()).unwrap();
-    assert_eq!(
-        first["segments"][0],
-        json!({
-            "kind": "system", "text": "{\"role\":\"system\",\"content\":\"You book slots.\"}\n",
-        })
-    );
-    // One of the two corpora only: shares are of the base over the same conversations.
-    let rival = dump
-        .lines()
-        .filter(|line| line.contains("\"last:3\"") && line.contains("\"booking\""))
-        .map(|line| line.replace("last:3", "other"))
-        .collect::<Vec<_>>()
-        .join("\n");
-    std::fs::write(folder.path("rival.jsonl"), rival).unwrap();
-    let run = folder.run(
-        &[
-            &files[..],
-            &["--policy", "last:3", "--rival", "rival.jsonl"],
-        ]
-        .concat(),
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let rows = without_times(&run);
-    for field in [
-        "tokens",
-        "cost",
-        "cost_share",
-        "arguments",
-        "bound",
-        "identifiers",
-        "kinds",
-    ] {
-        assert_eq!(rows[1][field], rows[2][field], "{field}");
-    }
-    assert_eq!(
-        (&rows[2]["policy"], &rows[2]["bytes"]["found"]),
-        (&json!("other"), &json!(0))
-    );
-    assert_eq!(
-        (&rows[5]["conversations"], &rows[5]["cost_share"]),
-        (&json!(0), &Json::Null)
-    );
-}
-
-#[test]
-fn what_a_rival_brings_back_is_compared() {
-    let folder = files();
-    let message = shared()["messages"][0].to_string();
-    let line = |turn: usize| {
-        json!({ "corpus": "shared", "conversation": "7", "turn": turn, "policy": "other",
-            "milliseconds": 1.5, "segments": [{ "kind": "facts", "text": "src/lib.rs", "records": [[["file", "src/lib.rs"]]] }] })
-    };
-    let original = |index: usize| json!({ "corpus": "shared", "conversation": "7", "policy": "other", "message": index, "original": message });
-    let rival = format!(
-        "{}\n{}\n{}\n{}\n{}\n",
-        line(1),
-        line(2),
-        line(3),
-        original(0),
-        original(1)
-    );
-    std::fs::write(folder.path("rival.jsonl"), rival).unwrap();
-    let run = folder.run(
-        &[
-            "bench",
-            "context",
-            "shared.jsonl",
-            "--policy",
-            "json",
-            "--rival",
-            "rival.jsonl",
-            "--format",
-            "json",
-        ],
-        "",
-    );
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let row = &run.json()[1];
-    assert_eq!(row["bytes"]["found"], json!(message.len()));
-    assert_eq!(row["milliseconds"], json!(4.5));
-    assert_eq!(row["identifiers"]["found"], json!(2));
-}
-
 #[test]
 fn faults_have_their_place_and_their_cure() {
     let dump_line = "{\"corpus\":\"shared\",\"conversation\":\"7\",\"turn\":1,\"policy\":\"other\",\"segments\":[]}";
@@ -328,6 +237,10 @@ fn faults_have_their_place_and_their_cure() {
         (
             "kind.jsonl",
             &dump_line.replace("[]", "[{\"kind\":\"note\",\"text\":\"\"}]"),
+        ),
+        (
+            "place.jsonl",
+            &dump_line.replace("[]", "[{\"kind\":\"call\",\"text\":\"\",\"message\":-1}]"),
         ),
         ("part.jsonl", dump_line),
         ("tools.json", "[\n"),
@@ -352,6 +265,7 @@ fn faults_have_their_place_and_their_cure() {
     );
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected of `other` a prompt for turn 2 of conversation `7` of `shared`, found none; let it write all turns of a conversation, or none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "empty.jsonl"]), @"1: error: empty.jsonl: expected prompts, an object a line as `accp bench context --dump` writes them, found none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");

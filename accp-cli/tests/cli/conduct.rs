@@ -30,6 +30,7 @@ fn help_reads_well() {
       convert      Recorded conversations to frames and back, nothing lost
       generate     Generate Rust types from a registry, as a build script would
       grammar      Write the grammar of frames: for pest, or the ABNF that it is made from
+      primer       Write what a model has to be told to read and write the frames of a registry
       session      Look into a file of sessions, check it, and bring recorded conversations into one
       registry     Check, compare, show and learn schema registries
       completions  Write the completion script for a shell

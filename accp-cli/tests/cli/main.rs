@@ -13,6 +13,7 @@ mod generated;
 mod grammar;
 mod import;
 mod learn;
+mod primer;
 mod registry;
 mod session;
 mod tokens;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use accp_registry::{Field, Registry, Schema, Type};
 
-use super::{Block, View, shape, write};
+use super::{Block, shape, write};
 use crate::{Intent, Map, Message, Value};
 
 /// Longer scalars are no facts.
@@ -48,21 +48,29 @@ struct Style {
     asks: bool,
 }
 
-/// The schemas of facts: with the fields that are worth keeping, under a code in small
-/// letters.
-pub(super) fn short(registry: &Registry) -> Registry {
-    let mut all = Registry::empty();
+/// The schemas of facts: those of messages, and for those of which little is kept one with
+/// these fields alone, its code in small letters.
+pub(super) fn registry(registry: &Registry) -> Registry {
+    let mut all = registry.clone();
     for schema in registry.schemas() {
-        let mut short = schema.clone();
-        if let Some(keep) = &schema.keep {
-            short = Schema::new(&schema.name, &schema.code.to_lowercase());
-            let is_kept = |field: &&Field| keep.contains(&field.name);
-            let kept = schema.fields.iter().filter(is_kept);
-            short.fields = kept
-                .map(|field| Field::new(&field.name, Type::Any))
-                .collect();
+        let Some(keep) = &schema.keep else { continue };
+        if keep.is_empty() || shape::is_full(schema, keep.len()) {
+            continue;
         }
-        // A code that is taken already: such records are written with their keys.
+        let mut short = Schema::new(
+            &format!("{}_facts", schema.name),
+            &schema.code.to_lowercase(),
+        );
+        let kept = schema
+            .fields
+            .iter()
+            .filter(|field| keep.contains(&field.name));
+        short.fields.extend(kept.map(|field| {
+            let mut short = Field::new(&field.name, Type::Any);
+            short.short.clone_from(&field.short);
+            short
+        }));
+        // A name or a code that is taken already: such records are written with their keys.
         let _ = all.register(short);
     }
     all
@@ -80,6 +88,109 @@ fn identity<'s>(schema: &'s Schema, map: &Map<'_>) -> Option<(&'s str, String)> 
         })
 }
 
+/// What one message holds that may be worth keeping.
+struct Found<'m> {
+    agent: &'m str,
+    asks: bool,
+    /// Each text, and whether more than its names are kept.
+    texts: Vec<(&'m str, bool)>,
+    /// What its texts tell.
+    told: String,
+    record: Option<Value<'static>>,
+}
+
+impl<'m> Found<'m> {
+    fn of(registry: &Registry, message: &'m Message<'static>) -> Self {
+        let schema = message.schema.as_deref();
+        let schema = schema.and_then(|code| registry.schema(code));
+        let mut texts = Vec::new();
+        let mut values = Map::new();
+        for (name, value) in message.payload.iter() {
+            let field = schema.and_then(|schema| schema.field(name));
+            let is_default = schema.zip(field).is_some_and(|(schema, (at, _))| {
+                write::default_of(schema, at, None).as_ref() == Some(value)
+            });
+            match value {
+                _ if is_default => {}
+                Value::String(text) if text.len() > LONGEST || is_words(field) => {
+                    texts.push((&**text, is_words(field) && text.len() <= PROSE));
+                }
+                value => {
+                    values.insert(String::from(name), value.clone());
+                }
+            }
+        }
+        let schema = schema
+            .filter(|schema| fits(schema, &values))
+            .or_else(|| shape::of(registry, &values));
+        Self {
+            agent: message.agent.as_str(),
+            asks: message.intent == Intent::REQ,
+            texts,
+            told: String::new(),
+            record: prune_map(registry, &values, schema).map(alone),
+        }
+    }
+}
+
+/// Drops the records of which a later one says all, or says the same of the same thing anew.
+fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
+    /// Of a record the scalars, the schema and the name, and the fields.
+    type Known = (BTreeSet<String>, Option<(String, String)>, BTreeSet<String>);
+    let mut later: Vec<Known> = Vec::new();
+    for one in found.iter_mut().rev() {
+        let Some(record) = &one.record else { continue };
+        let mut scalars = BTreeSet::new();
+        collect(record, &mut scalars);
+        let (mut key, mut fields) = (None, BTreeSet::new());
+        if let Value::Map(map) = record {
+            fields.extend(map.iter().map(|(name, _)| String::from(name)));
+            key = named(registry, map).map(|(schema, _, name)| (schema.code.clone(), name));
+        }
+        let is_old = later.iter().any(|(others, other, more)| {
+            scalars.is_subset(others) || key.is_some() && key == *other && fields.is_subset(more)
+        });
+        if is_old {
+            one.record = None;
+        } else {
+            later.push((scalars, key, fields));
+        }
+    }
+}
+
+/// Records of one schema are one list, where the first of them stands.
+fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'static>> {
+    let mut groups: Vec<(Option<&str>, Vec<Value<'static>>)> = Vec::new();
+    for record in records {
+        let code = match &record {
+            Value::Map(map) => shape::of(registry, map).map(|schema| &*schema.code),
+            _ => None,
+        };
+        let group = groups
+            .iter_mut()
+            .find(|(other, _)| code.is_some() && *other == code);
+        match group {
+            Some((_, group)) => group.push(record),
+            None => groups.push((code, alloc::vec![record])),
+        }
+    }
+    let value = |(_, mut group): (_, Vec<Value<'static>>)| match group.len() {
+        1 => group.pop(),
+        _ => Some(Value::Array(group)),
+    };
+    groups.into_iter().filter_map(value).collect()
+}
+
+/// The schema of a record, the field that names it, and the name.
+pub(super) fn named<'r>(
+    registry: &'r Registry,
+    map: &Map<'_>,
+) -> Option<(&'r Schema, &'r str, String)> {
+    let schema = shape::of(registry, map)?;
+    let (id, name) = identity(schema, map)?;
+    Some((schema, id, name))
+}
+
 /// What facts there are already.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -92,53 +203,48 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// The facts of a message that are news, each a line, written with the [`short`] schemas,
-    /// and what is a value of them.
-    pub(super) fn take(
+    /// The facts of these messages that are news, oldest first, each a line, written with the
+    /// schemas of `facts`, and what is a value of them.
+    pub(super) fn take<'m>(
         &mut self,
         registry: &Registry,
-        short: &View,
+        facts: &Registry,
         vocabulary: &Vocabulary,
-        message: &Message<'_>,
+        messages: impl Iterator<Item = &'m Message<'static>>,
     ) -> Vec<(Block, Option<Value<'static>>)> {
-        let schema = message.schema.as_deref();
-        let schema = schema.and_then(|code| registry.schema(code));
-        let mut blocks = Vec::new();
-        let mut values = Map::new();
-        let mut told = String::new();
-        for (name, value) in message.payload.iter() {
-            let field = schema.and_then(|schema| schema.field(name));
-            let is_default = schema.zip(field).is_some_and(|(schema, (at, _))| {
-                write::default_of(schema, at, None).as_ref() == Some(value)
-            });
-            match value {
-                _ if is_default => {}
-                Value::String(text) if text.len() > LONGEST || is_words(field) => {
+        let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
+        drop_superseded(registry, &mut found);
+        // Who answers repeats what is known: what was asked and what tools said goes first.
+        for asks in [true, false] {
+            for one in found.iter_mut().filter(|one| one.asks == asks) {
+                for (text, is_prose) in &one.texts {
                     let style = Style {
-                        is_prose: is_words(field) && text.len() <= PROSE,
-                        // Who answers repeats what is known.
-                        asks: message.intent == Intent::REQ,
+                        is_prose: *is_prose,
+                        asks,
                     };
-                    self.tell(&mut told, text, vocabulary, style);
+                    self.tell(&mut one.told, text, vocabulary, style);
                 }
-                value => {
-                    values.insert(String::from(name), value.clone().into_owned());
+            }
+            if asks {
+                for one in &mut found {
+                    let news = one.record.take();
+                    one.record = news.and_then(|record| self.news(registry, record));
                 }
             }
         }
-        if !told.is_empty() {
-            let block = Block {
-                text: format!("{}: {told}\n", message.agent.as_str()),
-                codes: Vec::new(),
-            };
-            blocks.push((block, None));
+        let (mut blocks, mut records) = (Vec::new(), Vec::new());
+        for one in found {
+            if !one.told.is_empty() {
+                let block = Block {
+                    text: format!("{}: {}\n", one.agent, one.told),
+                    codes: Vec::new(),
+                };
+                blocks.push((block, None));
+            }
+            records.extend(one.record);
         }
-        let schema = schema
-            .filter(|schema| fits(schema, &values))
-            .or_else(|| shape::of(registry, &values));
-        let kept = prune_map(registry, &values, schema).map(alone);
-        if let Some(news) = kept.and_then(|kept| self.news(registry, kept)) {
-            let mut block = short.value(&news);
+        for news in grouped(registry, records) {
+            let mut block = write::facts(facts, &news);
             block.text.push('\n');
             blocks.push((block, Some(news)));
         }
@@ -158,11 +264,7 @@ impl Facts {
         let Value::Map(map) = &value else {
             return Some(value);
         };
-        let schema = shape::of(registry, map);
-        let Some((schema, id, name)) = schema.and_then(|schema| {
-            let (id, name) = identity(schema, map)?;
-            Some((schema, id, name))
-        }) else {
+        let Some((schema, id, name)) = named(registry, map) else {
             return Some(value);
         };
         let key = (schema.code.clone(), name);

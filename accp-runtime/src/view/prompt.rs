@@ -1,38 +1,55 @@
 //! The prompt of one agent: what is new as it was said, what is old as facts.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
-use super::facts::{self, Facts, Vocabulary, names};
-use super::{Transcript, View, text};
-use crate::{Message, TokenCounter, Value};
+use super::facts::{self, Facts, Vocabulary};
+use super::shorten::shorten;
+use super::{Block, PRIMER, Transcript, View, repeat, text, write};
+use crate::{CachePrices, Message, TokenCounter, Value};
 
 /// When old messages leave a prompt.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PromptLimits {
-    /// Tokens of messages as they were said, beyond which the older ones become facts: 400 by
+    /// Tokens of messages as they were said, beyond which the older ones become facts: 300 by
     /// default.
     pub hot: usize,
-    /// The newest messages, which stay as they are: 2 by default.
+    /// The newest messages, which stay as they are: 2 by default. The last question stays
+    /// too, where it takes no more than a quarter of `hot`.
     pub keep: usize,
-    /// Tokens of one message, beyond which its middle is left out: 1,000 by default. What is
-    /// left out is a reference away.
+    /// Tokens of one message, beyond which the middles of its longest params are left out:
+    /// 1,000 by default. What is left out is a reference away.
     pub message: usize,
+    /// What `message` is for frames of these operations instead: the results of a tool that
+    /// are to be seen whole ([`usize::MAX`]), or hardly at all.
+    pub operations: BTreeMap<String, usize>,
+    /// Params that are never shortened, by their full names.
+    pub whole: BTreeSet<String>,
+    /// When older messages become facts: when that pays at these prices, instead of beyond
+    /// `hot`. `None` by default.
+    pub prices: Option<CachePrices>,
 }
 
 impl Default for PromptLimits {
     fn default() -> Self {
         Self {
-            hot: 400,
+            hot: 300,
             keep: 2,
             message: 1000,
+            operations: BTreeMap::new(),
+            whole: BTreeSet::new(),
+            prices: None,
         }
     }
 }
+
+/// How a definition begins, and a reference to what has left: both take a primer.
+const DEFINITION: &str = "@=";
+const COLD: &str = "$cold.p";
 
 /// Times what stays that must go at once.
 const WORTH: usize = 2;
@@ -47,7 +64,7 @@ const WORTH: usize = 2;
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::view::{Prompt, PromptLimits, View};
+/// use accp_runtime::view::{PRIMER, Prompt, PromptLimits, View};
 /// use accp_runtime::{Message, Registry, TokenCounter};
 ///
 /// # #[derive(Debug)]
@@ -66,7 +83,8 @@ const WORTH: usize = 2;
 /// prompt.push(1, &said("The order is MC-20117, and it is on its way already.")?);
 /// prompt.push(2, &said("Anything else?")?);
 /// let text: String = prompt.parts().map(|part| &*part.text).collect();
-/// assert_eq!(text, "@facts p1\ndesk: order is MC-20117\n@desk: Anything else?\n");
+/// assert_eq!(text, PRIMER.to_owned()
+///     + "@facts p1\ndesk: order is MC-20117\n@desk: Anything else?\n");
 /// # Ok::<(), accp_runtime::EncodeError>(())
 /// ```
 pub struct Prompt {
@@ -74,24 +92,31 @@ pub struct Prompt {
     limits: PromptLimits,
     counter: Arc<dyn TokenCounter + Send + Sync>,
     vocabulary: Vocabulary,
-    /// Of the schemas of facts.
-    short: View,
+    /// Of facts.
+    kept: View,
     facts: Facts,
+    primer: Part,
     /// What has become of messages, oldest first.
     old: Vec<Part>,
     /// What is in `old` already.
     defined: Transcript,
     hot: Vec<Hot>,
     transcript: Transcript,
+    ledger: Ledger,
+    /// Tokens of messages that could have been facts, for each message that came after.
+    reread: usize,
+    /// Tokens of the messages that became facts, and of these.
+    folded: usize,
+    told: usize,
 }
 
 /// A part of a prompt: whole lines.
 #[derive(Debug, Clone)]
 pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
     /// The position of its message; of facts, that of the last one.
     pub position: u64,
-    /// Whether these are facts.
-    pub is_facts: bool,
     /// The text.
     pub text: Arc<str>,
     /// The values that it says, under their full names: a message's payload, or what was kept
@@ -99,11 +124,35 @@ pub struct Part {
     pub values: Arc<[Value<'static>]>,
 }
 
+/// What a part of a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PartKind {
+    /// [`PRIMER`], in front of the first part that it is needed for.
+    Primer,
+    /// What was kept of old messages.
+    Facts,
+    /// A message.
+    Message,
+}
+
 #[derive(Debug)]
-struct Hot {
-    part: Part,
+pub(super) struct Hot {
+    pub(super) part: Part,
     tokens: usize,
-    message: Message<'static>,
+    pub(super) message: Message<'static>,
+    show: Show,
+}
+
+/// What may be left out of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Show {
+    /// The middle of what is long, and all but facts when it is old.
+    Short,
+    /// All but facts when it is old.
+    Whole,
+    /// Nothing, ever.
+    Verbatim,
 }
 
 impl fmt::Debug for Prompt {
@@ -125,15 +174,25 @@ impl Prompt {
     ) -> Self {
         Self {
             vocabulary: Vocabulary::of(view.registry()),
-            short: View::new(Arc::new(facts::short(view.registry()))),
+            kept: View::new(Arc::new(facts::registry(view.registry()))),
             view,
             limits,
             counter,
             facts: Facts::default(),
+            primer: Part {
+                kind: PartKind::Primer,
+                position: 0,
+                text: PRIMER.into(),
+                values: [].into(),
+            },
             old: Vec::new(),
             defined: Transcript::default(),
             hot: Vec::new(),
             transcript: Transcript::default(),
+            ledger: Ledger::default(),
+            reread: 0,
+            folded: 0,
+            told: 0,
         }
     }
 
@@ -145,125 +204,236 @@ impl Prompt {
     /// The parts in their order. Those that stand in the last prompt too are the same
     /// [`Arc`]s.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
-        let hot = self.hot.iter().map(|hot| &hot.part);
-        self.old.iter().chain(hot)
+        let parts = || self.old.iter().chain(self.hot.iter().map(|hot| &hot.part));
+        let needs = |part: &Part| {
+            part.kind == PartKind::Facts
+                || part.text.starts_with(DEFINITION)
+                || part.text.contains(COLD)
+        };
+        let first = parts().position(needs);
+        let (before, primer) = first.map_or((usize::MAX, None), |at| (at, Some(&self.primer)));
+        let rest = parts().skip(before);
+        parts().take(before).chain(primer).chain(rest)
     }
 
     /// Takes the message at this position of the log.
     pub fn push(&mut self, position: u64, message: &Message<'_>) {
+        self.take(position, message, Show::Short);
+    }
+
+    /// Takes a message that stays as it was said: it is not shortened, and never becomes
+    /// facts.
+    pub fn push_verbatim(&mut self, position: u64, message: &Message<'_>) {
+        self.take(position, message, Show::Verbatim);
+    }
+
+    /// Shows a message again, whole, of which facts or the ends alone were left: the model
+    /// has asked for its `$cold.p57`. It becomes facts again when it is old.
+    pub fn expand(&mut self, position: u64, message: &Message<'_>) {
+        self.take(position, message, Show::Whole);
+    }
+
+    fn take(&mut self, position: u64, message: &Message<'_>, show: Show) {
         let message = message.clone().into_owned();
-        let hot = self.show(position, message);
+        let hot = self.show(position, message, show);
         self.hot.push(hot);
-        let newest = self.hot.len().saturating_sub(self.limits.keep);
-        let tokens = |hot: &[Hot]| hot.iter().map(|hot| hot.tokens).sum::<usize>();
-        let (older, newest) = self.hot.split_at(newest);
-        let (older, newest) = (tokens(older), tokens(newest));
-        // What stays is paid for again, so that enough must go.
-        if older + newest > self.limits.hot && older > WORTH * newest {
-            self.settle();
+        let request = self.request();
+        let (mut older, mut newer) = (0, 0);
+        for (at, hot) in self.hot.iter().enumerate() {
+            *(if self.stays(at, request) {
+                &mut newer
+            } else {
+                &mut older
+            }) += hot.tokens;
+        }
+        let pays = match &self.limits.prices {
+            // What stays is paid for again, so that enough must go.
+            None => older + newer > self.limits.hot && older > WORTH * newer,
+            Some(prices) => {
+                let facts = older * self.told / self.folded.max(1);
+                self.reread += older.saturating_sub(facts);
+                // Every other message is an answer, which takes a prompt.
+                prices.pays(self.reread / 2, newer)
+            }
+        };
+        if pays {
+            self.settle(request);
         }
     }
 
-    fn show(&mut self, position: u64, message: Message<'static>) -> Hot {
-        let mut block = self.view.block(&message);
-        let tokens = self.counter.count(&block.text);
-        if tokens > self.limits.message {
-            block.text = shorten(&block.text, self.limits.message, tokens, position);
-        }
-        let text: Arc<str> = self.transcript.push(&self.view, block).into();
+    /// The last question, if it is short enough to be asked again.
+    fn request(&self) -> Option<usize> {
+        let last = self.hot.iter().rposition(|hot| write::asks(&hot.message))?;
+        (self.hot[last].tokens <= self.limits.hot / 4).then_some(last)
+    }
+
+    /// Whether this message is not to become facts now.
+    fn stays(&self, at: usize, request: Option<usize>) -> bool {
+        // What is verbatim stands behind the question that it came after.
+        let is_behind = request.is_some_and(|request| request < at);
+        at + self.limits.keep >= self.hot.len()
+            || Some(at) == request
+            || is_behind && self.hot[at].show == Show::Verbatim
+    }
+
+    fn show(&mut self, position: u64, message: Message<'static>, show: Show) -> Hot {
+        let text = if show == Show::Short {
+            let shorter = repeat::without(&self.view, &message, &self.hot);
+            self.shortened(position, shorter.as_ref().unwrap_or(&message))
+        } else {
+            self.transcript.push(&self.view, self.view.block(&message))
+        };
         Hot {
             tokens: self.counter.count(&text),
             part: Part {
                 position,
-                is_facts: false,
-                text,
+                kind: PartKind::Message,
+                text: text.into(),
                 values: [Value::Map(message.payload.clone())].into(),
             },
             message,
+            show,
         }
+    }
+
+    fn shortened(&mut self, position: u64, message: &Message<'_>) -> String {
+        let registry = self.view.registry();
+        let (mut block, mut params) = write::block_and_params(registry, message, &[]);
+        let missing = self.transcript.missing(&block);
+        if !missing.is_empty() {
+            let plain = write::block_and_params(registry, message, &missing);
+            if !self
+                .ledger
+                .pays(&self.view, &missing, &block, &plain.0, &*self.counter)
+            {
+                (block, params) = plain;
+            }
+        }
+        params.retain(|(name, _)| !self.limits.whole.contains(name));
+        let limit = self.limits.operations.get(&*message.operation);
+        let limit = *limit.unwrap_or(&self.limits.message);
+        shorten(&mut block.text, &params, position, limit, &*self.counter);
+        self.transcript.push(&self.view, block)
     }
 
     /// The older messages become facts.
-    fn settle(&mut self) {
-        let newest = self.hot.split_off(self.hot.len() - self.limits.keep);
-        let older = core::mem::replace(&mut self.hot, newest);
-        let mut facts = String::new();
-        let mut values = Vec::new();
-        for hot in &older {
-            let registry = self.view.registry();
-            let found = self
-                .facts
-                .take(registry, &self.short, &self.vocabulary, &hot.message);
-            for (block, value) in found {
-                values.extend(value);
-                let mut line = String::new();
-                text::write_below(&mut line, block.text.trim_end_matches('\n'), false);
-                line.push('\n');
-                let block = super::Block {
-                    text: line,
-                    codes: block.codes,
-                };
-                facts.push_str(&self.defined.push(&self.short, block));
-            }
-        }
-        let mut out = String::from("@facts");
-        if let (Some(first), Some(last)) = (older.first(), older.last()) {
-            let (first, last) = (first.part.position, last.part.position);
-            let _ = write!(out, " p{first}");
-            if last > first {
-                let _ = write!(out, "-{last}");
-            }
-            out.push('\n');
-            out.push_str(&facts);
-            self.old.push(Part {
-                position: last,
-                is_facts: true,
-                text: out.into(),
-                values: values.into(),
-            });
+    fn settle(&mut self, request: Option<usize>) {
+        let stay: Vec<bool> = (0..self.hot.len())
+            .map(|at| self.stays(at, request))
+            .collect();
+        let mut stay = stay.into_iter();
+        let (newer, older): (Vec<_>, Vec<_>) = core::mem::take(&mut self.hot)
+            .into_iter()
+            .partition(|_| stay.next().unwrap_or(true));
+        let (verbatim, older): (Vec<_>, Vec<_>) = older
+            .into_iter()
+            .partition(|hot| hot.show == Show::Verbatim);
+        let before = self.tokens_of_old();
+        self.fold(&older);
+        self.folded += older.iter().map(|hot| hot.tokens).sum::<usize>();
+        self.told += self.tokens_of_old() - before;
+        for hot in verbatim {
+            let block = self.view.block(&hot.message);
+            let text = self.defined.push(&self.view, block).into();
+            self.old.push(Part { text, ..hot.part });
         }
         // What stays hot is shown again, because definitions have left.
         self.transcript = self.defined.clone();
-        for hot in core::mem::take(&mut self.hot) {
-            let hot = self.show(hot.part.position, hot.message);
+        self.ledger = Ledger::default();
+        self.reread = 0;
+        for hot in newer {
+            let hot = self.show(hot.part.position, hot.message, hot.show);
             self.hot.push(hot);
         }
     }
+
+    fn tokens_of_old(&self) -> usize {
+        let facts = self.old.iter().filter(|part| part.kind == PartKind::Facts);
+        facts.map(|part| self.counter.count(&part.text)).sum()
+    }
+
+    fn fold(&mut self, older: &[Hot]) {
+        let Some(last) = older.last() else { return };
+        let mut out = String::from("@facts ");
+        write_ranges(&mut out, older.iter().map(|hot| hot.part.position));
+        out.push('\n');
+        let mut values = Vec::new();
+        let messages = older.iter().map(|hot| &hot.message);
+        let found = self.facts.take(
+            self.view.registry(),
+            self.kept.registry(),
+            &self.vocabulary,
+            messages,
+        );
+        for (block, value) in found {
+            values.extend(value);
+            let mut line = String::new();
+            text::write_below(&mut line, block.text.trim_end_matches('\n'), false);
+            line.push('\n');
+            let block = Block {
+                text: line,
+                codes: block.codes,
+            };
+            out.push_str(&self.defined.push(&self.kept, block));
+        }
+        self.old.push(Part {
+            position: last.part.position,
+            kind: PartKind::Facts,
+            text: out.into(),
+            values: values.into(),
+        });
+    }
 }
 
-/// The beginning and the end of a text that is too long.
-fn shorten(text: &str, limit: usize, tokens: usize, position: u64) -> String {
-    let room = text.len() / tokens.max(1) * limit;
-    let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at));
-    let head = floor(room * 2 / 3).unwrap_or_default();
-    let tail = floor(text.len() - room / 3).unwrap_or_default();
-    // At the ends of lines, if there are some near.
-    let head = text[..head]
-        .rfind('\n')
-        .filter(|at| *at > head / 2)
-        .unwrap_or(head);
-    let tail = text[tail..]
-        .find('\n')
-        .filter(|at| *at < room / 6)
-        .map_or(tail, |at| tail + at);
-    let (head, middle, tail) = (&text[..head], &text[head..tail], &text[tail..]);
-    let mut out = String::from(head);
-    let _ = write!(out, "\n[{} bytes: $cold.p{position}", middle.len());
-    let seen: BTreeSet<&str> = names(head).chain(names(tail)).collect();
-    let mut told = BTreeSet::new();
-    for name in names(middle).filter(|name| !seen.contains(name)) {
-        if told.insert(name) {
-            out.push_str(if told.len() == 1 { "; " } else { " " });
-            out.push_str(name);
+/// What definitions would have saved that were not there.
+#[derive(Debug, Default)]
+struct Ledger(BTreeMap<String, usize>);
+
+impl Ledger {
+    /// Whether the missing definitions pay: what they save in this block, and would have
+    /// saved in those before it, is no less than what they cost.
+    fn pays(
+        &mut self,
+        view: &View,
+        missing: &[String],
+        block: &Block,
+        plain: &Block,
+        counter: &dyn TokenCounter,
+    ) -> bool {
+        let definitions = missing.iter().filter_map(|code| view.definition(code));
+        let cost: usize = definitions.map(|text| counter.count(&text)).sum();
+        let tokens = counter.count(&block.text);
+        let saved = counter.count(&plain.text).saturating_sub(tokens);
+        let before = missing.iter().filter_map(|code| self.0.get(code));
+        let before: usize = before.sum();
+        if saved + before >= cost {
+            return true;
+        }
+        // Which of them saves how much is not known: the first one stands for all.
+        if let Some(code) = missing.first() {
+            *self.0.entry(code.clone()).or_default() += saved;
+        }
+        false
+    }
+}
+
+/// `p1-5,8`
+fn write_ranges(out: &mut String, positions: impl Iterator<Item = u64>) {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for position in positions {
+        match ranges.last_mut() {
+            // A message may be several frames.
+            Some((_, last)) if position == *last || position.checked_sub(1) == Some(*last) => {
+                *last = position;
+            }
+            _ => ranges.push((position, position)),
         }
     }
-    out.push(']');
-    if !tail.starts_with('\n') {
-        out.push('\n');
-        if text::is_guarded(tail) {
-            out.push('\\');
+    for (at, (first, last)) in ranges.into_iter().enumerate() {
+        let mark = if at == 0 { "p" } else { "," };
+        let _ = write!(out, "{mark}{first}");
+        if last > first {
+            let _ = write!(out, "-{last}");
         }
     }
-    out.push_str(tail);
-    out
 }

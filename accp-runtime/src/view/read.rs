@@ -7,7 +7,7 @@ use accp_registry::lexical::Literal;
 use accp_registry::{ErrorCode, Field, Intent, Registry, Schema, Type};
 
 use super::write::{ABSENT, BELOW, Place, SPOKEN, default_of, definition, spoken_payload};
-use super::{shape, text};
+use super::{PRIMER, shape, text};
 use crate::{AgentId, DecodeError, DecodeOptions, Envelope, Map, Message, Reader, Value};
 
 pub(super) fn blocks(
@@ -18,6 +18,10 @@ pub(super) fn blocks(
     let mut at = 0;
     while at < text.len() {
         let rest = &text[at..];
+        if rest.starts_with(PRIMER) {
+            at += PRIMER.len();
+            continue;
+        }
         if !rest.starts_with('@') {
             return Err(expected(at, "a block, which begins with '@'"));
         }
@@ -109,7 +113,7 @@ impl<'r, 't> Cursor<'r, 't> {
     fn definition(&mut self) -> Result<(), DecodeError> {
         self.at = 2;
         let code = self.until(|c| c == '(');
-        let own = definition(self.schema(code, 2)?);
+        let own = definition(self.registry, self.schema(code, 2)?);
         if own.trim_end_matches('\n') == self.text {
             return Ok(());
         }
@@ -414,7 +418,7 @@ impl<'r, 't> Cursor<'r, 't> {
         while !self.rest().starts_with(['\n', ']']) {
             let start = self.at;
             let name = self.until(|c| c == ':' || text::DELIMITERS.contains(&c));
-            let field = schema.fields.iter().find(|field| field.name == name);
+            let field = schema.field(name).map(|(_, field)| field);
             let Some(field) = field.filter(|_| self.take(':')) else {
                 self.at = start;
                 return self.expected("a field of the schema, and ':'");

@@ -4,14 +4,19 @@ use accp_registry::{Registry, Schema};
 
 use crate::{Map, Value};
 
-/// The schema that the map is written under, if that is shorter than its keys: it has all
-/// of them, and the fewest besides.
-pub(super) fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
+/// The schema that a map is shown under as a record, if that is shorter than its keys: it has
+/// all of them, and the fewest besides.
+pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     let has_all = |schema: &&Schema| map.iter().all(|(key, _)| index(schema, key).is_some());
     let fewest = |schema: &&Schema| schema.fields.len();
     let schema = registry.schemas().filter(has_all).min_by_key(fewest)?;
-    // A key costs about as much as two commas.
-    (!map.is_empty() && schema.fields.len() <= 2 * map.len() + 1).then_some(schema)
+    (!map.is_empty() && is_full(schema, map.len())).then_some(schema)
+}
+
+/// Whether so many values by position are shorter than with their keys: a key costs about as
+/// much as two commas.
+pub(super) fn is_full(schema: &Schema, values: usize) -> bool {
+    schema.fields.len() <= 2 * values + 1
 }
 
 /// The place of a field by its full name.

@@ -8,8 +8,10 @@ use accp_registry::Registry;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Part, Prompt, PromptLimits, Transcript, View};
-use crate::{Map, Message, TokenCounter, Value};
+use super::{Transcript, View};
+use crate::{Map, Message, Value};
+
+mod prompt;
 
 /// Shapes with defaults, nested shapes, and two that share fields.
 fn registry() -> Registry {
@@ -19,6 +21,7 @@ fn registry() -> Registry {
         "flight": { "code": "FL", "version": 1, "fields": ["number", "from", "to", "seats", "open"],
             "types": { "number": "string", "from": "string", "to": "string", "seats": "SE",
                 "open": "boolean" },
+            "abbreviations": { "number": "no", "open": "still" },
             "defaults": { "open": true } },
         "leg": { "code": "LE", "version": 1, "fields": ["number", "from", "day", "note", "more", "yet"],
             "types": { "number": "string", "from": "string", "day": "string", "note": "text",
@@ -33,6 +36,13 @@ fn registry() -> Registry {
 
 fn view() -> View {
     View::new(Arc::new(registry()))
+}
+
+/// With the names that travel, because a tokenizer is named for which they were chosen.
+fn tuned_view() -> View {
+    let mut registry = registry();
+    registry.tokenizer = Some("o200k_base".into());
+    View::new(Arc::new(registry))
 }
 
 /// Texts with everything that means something in a view.
@@ -147,11 +157,13 @@ proptest! {
 
     #[test]
     fn messages_come_back(messages in prop::collection::vec(any_message(), 0..4)) {
-        let view = view();
-        let mut transcript = Transcript::default();
-        let blocks = messages.iter().map(|message| transcript.push(&view, view.block(message)));
-        let text: String = blocks.collect();
-        prop_assert_eq!(view.read(&text), Ok(messages), "{}", text);
+        for view in [view(), tuned_view()] {
+            let mut transcript = Transcript::default();
+            let blocks = messages.iter().map(|message| transcript.push(&view, view.block(message)));
+            let text: String = blocks.collect();
+            let read = view.read(&text);
+            prop_assert_eq!(read.as_ref(), Ok(&messages), "{}", text);
+        }
     }
 
     /// Nothing that somebody else said begins a block, and nothing in it is hidden.
@@ -232,6 +244,23 @@ fn the_form() {
     \\@ too
     "#);
     assert_eq!(view.read(&blocks.concat()).unwrap(), messages);
+
+    // The names that travel are the cheaper ones where a tokenizer is named.
+    let view = tuned_view();
+    insta::assert_snapshot!(view.definition("FL").unwrap(), @"@=FL(no,from,to,seats:SE,still)");
+    let flights = view.value(&Value::from_json(&json!([
+        flight("WF31", "OSL", true),
+        flight("WF31", "SVG", true)
+    ])));
+    insta::assert_snapshot!(flights.text, @r"
+    FL[no:WF31,from:BGO,seats:(4,9)
+    OSL
+    SVG]
+    ");
+    assert_eq!(
+        view.read_value(&flights.text.replace("no:", "number:")),
+        view.read_value(&flights.text)
+    );
 }
 
 #[test]
@@ -280,126 +309,4 @@ fn says_where_it_is_broken() {
     "@=FL(number)": E1004 at byte 0: expected the fields of the schema of this code
     "@=ZZ(a)": E1003 at byte 2: expected the code of a schema that is known
     "#);
-}
-
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-}
-
-fn prompt(hot: usize, keep: usize) -> Prompt {
-    let limits = PromptLimits {
-        hot,
-        keep,
-        message: 60,
-    };
-    Prompt::new(view(), limits, Arc::new(Quarters))
-}
-
-/// The same text at the same place in memory.
-fn is_same(a: &Part, b: &Part) -> bool {
-    Arc::ptr_eq(&a.text, &b.text)
-}
-
-proptest! {
-    #[test]
-    fn a_prompt_grows_at_its_end(
-        messages in prop::collection::vec(any_message(), 0..30),
-        hot in 0_usize..60,
-        keep in 0_usize..4,
-    ) {
-        let mut prompt = prompt(hot, keep);
-        let mut before: Vec<Part> = Vec::new();
-        for (at, message) in (1..).zip(&messages) {
-            prompt.push(at, message);
-            let now: Vec<Part> = prompt.parts().cloned().collect();
-            let common = before.iter().zip(&now).take_while(|(a, b)| is_same(a, b)).count();
-            // Facts never change; messages do when there are new facts.
-            let facts = before.iter().filter(|part| part.is_facts).count();
-            prop_assert!(common >= facts);
-            let has_new_facts = now.iter().filter(|part| part.is_facts).count() > facts;
-            prop_assert!(has_new_facts || common == before.len());
-            // The newest messages are there, and every message has a place.
-            prop_assert_eq!(now.last().map(|part| part.position), Some(at));
-            let newest = now.iter().filter(|part| !part.is_facts).count();
-            prop_assert!(newest >= keep.min(at as usize));
-            before = now;
-        }
-    }
-
-    /// What others said opens no block there either.
-    #[test]
-    fn data_stays_data_in_a_prompt(messages in prop::collection::vec(any_message(), 0..20)) {
-        let mut prompt = prompt(20, 1);
-        for (at, message) in (1..).zip(&messages) {
-            prompt.push(at, message);
-        }
-        let text: String = prompt.parts().map(|part| &*part.text).collect();
-        let shown = prompt.parts().filter(|part| !part.is_facts).count();
-        let facts = prompt.parts().filter(|part| part.is_facts).count();
-        let begun = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-        prop_assert_eq!(begun("@facts p"), facts, "{}", text);
-        prop_assert_eq!(begun("@") - begun("@facts p") - begun("@="), shown, "{}", text);
-    }
-}
-
-#[test]
-fn what_is_kept_of_old_messages() {
-    let chat = |agent: &'static str, intent: &'static str, text: &'static str| {
-        Message::new(agent, intent, "chat")
-            .unwrap()
-            .under("CH")
-            .with("role", if intent == "req" { agent } else { "assistant" })
-            .with("lang", "en")
-            .with("content", text)
-    };
-    let leg = |day: &str| {
-        json!({ "number": "WF31", "from": "BGO", "day": day, "note": "a window seat, please",
-            "more": 7, "yet": null })
-    };
-    let result = |json: &serde_json::Value| {
-        Message::new("tool", "done", "search")
-            .unwrap()
-            .with("result", Value::from_data(json).into_owned())
-    };
-    let messages = [
-        chat(
-            "user",
-            "req",
-            "Hello! My id is mia_li_3668. I would like to fly to Oslo on 2026-05-01.",
-        ),
-        chat(
-            "clerk",
-            "done",
-            "Let me see, mia_li_3668. One moment, please: I look for flights that day.",
-        ),
-        result(&json!([
-            leg("2026-05-01"),
-            leg("2026-05-02"),
-            leg("2026-05-01")
-        ])),
-        chat("clerk", "done", "Two of them."),
-    ];
-    let mut prompt = prompt(10, 1);
-    for (at, message) in (1..).zip(&messages) {
-        prompt.push(at, message);
-    }
-    let text: String = prompt.parts().map(|part| &*part.text).collect();
-    insta::assert_snapshot!(text, @r"
-    @facts p1-3
-    user: id is mia_li_3668; fly to Oslo on 2026-05-01
-    @=le(number,day)
-    le[number:WF31
-    2026-05-01
-    2026-05-02]
-    @clerk: Two of them.
-    ");
 }

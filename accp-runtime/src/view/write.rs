@@ -2,6 +2,7 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use accp_registry::{Field, Registry, Schema, Type};
 
@@ -10,34 +11,71 @@ use crate::{Map, Message, Value};
 
 /// The frames that a text alone stands for, each with what divides it from its sender.
 pub(super) const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req", "chat", '?')];
+
+/// Whether somebody asks for something in words.
+pub(super) fn asks(message: &Message<'_>) -> bool {
+    let (intent, operation) = (message.intent.as_str(), &*message.operation);
+    matches!((intent, operation), ("req", "chat"))
+}
+
 /// A field with a default is absent.
 pub(super) const ABSENT: &str = "-";
 /// The text stands below the line.
 pub(super) const BELOW: char = '|';
 
 pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
-    let mut writer = Writer::new(registry);
+    block_and_params(registry, message, &[]).0
+}
+
+/// A param of a frame, and where its value stands in the block.
+pub(super) type Span = (String, Range<usize>);
+
+/// The block, records of the schemas `without` as maps, and its params.
+pub(super) fn block_and_params(
+    registry: &Registry,
+    message: &Message<'_>,
+    without: &[String],
+) -> (Block, Vec<Span>) {
+    let mut writer = Writer::new(registry, without);
     if !writer.spoken(message) {
         writer.frame(message);
     }
     writer.out.push('\n');
-    writer.block()
+    let params = core::mem::take(&mut writer.params);
+    (writer.block(), params)
 }
 
 pub(super) fn value(registry: &Registry, value: &Value<'_>) -> Block {
-    let mut writer = Writer::new(registry);
+    let mut writer = Writer::new(registry, &[]);
     writer.value(value);
     writer.block()
 }
 
+/// What was kept of a value: a field that is not there is not told, so that none has a default.
+pub(super) fn facts(registry: &Registry, value: &Value<'_>) -> Block {
+    let mut writer = Writer::new(registry, &[]);
+    writer.is_whole = false;
+    writer.value(value);
+    writer.block()
+}
+
+/// The name of a field in a view: where names were chosen for a tokenizer what travels, which
+/// is the cheaper of the two, else the full one.
+pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
+    match registry.tokenizer {
+        Some(_) => &field.short,
+        None => &field.name,
+    }
+}
+
 /// `@=TA(assignee,task)`
-pub(super) fn definition(schema: &Schema) -> String {
+pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     let mut out = alloc::format!("@={}(", schema.code);
     for (at, field) in schema.fields.iter().enumerate() {
         if at > 0 {
             out.push(',');
         }
-        out.push_str(&field.name);
+        out.push_str(shown(registry, field));
         if let Type::Schema(code) = &field.ty {
             out.push(':');
             out.push_str(code);
@@ -82,16 +120,23 @@ fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
 
 struct Writer<'r> {
     registry: &'r Registry,
+    without: &'r [String],
+    /// Records have all their fields.
+    is_whole: bool,
     out: String,
     codes: Vec<String>,
+    params: Vec<Span>,
 }
 
 impl<'r> Writer<'r> {
-    fn new(registry: &'r Registry) -> Self {
+    fn new(registry: &'r Registry, without: &'r [String]) -> Self {
         Self {
             registry,
+            without,
+            is_whole: true,
             out: String::new(),
             codes: Vec::new(),
+            params: Vec::new(),
         }
     }
 
@@ -129,7 +174,9 @@ impl<'r> Writer<'r> {
             return false;
         }
         self.out = alloc::format!("@{agent}{mark} ");
+        let start = self.out.len();
         text::write_below(&mut self.out, said, true);
+        self.param(&words.name, start);
         true
     }
 
@@ -143,7 +190,7 @@ impl<'r> Writer<'r> {
         }
         let below = below(&message.payload);
         let name = below.map(|(name, _)| name);
-        if let Some(schema) = code.and_then(|code| self.registry.schema(code)) {
+        if let Some(schema) = code.and_then(|code| self.known(self.registry.schema(code))) {
             self.need(schema);
             self.out.push('(');
             self.cells(
@@ -156,15 +203,32 @@ impl<'r> Writer<'r> {
             self.out.push(')');
             let more = |key: &str| shape::index(schema, key).is_none();
             if message.payload.iter().any(|(key, _)| more(key)) {
-                self.entries(&message.payload, more, name);
+                self.entries(&message.payload, more, name, true);
             }
         } else if !message.payload.is_empty() {
-            self.entries(&message.payload, |_| true, name);
+            self.entries(&message.payload, |_| true, name, true);
         }
-        if let Some((_, said)) = below {
+        if let Some((name, said)) = below {
             self.out.push('\n');
+            let start = self.out.len();
             text::write_below(&mut self.out, said, false);
+            self.param(name, start);
         }
+    }
+
+    /// The value of the param stands from here to the end.
+    fn param(&mut self, name: &str, start: usize) {
+        self.params.push((name.into(), start..self.out.len()));
+    }
+
+    fn default_of(&self, schema: &'r Schema, at: usize, place: Place<'_>) -> Option<Value<'r>> {
+        let default = default_of(schema, at, place);
+        default.filter(|_| self.is_whole)
+    }
+
+    /// The schema, unless its records are to be maps.
+    fn known(&self, schema: Option<&'r Schema>) -> Option<&'r Schema> {
+        schema.filter(|schema| !self.without.contains(&schema.code))
     }
 
     /// The schema has to be known to the reader.
@@ -179,7 +243,7 @@ impl<'r> Writer<'r> {
             Value::String(text) if text::is_bare(text) => self.out.push_str(text),
             Value::String(text) => text::write_quoted(&mut self.out, text),
             Value::Array(items) => {
-                if let Some(schema) = shape::of_all(self.registry, items) {
+                if let Some(schema) = self.known(shape::of_all(self.registry, items)) {
                     return self.table(schema, items);
                 }
                 self.out.push('[');
@@ -192,26 +256,32 @@ impl<'r> Writer<'r> {
                 self.out.push(']');
             }
             Value::Map(map) => {
-                if let Some(schema) = shape::of(self.registry, map) {
+                if let Some(schema) = self.known(shape::of(self.registry, map)) {
                     self.need(schema);
                     self.out.push_str(&schema.code);
                     self.record(schema, map);
                 } else {
-                    self.entries(map, |_| true, None);
+                    self.entries(map, |_| true, None, false);
                 }
             }
             other => self.out.push_str(&other.to_string()),
         }
     }
 
-    fn record(&mut self, schema: &Schema, map: &Map<'_>) {
+    fn record(&mut self, schema: &'r Schema, map: &Map<'_>) {
         self.out.push('(');
         self.cells(schema, map, &[], None, None);
         self.out.push(')');
     }
 
     /// `{key:value,key:value}`
-    fn entries(&mut self, map: &Map<'_>, is_in: impl Fn(&str) -> bool, below: Option<&str>) {
+    fn entries(
+        &mut self,
+        map: &Map<'_>,
+        is_in: impl Fn(&str) -> bool,
+        below: Option<&str>,
+        is_frame: bool,
+    ) {
         self.out.push('{');
         let mut first = true;
         for (key, value) in map.iter().filter(|(key, _)| is_in(key)) {
@@ -226,8 +296,12 @@ impl<'r> Writer<'r> {
             self.out.push(':');
             if below == Some(key) {
                 self.out.push(BELOW);
-            } else {
-                self.value(value);
+                continue;
+            }
+            let start = self.out.len();
+            self.value(value);
+            if is_frame {
+                self.param(key, start);
             }
         }
         self.out.push('}');
@@ -236,7 +310,7 @@ impl<'r> Writer<'r> {
     /// The cells of the columns that are not left out, without the empty ones at the end.
     fn cells(
         &mut self,
-        schema: &Schema,
+        schema: &'r Schema,
         map: &Map<'_>,
         left_out: &[usize],
         below: Option<&str>,
@@ -255,8 +329,11 @@ impl<'r> Writer<'r> {
             if below == Some(&*field.name) {
                 self.out.push(BELOW);
             } else {
-                let default = default_of(schema, at, place);
+                let default = self.default_of(schema, at, place);
                 self.cell(field, map.get(&field.name), default.as_ref());
+                if place.is_some() {
+                    self.param(&field.name, start);
+                }
             }
             if self.out.len() > start {
                 end = self.out.len();
@@ -272,7 +349,7 @@ impl<'r> Writer<'r> {
             Some(value) if default == Some(value) => {}
             Some(value) => match (&field.ty, value) {
                 (Type::Schema(code), Value::Map(map)) => {
-                    let schema = self.registry.schema(code);
+                    let schema = self.known(self.registry.schema(code));
                     let fits = |schema: &&Schema| {
                         map.iter()
                             .all(|(key, _)| shape::index(schema, key).is_some())
@@ -291,7 +368,7 @@ impl<'r> Writer<'r> {
     }
 
     /// A list of records: what is the same in all of them, then a line for each.
-    fn table(&mut self, schema: &Schema, items: &[Value<'_>]) {
+    fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
         self.need(schema);
         let rows = || {
             items.iter().filter_map(|item| match item {
@@ -307,14 +384,14 @@ impl<'r> Writer<'r> {
             let Some(Some(first)) = values.next() else {
                 continue;
             };
-            let is_default = default_of(schema, at, None).as_ref() == Some(first);
+            let is_default = self.default_of(schema, at, None).as_ref() == Some(first);
             if is_default || !values.all(|value| value == Some(first)) {
                 continue;
             }
             if !constant.is_empty() {
                 self.out.push(',');
             }
-            self.out.push_str(&field.name);
+            self.out.push_str(shown(self.registry, field));
             self.out.push(':');
             self.cell(field, Some(first), None);
             constant.push(at);

@@ -45,7 +45,8 @@ impl History {
 
     /// Adds a message with the text that shows it.
     pub(super) fn show(&mut self, message: &Message, text: Arc<str>) {
-        let segment = Segment::new(message.kind, text);
+        let mut segment = Segment::new(message.kind, text);
+        segment.message = Some(message.index);
         self.shown.push((message.clone(), segment));
     }
 }

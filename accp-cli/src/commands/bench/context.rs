@@ -37,6 +37,9 @@ use crate::split::Half;
 /// - bound: the share that stands there under its key or in its record; a bag of values does not.
 /// - identifiers: the same share as for arguments, for the tokens in agents' texts with a digit,
 ///   a path separator or a capital after a small letter.
+/// - results: what tool results take in the first prompt after them, with what stands before them
+///   to read them by, as a share of the same results in the base. Results that this prompt does
+///   not show are left out.
 /// - read back: the share of the bytes of all messages that the policy can give back.
 /// - ms: the policy's own time.
 #[derive(Debug, clap::Args)]
@@ -81,7 +84,8 @@ pub(crate) struct Args {
     encoding: String,
 
     /// Write every prompt of every policy to this file, an object a line with `corpus`,
-    /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`)
+    /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
+    /// `message`)
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 

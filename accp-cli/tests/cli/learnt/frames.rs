@@ -147,11 +147,7 @@ pub const REGISTRY_JSON: &str = r#"{
           "operation": "lend"
         }
       ],
-      "keep": [
-        "loan_id",
-        "isbn",
-        "member_id"
-      ],
+      "keep": [],
       "required": [
         "loan_id",
         "isbn",
@@ -180,8 +176,7 @@ pub const REGISTRY_JSON: &str = r#"{
         }
       ],
       "keep": [
-        "member_id",
-        "isbn"
+        "member_id"
       ],
       "required": [
         "member_id",

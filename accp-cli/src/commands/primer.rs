@@ -1,0 +1,136 @@
+//! `accp primer`: what a model has to be told of a registry.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use accp_registry::{Registry, nearest};
+use accp_runtime::TokenCounter as _;
+use accp_runtime::view::{Primer, View};
+use accp_tokens::ModelCounter;
+use serde_json::{Map, Value as Json, json};
+
+use super::tokens::CounterArgs;
+use crate::cli::Format;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{self, Output};
+use crate::registries::merged;
+
+/// Write what a model has to be told to read and write the frames of a registry
+///
+/// The text goes to stdout and can stand at the beginning of a prompt as it is: how frames are
+/// read in the form that models see, how they are written, and each schema with what a writer
+/// has to know of it. `@me` in it stands for the name of the agent. What it costs goes to
+/// stderr.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp primer --schema TA
+  accp primer --read
+  accp primer --registry ours.json > primer.txt")]
+pub(crate) struct Args {
+    /// A registry file or folder, whose schemas are told instead of the standard ones; may be
+    /// repeated
+    #[arg(long, value_name = "PATH")]
+    registry: Vec<PathBuf>,
+    /// Only this schema and those nested in it, which may be a standard one; may be repeated
+    #[arg(long, value_name = "CODE")]
+    schema: Vec<String>,
+    /// Only what a reader needs: of schemas the definitions of those that --schema names, because
+    /// in a prompt others stand where they are needed
+    #[arg(long)]
+    read: bool,
+    #[command(flatten)]
+    counter: CounterArgs,
+    /// json: one object with `text`, `encoding`, `substitute` and `tokens`, which are `total`,
+    /// `reading`, `writing` and `schemas` by code
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let own = if args.registry.is_empty() {
+        Registry::standard()
+    } else {
+        merged(&args.registry)?
+    };
+    let registry = own.clone().with_profiles();
+    let told: Vec<&str> = match args.schema.as_slice() {
+        [] if args.read => Vec::new(),
+        [] => codes(&own),
+        named => named.iter().map(String::as_str).collect(),
+    };
+    let view = View::new(Arc::new(registry));
+    let primer = view.primer(told.iter().copied());
+    let mut primer = primer.ok_or_else(|| unknown(&told, view.registry()))?;
+    if args.read {
+        primer = primer.for_reading();
+    }
+    let counter = args.counter.counter();
+    match args.format {
+        Format::Text => {
+            Output::print(primer.to_string().as_bytes())?;
+            output::note(costs(&primer, &counter));
+        }
+        Format::Json => Output::print(format!("{}\n", to_json(&primer, &counter)).as_bytes())?,
+    }
+    Ok(Verdict::Fine)
+}
+
+/// The codes that are asked for and are not all known.
+fn unknown(told: &[&str], registry: &Registry) -> Failure {
+    let known = codes(registry);
+    let mut strange = told.iter().filter(|code| !known.contains(code));
+    let code = strange.next().copied().unwrap_or_default();
+    let hint = match nearest(code, known.iter().copied()) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => String::new(),
+    };
+    Failure::Misuse(format!(
+        "there is no schema {code} among {}{hint}",
+        known.join(", ")
+    ))
+}
+
+fn codes(registry: &Registry) -> Vec<&str> {
+    let schemas = registry.schemas();
+    schemas.map(|schema| schema.code.as_str()).collect()
+}
+
+/// What each part costs, and each schema.
+fn parts(primer: &Primer, counter: &ModelCounter) -> ([usize; 3], Vec<(String, usize)>) {
+    let count = |text: &str| counter.counter.count(text);
+    let schemas = primer.schemas.iter();
+    let schemas = schemas.map(|lesson| (lesson.code.clone(), count(&lesson.to_string())));
+    // The whole is counted as it is: tokens may reach over the end of a part.
+    let total = count(&primer.to_string());
+    let parts = [total, count(primer.reading), count(&primer.writing)];
+    (parts, schemas.collect())
+}
+
+/// `136 tokens of o200k_base: reading 28, writing 64, TA 44`
+fn costs(primer: &Primer, counter: &ModelCounter) -> String {
+    let ([total, reading, writing], schemas) = parts(primer, counter);
+    let mut costs = format!("{total} tokens of {counter}: reading {reading}");
+    if writing > 0 {
+        let _ = write!(costs, ", writing {writing}");
+    }
+    for (code, tokens) in schemas {
+        let _ = write!(costs, ", {code} {tokens}");
+    }
+    costs
+}
+
+fn to_json(primer: &Primer, counter: &ModelCounter) -> Json {
+    let ([total, reading, writing], schemas) = parts(primer, counter);
+    let schemas: Map<_, _> = schemas
+        .into_iter()
+        .map(|(code, tokens)| (code, json!(tokens)))
+        .collect();
+    json!({
+        "text": primer.to_string(),
+        "encoding": counter.counter.name(),
+        "substitute": !counter.exact,
+        "tokens": { "total": total, "reading": reading, "writing": writing, "schemas": schemas },
+    })
+}
