@@ -148,7 +148,7 @@ pub use event::Event;
 pub use fact::Fact;
 pub use frozen::{Frozen, Turn};
 pub use groups::{GroupLimits, Groups, Progress};
-pub use hooks::{CheckpointHooks, Verdict};
+pub use hooks::{CheckpointHooks, Paying, Verdict};
 pub use host::{Host, JoinError};
 pub use hot::{Hot, Shown};
 pub use inbound::Inbound;
@@ -173,6 +173,7 @@ pub use warm::Warm;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use context::view_context;
 use encode::Encoded;
 use role::Frames;
 use side::Side;
@@ -206,9 +207,14 @@ impl<R: Role> Session<R> {
         &self.side.state
     }
 
-    /// What a model is to read: the checkpoints, then what was said since.
+    /// What a model is to read, as a [view](crate::view): the primer, the checkpoints, each with
+    /// where its frames are, then what was said since.
+    ///
+    /// Between checkpoints it only grows at its end. The budgets are about the frames
+    /// ([`render_context`]), which take more tokens as a rule.
     pub fn context(&self) -> String {
-        render_context(self.state().warm(), self.state().hot())
+        let state = self.state();
+        view_context(&self.side.options.registry, state.warm(), state.hot())
     }
 
     /// What the context takes of its budget (`GetBudget`, draft section 7.1); nothing, where

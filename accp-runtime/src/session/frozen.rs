@@ -130,6 +130,12 @@ impl<'f> Frozen<'f> {
         items.map(|(item, _)| (item.position, &*item.text))
     }
 
+    /// Tokens of the frames that leave.
+    pub(crate) fn tokens_leaving(&self) -> usize {
+        let items = self.items().filter(|(_, kept)| kept.is_none());
+        items.map(|(item, _)| item.tokens as usize).sum()
+    }
+
     /// The frames of which something leaves the context now, and whether all does.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'f Item, bool)> {
         self.items().filter_map(|(item, kept)| {

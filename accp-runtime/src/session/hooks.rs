@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::{Checkpoint, Frozen};
+use crate::CachePrices;
 
 /// Is asked before each checkpoint and told after it. The host calls it; `()` lets
 /// everything pass.
@@ -38,6 +39,53 @@ pub trait CheckpointHooks {
 }
 
 impl CheckpointHooks for () {}
+
+/// Puts checkpoints off until they pay at the prices of a provider's prompt cache: the draft's
+/// triggers (section 5.2) say when one may be taken, this says whether it is worth it.
+///
+/// It makes sense with a budget of hot state beyond the draft's 500 tokens, which is full after
+/// a few frames. What is read again is counted at each trigger, which is a prompt as a rule.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::session::{ContextLimits, Options, Paying, Rules, Session, Time};
+/// use accp_runtime::{AgentId, CachePrices, Registry};
+///
+/// let mut options = Options::new("s1", AgentId::new("hub")?, Arc::new(Registry::standard()));
+/// options.context = ContextLimits { hot: 4_000, trigger: 3_500, ..ContextLimits::DRAFT };
+/// let mut host = Session::host(options, Rules::default(), Time::from_secs(1_714_000_000));
+/// host.set_hooks(Paying::new(CachePrices::default()));
+/// # Ok::<(), accp_runtime::EncodeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Paying {
+    prices: CachePrices,
+    /// Tokens that a checkpoint would have spared the prompts since the last one.
+    reread: usize,
+}
+
+impl Paying {
+    /// At these prices.
+    pub fn new(prices: CachePrices) -> Self {
+        Self { prices, reread: 0 }
+    }
+}
+
+impl CheckpointHooks for Paying {
+    fn before(&mut self, frozen: &Frozen<'_>) -> Verdict {
+        self.reread = self.reread.saturating_add(frozen.tokens_leaving());
+        let staying = frozen.kept().iter().map(|kept| kept.tokens as usize).sum();
+        if self.prices.pays(self.reread, staying) {
+            return Verdict::Go;
+        }
+        Verdict::Veto("it does not pay yet".into())
+    }
+
+    fn after(&mut self, _: &Checkpoint) {
+        self.reread = 0;
+    }
+}
 
 /// The answer to [`CheckpointHooks::before`].
 #[derive(Debug, Clone, PartialEq, Eq)]

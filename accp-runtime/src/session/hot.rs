@@ -235,7 +235,7 @@ impl Hot {
 
 impl Item {
     /// What stands in the context.
-    fn line(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn line(&self) -> Option<Cow<'_, str>> {
         match (self.tokens, self.cut) {
             (0, _) => None,
             (_, false) => Some(Cow::Borrowed(&self.text)),

@@ -4,6 +4,7 @@
 
 use accp_runtime::session::{
     Codec, ContextLimits, MemberId, Outbound, Reference, Rules, SendError, StateUpdate, Trigger,
+    render_context,
 };
 use accp_runtime::{ErrorCode, Message, TokenLimit, Value};
 use proptest::prelude::*;
@@ -66,9 +67,9 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // What a model reads is what was counted.
+        // What stands in the context is what was counted.
         assert_eq!(
-            room.host.session.context().lines().count(),
+            render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
         );
         assert_eq!(room.members[0].session.budget(), budget);

@@ -92,8 +92,8 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
     );
     let context = desk.session.context();
     let lines: Vec<&str> = context.lines().collect();
-    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule{asgn:qa|task:T2"));
-    assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule{task:T2"));
+    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(qa,T2"));
+    assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
 }
 
 /// Either all of it is there after a crash, or nothing, the frame that triggers it included.

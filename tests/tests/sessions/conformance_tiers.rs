@@ -62,7 +62,7 @@ proptest! {
             // The current frame is there, and with an answer the request.
             prop_assert!(state.hot().frame(heard.entries[0].position).is_some());
             let context = desk.session.context();
-            let shows = |n: u32| context.contains(&format!("n:{n}|")) || context.contains(&format!("n:{n}}}"));
+            let shows = |n: u32| context.contains(&format!("n:{n},")) || context.contains(&format!("n:{n}}}"));
             prop_assert!(shows(n), "{}", context);
             prop_assert!(!asked || intent != "done" || shows(n - 1), "{}", context);
             asked = matches!(intent, "req" | "qry");
@@ -81,7 +81,7 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     // A short beginning stands for it, with the way to the rest.
     let context = desk.session.context();
     assert!(
-        context.contains(&format!("@dev>req:plan{{ref:$cold.p{position}|n:1")),
+        context.contains(&format!("@dev>req:plan{{n:1,ref:$cold.p{position}}}")),
         "{context}"
     );
     assert!(tokens(&context) <= 100);

@@ -17,6 +17,7 @@ mod conformance_state;
 mod conformance_streams;
 mod conformance_tiers;
 mod conformance_triggers;
+mod context;
 mod corners;
 mod room;
 mod sides;

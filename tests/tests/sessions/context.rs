@@ -1,0 +1,110 @@
+//! What a model gets of a session.
+
+use std::sync::Arc;
+
+use accp_runtime::session::{ContextLimits, Event, Host, Options, Paying, Rules, render_context};
+use accp_runtime::view::{PRIMER, View};
+use accp_runtime::{CachePrices, Message, Registry, Value};
+use proptest::prelude::*;
+
+use crate::sides::{Node, counting, frame};
+
+/// Who is to do what, what people say of it, and what nobody knows the shape of.
+fn said() -> impl Strategy<Value = Vec<String>> {
+    let message = |intent, operation| Message::new("dev", intent, operation).unwrap();
+    let task = move |intent| {
+        "[a-z_]{1,12}".prop_map(move |task| {
+            let message = message(intent, "schedule").under("TA").with("task", task);
+            message.with("assignee", "qa")
+        })
+    };
+    let chat = r"[a-z@ |:\n\\]{0,200}".prop_map(move |text| {
+        let message = message("qry", "chat").under("CH").with("content", text);
+        message.with("role", "user")
+    });
+    let note = prop::collection::vec("[a-z]{1,9}", 0..60).prop_map(move |words| {
+        let words = words.into_iter().map(Value::from).collect();
+        message("sync", "note").with("words", Value::Array(words))
+    });
+    let any = prop_oneof![task("req"), task("done"), chat, note];
+    let text = any.prop_map(|message| message.encode(&Registry::standard()).unwrap());
+    prop::collection::vec(text, 1..16)
+}
+
+fn desk(options: Options) -> Node<Host> {
+    Node::desk(options, Rules::default())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_context_says_what_its_frames_say_and_grows_at_its_end(said in said()) {
+        let mut desk = desk(counting("hub"));
+        let registry = Arc::new(Registry::standard());
+        let (mut before, mut checkpoint) = (String::new(), 0);
+        for (text, n) in said.iter().zip(1_u32..) {
+            desk.takes(101, &frame(text, n, n.into(), ""));
+            let (context, state) = (desk.session.context(), desk.state());
+            prop_assert!(context.starts_with(PRIMER));
+            let read = View::new(Arc::clone(&registry)).read(&context);
+            let read = read.map_err(|error| TestCaseError::fail(format!("{error}: {context}")))?;
+            let frames = render_context(state.warm(), state.hot());
+            prop_assert_eq!(read.len(), frames.lines().count());
+            for (message, line) in read.iter().zip(frames.lines()) {
+                if line.contains("ref:$cold.p") {
+                    let reference = message.payload.get("ref").map(ToString::to_string);
+                    let reference = format!("ref:{}", reference.unwrap_or_default());
+                    prop_assert!(line.contains(&reference), "{}", context);
+                } else {
+                    let decoded = Message::decode(line, &registry);
+                    prop_assert_eq!(Ok(message), decoded.as_ref());
+                }
+            }
+            let is_new = state.warm().last() > checkpoint;
+            prop_assert!(is_new || context.starts_with(&before), "{}", context);
+            (before, checkpoint) = (context, state.warm().last());
+        }
+    }
+}
+
+/// A host with room for 2,000 tokens, and hooks that know what the cache costs.
+fn paying(prices: CachePrices) -> Node<Host> {
+    let mut options = counting("hub");
+    options.context = ContextLimits {
+        hot: 2_000,
+        trigger: 1_500,
+        ..ContextLimits::DRAFT
+    };
+    let mut desk = desk(options);
+    desk.session.set_hooks(Paying::new(prices));
+    desk
+}
+
+/// The frame after which the first checkpoint was taken, and how many were put off before.
+fn first_checkpoint(prices: CachePrices) -> (u32, usize) {
+    let mut desk = paying(prices);
+    let mut deferred = 0;
+    for n in 1..40 {
+        let text = format!("@dev>done:plan{{goal:the_{n}th_step_of_a_plan_with_many_of_them}}");
+        let heard = desk.takes(101, &frame(&text, n, n.into(), ""));
+        let is_deferred = |event: &&Event| matches!(event, Event::CheckpointDeferred(_));
+        deferred += heard.events.iter().filter(is_deferred).count();
+        if desk.state().warm().last() > 0 {
+            return (n, deferred);
+        }
+    }
+    (0, deferred)
+}
+
+#[test]
+fn checkpoints_wait_until_they_pay() {
+    let prices = |cached| CachePrices {
+        cached,
+        fresh: 1.25,
+    };
+    // Where reading again costs all, each trigger is one; where it is free, the budget alone is.
+    assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
+    assert_eq!(first_checkpoint(prices(0.1)), (6, 5));
+    assert_eq!(first_checkpoint(prices(0.0)), (0, 39));
+}
