@@ -59,6 +59,9 @@ pub use primer::{Lesson, PRIMER, Primer};
 pub use prompt::{Part, PartKind, Prompt, PromptLimits};
 pub use shape::of as schema_of;
 
+/// How facts begin: a block of them is no message.
+pub(crate) const FACTS: &str = "@facts ";
+
 /// Writes and reads the view of a registry's frames.
 ///
 /// ```
@@ -118,7 +121,8 @@ impl View {
         Some(write::definition(&self.registry, schema))
     }
 
-    /// Reads blocks back, definitions aside.
+    /// Reads blocks back: the messages. The primer and facts are left out, definitions are
+    /// compared with the schemas.
     ///
     /// # Errors
     /// E1001 with the byte where the form is broken, E1003 for a schema that is not known,

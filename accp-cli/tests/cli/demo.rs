@@ -93,8 +93,8 @@ fn the_demo_is_this() {
       tokens (o200k_base)             as frames  as compact JSON
       25 frames with their envelopes       1335             1640
       the same without envelopes            806             1009
-      what a model reads at the end         595             1009
-      what it has read at all frames       8864            13544
+      what a model reads at the end         512             1009
+      what it has read at all frames       8276            13544
       (JSON under full names; a model reads the context, or all of the JSON so far)
 
     What left the context is a reference away, for every agent. reviewer reads:

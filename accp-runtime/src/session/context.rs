@@ -3,11 +3,12 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use super::hot::read_head;
-use super::{Hot, Warm};
+use super::{Digest, Fact, Hot, Warm};
 use crate::view::{PRIMER, Transcript, View};
-use crate::{Frame, Message, Registry, TokenCounter, Value};
+use crate::{Frame, Map, Message, Registry, TokenCounter, Value};
 
 /// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
 /// frames of hot state, each a line that is a frame. What a model gets is
@@ -38,27 +39,14 @@ pub fn render_context(warm: &Warm, hot: &Hot) -> String {
     out
 }
 
-/// The context as a model gets it: the primer, and each line as a [view](crate::view).
-///
-/// Where frames are added only, it grows at its end. Records of warm state are written with the names
-/// of their fields, because they are parts; those of hot state by position, behind a definition.
+/// The context as a model gets it: the primer, the facts of each checkpoint, and the frames
+/// of hot state as [views](crate::view). Where frames are added only, it grows at its end.
 pub(crate) fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String {
     let view = View::new(Arc::clone(registry));
-    let named = View::new(Arc::new(Registry::empty()));
     let mut transcript = Transcript::default();
     let mut out = String::new();
-    let mut push = |view: &View, line: &str, message: Option<Message<'_>>| {
-        if let Some(message) = message {
-            out.push_str(&transcript.push(view, view.block(&message)));
-        } else {
-            // Accepted under a registry that has changed since: it says what it is as a frame.
-            out.push_str(line);
-            out.push('\n');
-        }
-    };
     for digest in warm.digests() {
-        let line = digest.line();
-        push(&named, &line, read_head(&line, registry).ok());
+        write_facts(&mut out, digest);
     }
     for item in hot.items() {
         let Some(line) = item.line() else { continue };
@@ -68,12 +56,59 @@ pub(crate) fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> 
         } else {
             message
         };
-        push(&view, &line, message);
+        if let Some(message) = message {
+            out.push_str(&transcript.push(&view, view.block(&message)));
+        } else {
+            // Accepted under a registry that has changed since: it says what it is as a frame.
+            out.push_str(&line);
+            out.push('\n');
+        }
     }
     if !out.is_empty() {
         out.insert_str(0, PRIMER);
     }
     out
+}
+
+/// What is remembered of a checkpoint: where its frames are, its summary, and a line for each
+/// thing that there are facts about.
+///
+/// ```text
+/// @facts ckpt_3 p12-20: a.req.plan;b.done.plan
+/// {status:done,task:T1}
+/// ```
+fn write_facts(out: &mut String, digest: &Digest) {
+    let named = View::new(Arc::new(Registry::empty()));
+    let (first, last) = digest.checkpoints();
+    out.push_str("@facts ckpt_");
+    write_range(out, first, last);
+    if let Some((first, last)) = digest.cold() {
+        out.push_str(" p");
+        write_range(out, first, last);
+    }
+    if !digest.summary().is_empty() {
+        out.push_str(": ");
+        out.push_str(&named.value(&Value::from(digest.summary())).text);
+    }
+    out.push('\n');
+    for facts in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
+        let fields = facts.iter().map(|fact| (fact.relationship(), fact.value()));
+        let fields: Map<'_> = fields.collect();
+        let entity = facts.first().map(Fact::entity);
+        // Where no field is its name, it stands before them.
+        if let Some(entity) = entity.filter(|name| fields.iter().all(|(_, value)| value != name)) {
+            out.push_str(&named.value(&entity).text);
+        }
+        out.push_str(&named.value(&Value::Map(fields)).text);
+        out.push('\n');
+    }
+}
+
+fn write_range(out: &mut String, first: u64, last: u64) {
+    let _ = write!(out, "{first}");
+    if last > first {
+        let _ = write!(out, "-{last}");
+    }
 }
 
 /// Of a message what its preview shows: the short params, where all of it is, and how its

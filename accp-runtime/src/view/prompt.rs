@@ -8,7 +8,7 @@ use core::fmt::{self, Write as _};
 
 use super::facts::{self, Facts, Vocabulary};
 use super::shorten::shorten;
-use super::{Block, PRIMER, Transcript, View, repeat, text, write};
+use super::{Block, FACTS, PRIMER, Transcript, View, repeat, text, write};
 use crate::{CachePrices, Message, TokenCounter, Value};
 
 /// When old messages leave a prompt.
@@ -86,6 +86,24 @@ const WORTH: usize = 2;
 /// assert_eq!(text, PRIMER.to_owned()
 ///     + "@facts p1\ndesk: order is MC-20117\n@desk: Anything else?\n");
 /// # Ok::<(), accp_runtime::EncodeError>(())
+/// ```
+///
+/// A session's log feeds it: what the session accepted stands in the
+/// [batches](crate::session::Batch) that it is driven with.
+///
+/// ```
+/// use accp_runtime::session::{Batch, EntryKind};
+/// use accp_runtime::view::Prompt;
+/// use accp_runtime::{DecodeError, Message};
+///
+/// fn feed(prompt: &mut Prompt, batch: &Batch) -> Result<(), DecodeError> {
+///     let frames = batch.entries.iter().filter(|entry| entry.kind == EntryKind::Frame);
+///     for entry in frames {
+///         let message = Message::decode(&entry.text, prompt.view().registry())?.into_owned();
+///         prompt.push(entry.position, &message);
+///     }
+///     Ok(())
+/// }
 /// ```
 pub struct Prompt {
     view: View,
@@ -354,7 +372,7 @@ impl Prompt {
 
     fn fold(&mut self, older: &[Hot]) {
         let Some(last) = older.last() else { return };
-        let mut out = String::from("@facts ");
+        let mut out = String::from(FACTS);
         write_ranges(&mut out, older.iter().map(|hot| hot.part.position));
         out.push('\n');
         let mut values = Vec::new();

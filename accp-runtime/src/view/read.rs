@@ -7,7 +7,7 @@ use accp_registry::lexical::Literal;
 use accp_registry::{ErrorCode, Field, Intent, Registry, Schema, Type};
 
 use super::write::{ABSENT, BELOW, Place, SPOKEN, default_of, definition, spoken_payload};
-use super::{PRIMER, shape, text};
+use super::{FACTS, PRIMER, shape, text};
 use crate::{AgentId, DecodeError, DecodeOptions, Envelope, Map, Message, Reader, Value};
 
 pub(super) fn blocks(
@@ -31,7 +31,7 @@ pub(super) fn blocks(
         let mut cursor = Cursor::new(registry, block, at);
         if block.starts_with("@=") {
             cursor.definition()?;
-        } else {
+        } else if !block.starts_with(FACTS) {
             messages.push(cursor.message()?);
         }
         at += end;

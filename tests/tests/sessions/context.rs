@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_runtime::session::{ContextLimits, Event, Host, Options, Paying, Rules, render_context};
+use accp_runtime::session::{ContextLimits, Event, Host, Options, Paying, Rules};
 use accp_runtime::view::{PRIMER, View};
 use accp_runtime::{CachePrices, Message, Registry, Value};
 use proptest::prelude::*;
@@ -49,16 +49,24 @@ proptest! {
             prop_assert!(context.starts_with(PRIMER));
             let read = View::new(Arc::clone(&registry)).read(&context);
             let read = read.map_err(|error| TestCaseError::fail(format!("{error}: {context}")))?;
-            let frames = render_context(state.warm(), state.hot());
-            prop_assert_eq!(read.len(), frames.lines().count());
-            for (message, line) in read.iter().zip(frames.lines()) {
+            prop_assert_eq!(read.len(), state.hot().lines().count());
+            for (message, line) in read.iter().zip(state.hot().lines()) {
                 if line.contains("ref:$cold.p") {
                     let reference = message.payload.get("ref").map(ToString::to_string);
                     let reference = format!("ref:{}", reference.unwrap_or_default());
                     prop_assert!(line.contains(&reference), "{}", context);
                 } else {
-                    let decoded = Message::decode(line, &registry);
+                    let decoded = Message::decode(&line, &registry);
                     prop_assert_eq!(Ok(message), decoded.as_ref());
+                }
+            }
+            let plain = View::new(Arc::new(Registry::empty()));
+            for digest in state.warm().digests() {
+                let (_, rest) = context.split_once(&format!("@facts ckpt_{}", digest.checkpoints().0)).unwrap();
+                let facts = &rest[..rest.find("\n@").unwrap_or(rest.len())];
+                for fact in digest.facts() {
+                    let fact = format!("{}:{}", fact.relationship(), plain.value(&fact.value()).text);
+                    prop_assert!(facts.contains(&fact), "{}", context);
                 }
             }
             let is_new = state.warm().last() > checkpoint;
