@@ -3,7 +3,10 @@
 //! `cargo run --release -p accp-tests --example corpus -- FILES...` reads JSON Lines: every
 //! string and every key goes through the text form, a string field, an untyped value and a
 //! key; every number through its literal; every array, object and line through a frame; and
-//! the strings and frames through their view for a model. It counts them and stops at the first that does not come back, with its file and line.
+//! the strings and frames through their view for a model, JSON in strings too. It counts
+//! them, says how many values take fewer tokens as compact JSON than as a view (by the
+//! standard profiles, no definitions needed), and stops at the first that does not come back,
+//! with its file and line.
 //! Exit code 1: something did not come back, or a file cannot be read; 2: no files.
 
 use std::fmt;
@@ -16,7 +19,10 @@ use accp_registry::lexical::{
     Literal, decode_string, decode_text, unescape, write_string, write_text, write_untyped,
 };
 use accp_runtime::view::View;
-use accp_runtime::{DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, Value};
+use accp_runtime::{
+    DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, TokenCounter as _, Value,
+};
+use accp_tokens::Bpe;
 use serde_json::Value as Json;
 
 /// What has come back.
@@ -27,6 +33,10 @@ struct Counts {
     keys: u64,
     numbers: u64,
     values: u64,
+    /// Tokens of all of them, those inside of others again: as views, as compact JSON.
+    tokens: [u64; 2],
+    /// Values that take fewer tokens as JSON.
+    shorter: u64,
 }
 
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(Arc::new(Registry::standard())));
@@ -85,7 +95,11 @@ impl Counts {
             }
             Json::String(text) => {
                 self.strings += 1;
-                string(text)
+                string(text)?;
+                match serde_json::from_str(text) {
+                    Ok(json @ (Json::Array(_) | Json::Object(_))) => self.whole(&json),
+                    _ => Ok(()),
+                }
             }
             Json::Array(items) => {
                 items.iter().try_for_each(|item| self.json(item))?;
@@ -104,6 +118,14 @@ impl Counts {
 
     fn whole(&mut self, json: &Json) -> Result<(), Fault> {
         self.values += 1;
+        let value = Value::from_data(json);
+        let view = VIEW.value(&value).text;
+        let same = VIEW.read_value(&view)? == value;
+        came_back("a value's view", same, &json.to_string(), &view)?;
+        let counter = Bpe::default();
+        let tokens = [view, json.to_string()].map(|text| counter.count(&text) as u64);
+        self.tokens = [self.tokens[0] + tokens[0], self.tokens[1] + tokens[1]];
+        self.shorter += u64::from(tokens[1] < tokens[0]);
         through_a_frame(json)
     }
 }
@@ -116,12 +138,18 @@ impl fmt::Display for Counts {
             keys,
             numbers,
             values,
+            tokens: [views, json],
+            shorter,
         } = self;
         write!(
             f,
             "{strings} strings, {keys} keys, {numbers} numbers, {values} values"
         )?;
-        write!(f, " in {lines} lines came back")
+        writeln!(f, " in {lines} lines came back")?;
+        write!(
+            f,
+            "{views} tokens as views, {json} as compact JSON, which is shorter for {shorter} values"
+        )
     }
 }
 
