@@ -1,0 +1,55 @@
+//! What a view says it reads, it writes and reads again; and whatever is said in a prompt, no
+//! line of it begins a block.
+#![no_main]
+
+use std::sync::Arc;
+
+use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
+use accp_runtime::{CachePrices, Message, Registry, TokenCounter, Value};
+
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let [first, bytes @ ..] = bytes else { return };
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    let view = View::new(Arc::new(Registry::standard()));
+    let messages = view.read(text);
+    if let Ok(messages) = &messages {
+        let again: String = messages.iter().map(|message| view.block(message).text).collect();
+        assert_eq!(view.read(&again).as_ref(), Ok(messages));
+    }
+    let mut limits = PromptLimits::default();
+    (limits.hot, limits.keep, limits.message) = (usize::from(first % 64), usize::from(first >> 6), 40);
+    limits.prices = (first % 2 == 1).then(CachePrices::default);
+    let mut prompt = Prompt::new(view, limits, Arc::new(Quarters));
+    let messages = messages.unwrap_or_else(|_| text.split(';').filter_map(said).collect());
+    for (message, at) in messages.iter().zip(1..) {
+        prompt.push(at, message);
+    }
+    let shown: String = prompt.parts().map(|part| &*part.text).collect();
+    let parts = prompt.parts().filter(|part| part.kind != PartKind::Primer).count();
+    let shown = shown.replace(PRIMER, "");
+    let begun = shown.lines().filter(|line| line.starts_with('@') && !line.starts_with("@=")).count();
+    assert_eq!(begun, parts, "{shown}");
+});
+
+/// JSON is what a tool has found, all else is what somebody says.
+fn said(text: &str) -> Option<Message<'static>> {
+    if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
+        let message = Message::new("tool", "done", "search").ok()?;
+        return Some(message.with("result", Value::from_data(&json).into_owned()));
+    }
+    let (agent, intent) = if text.len() % 2 == 0 { ("user", "req") } else { ("clerk", "done") };
+    let message = Message::new(agent, intent, "chat").ok()?.under("CH");
+    Some(message.with("role", agent).with("lang", "en").with("content", text.to_owned()))
+}
