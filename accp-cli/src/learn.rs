@@ -22,7 +22,7 @@ mod values;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use accp_registry::Registry;
+use accp_registry::{Registry, identity_rank};
 use accp_tokens::Bpe;
 use serde_json::{Map, Value as Json};
 
@@ -149,19 +149,13 @@ impl<'t> Corpus<'t> {
     /// The field that tells the records of a shape apart: one with the name of an id where
     /// there is one, else one whose values are all different.
     fn identity(&self, shape: usize) -> Option<usize> {
-        const NAMES: [&str; 11] = [
-            "id", "key", "uuid", "guid", "number", "code", "no", "name", "slug", "url", "path",
-        ];
         let records = self.different[shape];
         let fields = self.fields[shape].iter().enumerate();
         let fields = fields.filter(|(_, values)| {
             values.are_scalars() && values.seen == self.shapes.list[shape].seen
         });
         let rank = |(field, values): &(usize, &Values)| {
-            let words = words(&self.shapes.list[shape].keys[*field]);
-            let name = words
-                .last()
-                .and_then(|word| NAMES.iter().position(|name| name == word));
+            let name = identity_rank(&self.shapes.list[shape].keys[*field]);
             let is_named = name.is_some();
             let is_unique = values.different() * 10 >= records * 9;
             let is_telling = values.different() * 3 >= records;

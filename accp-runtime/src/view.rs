@@ -1,8 +1,8 @@
 //! What a model reads and writes: frames in as few tokens as they take.
 //!
-//! A view is not for peers. It leaves out what only peers need, the envelope, writes records whose shape the registry knows by
-//! position, and long texts as they are. What it writes reads back as it was
-//! ([`View::read`]).
+//! A view is not for peers. It leaves out what only peers need, the envelope, writes records
+//! whose shape the registry knows by position, and long texts as they are. What it writes
+//! reads back as it was ([`View::read`]).
 //!
 //! # The form
 //!
@@ -34,6 +34,11 @@
 //!   JSON strings, in which these are escaped.
 //!
 //! Values from others are data: none can begin a block or end the text it stands in.
+//!
+//! A prompt ([`Prompt`]) and a session's context hold three things more, which are not read back:
+//! `@facts p1-6`, a block of what was kept of these messages; of a record that is shown in an
+//! earlier state what is another, and under `was` the place of the rest; and in the middle of
+//! a long text `[477 bytes: $cold.p7; names]` for what is left out there.
 
 mod facts;
 mod primer;
@@ -151,9 +156,9 @@ impl View {
 /// # let message = Message::decode(text, &registry)?;
 /// # let view = View::new(registry);
 /// let mut transcript = Transcript::default();
-/// let first = transcript.push(&view, view.block(&message));
+/// let first = transcript.push(&view, &view.block(&message));
 /// assert!(first.starts_with("@=TA(assignee,task,"));
-/// let second = transcript.push(&view, view.block(&message));
+/// let second = transcript.push(&view, &view.block(&message));
 /// assert_eq!(second, "@dev>done:schedule TA(,impl_auth)\n");
 /// # Ok::<(), accp_runtime::DecodeError>(())
 /// ```
@@ -171,13 +176,11 @@ impl Transcript {
     }
 
     /// The text of a block and of the definitions that are not there yet.
-    pub fn push(&mut self, view: &View, block: Block) -> String {
+    pub fn push(&mut self, view: &View, block: &Block) -> String {
         let mut out = String::new();
-        for code in block.codes {
-            if !self.defined.contains(&code) {
-                out.extend(view.definition(&code));
-                self.defined.push(code);
-            }
+        for code in self.missing(block) {
+            out.extend(view.definition(&code));
+            self.defined.push(code);
         }
         out.push_str(&block.text);
         out

@@ -60,6 +60,7 @@ mod diff;
 mod document;
 pub mod export;
 mod hash;
+mod identity;
 mod json;
 pub mod lexical;
 mod limits;
@@ -78,6 +79,7 @@ pub use decimal::{Decimal, DecimalError};
 pub use delta::{Delta, DeltaError, DeltaPolicy};
 pub use diff::{Change, diff};
 pub use hash::{Hash, HashSyntax};
+pub use identity::identity_rank;
 pub use limits::Limits;
 #[cfg(feature = "std")]
 pub use load::registry_files;

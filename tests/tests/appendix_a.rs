@@ -97,7 +97,7 @@ fn count(scenario: &Scenario) -> [usize; 9] {
     let enveloped = message.clone().in_envelope(envelope);
     let encode = |message: &Message<'_>| message.encode(&registry).expect("it encodes");
     let view = View::new(Arc::clone(&registry));
-    let shown = Transcript::default().push(&view, view.block(&message));
+    let shown = Transcript::default().push(&view, &view.block(&message));
     let json = message.to_json();
     let tokens = |text: &str| Bpe::o200k_base().count(text);
     let frame = tokens(&encode(&message));

@@ -57,7 +57,7 @@ pub(crate) fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> 
             message
         };
         if let Some(message) = message {
-            out.push_str(&transcript.push(&view, view.block(&message)));
+            out.push_str(&transcript.push(&view, &view.block(&message)));
         } else {
             // Accepted under a registry that has changed since: it says what it is as a frame.
             out.push_str(&line);

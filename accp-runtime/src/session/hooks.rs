@@ -44,7 +44,8 @@ impl CheckpointHooks for () {}
 /// triggers (section 5.2) say when one may be taken, this says whether it is worth it.
 ///
 /// It makes sense with a budget of hot state beyond the draft's 500 tokens, which is full after
-/// a few frames. What is read again is counted at each trigger, which is a prompt as a rule.
+/// a few frames. Each trigger counts as a prompt in which all that would have left is read
+/// again; each that is put off stands in the log, as every veto does.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,7 +62,7 @@ impl CheckpointHooks for () {}
 #[derive(Debug, Clone)]
 pub struct Paying {
     prices: CachePrices,
-    /// Tokens that a checkpoint would have spared the prompts since the last one.
+    /// Tokens that would have left, at each trigger since the last checkpoint.
     reread: usize,
 }
 

@@ -5,13 +5,16 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use accp_registry::{Field, Registry, Schema, Type};
+use accp_registry::{Field, Registry, Schema, Type, identity_rank};
+use serde_json::{Value as Json, json};
 
-use super::{Block, shape, write};
+use super::{Block, shape, text, write};
 use crate::{Intent, Map, Message, Value};
 
 /// Longer scalars are no facts.
 const LONGEST: usize = 60;
+/// Bytes of what one message tells, after which no further sentence is read.
+const TOLD: usize = 8000;
 /// Words that are kept in front of what a text tells.
 const BEFORE: usize = 2;
 /// Bytes of a text of which more than its names are kept.
@@ -51,41 +54,51 @@ struct Style {
 /// The schemas of facts: those of messages, and for those of which little is kept one with
 /// these fields alone, its code in small letters.
 pub(super) fn registry(registry: &Registry) -> Registry {
-    let mut all = registry.clone();
+    let mut json = registry.to_json();
     for schema in registry.schemas() {
         let Some(keep) = &schema.keep else { continue };
-        if keep.is_empty() || shape::is_full(schema, keep.len()) {
+        let (name, code) = (format!("{}_facts", schema.name), schema.code.to_lowercase());
+        let is_taken = registry
+            .schemas()
+            .any(|other| other.code == code || other.name == name);
+        if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken {
             continue;
         }
-        let mut short = Schema::new(
-            &format!("{}_facts", schema.name),
-            &schema.code.to_lowercase(),
-        );
         let kept = schema
             .fields
             .iter()
             .filter(|field| keep.contains(&field.name));
-        short.fields.extend(kept.map(|field| {
-            let mut short = Field::new(&field.name, Type::Any);
-            short.short.clone_from(&field.short);
-            short
-        }));
-        // A name or a code that is taken already: such records are written with their keys.
-        let _ = all.register(short);
+        let kept: Vec<&Field> = kept.collect();
+        let fields: Vec<&str> = kept.iter().map(|field| &*field.name).collect();
+        let pairs = |value: fn(&Field) -> &str| -> Json {
+            let pairs = kept
+                .iter()
+                .map(|field| (field.name.clone(), value(field).into()));
+            pairs.collect::<serde_json::Map<_, _>>().into()
+        };
+        json["schemas"][name] = json!({
+            "code": code,
+            "version": 1,
+            "fields": fields,
+            "types": pairs(|_| "any"),
+            "abbreviations": pairs(|field| &field.short),
+        });
     }
-    all
+    // Without them records are written with their keys.
+    Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
 }
 
-/// The field that names a record, and the name: the first scalar.
+/// The field whose value names a record, and the name: of the fields that are always told, the
+/// one whose name says so most surely.
 fn identity<'s>(schema: &'s Schema, map: &Map<'_>) -> Option<(&'s str, String)> {
-    schema
-        .fields
-        .iter()
-        .find_map(|field| match map.get(&field.name)? {
-            Value::String(name) => Some((&*field.name, String::from(&**name))),
-            Value::Integer(number) => Some((&*field.name, number.to_string())),
-            _ => None,
-        })
+    let fields = schema.fields.iter().filter(|field| field.default.is_none());
+    let named = fields.filter_map(|field| Some((identity_rank(&field.name)?, field)));
+    let (_, field) = named.min_by_key(|(rank, _)| *rank)?;
+    match map.get(&field.name)? {
+        Value::String(name) => Some((&*field.name, String::from(&**name))),
+        Value::Integer(number) => Some((&*field.name, number.to_string())),
+        _ => None,
+    }
 }
 
 /// What one message holds that may be worth keeping.
@@ -121,7 +134,7 @@ impl<'m> Found<'m> {
             }
         }
         let schema = schema
-            .filter(|schema| fits(schema, &values))
+            .filter(|schema| shape::fits(schema, &values))
             .or_else(|| shape::of(registry, &values));
         Self {
             agent: message.agent.as_str(),
@@ -143,7 +156,8 @@ fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
         let mut scalars = BTreeSet::new();
         collect(record, &mut scalars);
         let (mut key, mut fields) = (None, BTreeSet::new());
-        if let Value::Map(map) = record {
+        // What is asked for is not the state of anything.
+        if let (Value::Map(map), false) = (record, one.asks) {
             fields.extend(map.iter().map(|(name, _)| String::from(name)));
             key = named(registry, map).map(|(schema, _, name)| (schema.code.clone(), name));
         }
@@ -228,7 +242,8 @@ impl Facts {
             if asks {
                 for one in &mut found {
                     let news = one.record.take();
-                    one.record = news.and_then(|record| self.news(registry, record));
+                    let (asks, news) = (one.asks, news);
+                    one.record = news.and_then(|record| self.news(registry, record, asks));
                 }
             }
         }
@@ -253,33 +268,44 @@ impl Facts {
 
     /// What of this no record before held: of a record that is known by its name, what is
     /// another now.
-    fn news(&mut self, registry: &Registry, value: Value<'static>) -> Option<Value<'static>> {
+    fn news(
+        &mut self,
+        registry: &Registry,
+        value: Value<'static>,
+        asks: bool,
+    ) -> Option<Value<'static>> {
         let mut scalars = BTreeSet::new();
         collect(&value, &mut scalars);
-        if self.records.iter().any(|record| scalars.is_subset(record)) {
-            return None;
+        let named = match &value {
+            Value::Map(map) if !asks => named(registry, map),
+            _ => None,
+        };
+        let known = named.map(|(schema, id, name)| ((schema.code.clone(), name), id));
+        let before = known.as_ref().and_then(|(key, _)| self.latest.get(key));
+        let news = match (&value, &known, before) {
+            (Value::Map(map), Some((_, id)), Some(before)) => {
+                let others = map
+                    .iter()
+                    .filter(|(key, value)| before.get(key) != Some(value));
+                let mut others: Map<'static> = others
+                    .map(|(key, value)| (String::from(key), value.clone()))
+                    .collect();
+                if others.is_empty() {
+                    return None;
+                }
+                if let Some(name) = map.get(id) {
+                    others.insert(String::from(*id), name.clone());
+                }
+                Value::Map(others)
+            }
+            _ if self.records.iter().any(|known| scalars.is_subset(known)) => return None,
+            _ => value.clone(),
+        };
+        if let (Value::Map(map), Some((key, _))) = (value, known) {
+            self.latest.insert(key, map);
         }
         self.names.extend(scalars.iter().cloned());
         self.records.push(scalars);
-        let Value::Map(map) = &value else {
-            return Some(value);
-        };
-        let Some((schema, id, name)) = named(registry, map) else {
-            return Some(value);
-        };
-        let key = (schema.code.clone(), name);
-        let news = match self.latest.get(&key) {
-            None => value.clone(),
-            Some(before) => {
-                let is_other = |(key, value): &(&str, &Value<'_>)| {
-                    *key == id || before.get(key) != Some(value)
-                };
-                let others = map.iter().filter(is_other);
-                let others = others.map(|(key, value)| (String::from(key), value.clone()));
-                Value::Map(others.collect())
-            }
-        };
-        self.latest.insert(key, map.clone());
         Some(news)
     }
 
@@ -287,7 +313,20 @@ impl Facts {
     /// prose with the words before them.
     fn tell(&mut self, out: &mut String, text: &str, vocabulary: &Vocabulary, style: Style) {
         let Style { is_prose, asks } = style;
+        let shown: String;
+        let mut text = text;
+        if text.contains(text::is_hidden) {
+            let is_plain = |c| !text::is_hidden(c) || c == '\n';
+            shown = text
+                .chars()
+                .map(|c| if is_plain(c) { c } else { ' ' })
+                .collect();
+            text = &shown;
+        }
         for sentence in sentences(text) {
+            if out.len() > TOLD {
+                break;
+            }
             let words: Vec<&str> = sentence.split_whitespace().collect();
             let mut shown = 0;
             for (at, word) in words.iter().enumerate() {
@@ -339,16 +378,11 @@ fn is_words(field: Option<(usize, &Field)>) -> bool {
     field.is_some_and(|(_, field)| field.ty == Type::Text)
 }
 
-fn fits(schema: &Schema, map: &Map<'_>) -> bool {
-    map.iter()
-        .all(|(key, _)| shape::index(schema, key).is_some())
-}
-
 /// What is worth keeping of a value; `None` if nothing is.
 fn prune(registry: &Registry, value: &Value<'_>, hint: Option<&Schema>) -> Option<Value<'static>> {
     match value {
         Value::Map(map) => {
-            let schema = hint.filter(|schema| fits(schema, map));
+            let schema = hint.filter(|schema| shape::fits(schema, map));
             let schema = schema.or_else(|| shape::of(registry, map));
             prune_map(registry, map, schema).map(Value::Map)
         }
@@ -440,7 +474,7 @@ fn runs(word: &str) -> impl Iterator<Item = &str> {
     let is_in = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | '-' | ':');
     word.split(move |c| !is_in(c))
         .map(|run| run.trim_matches(['.', '-', ':', '\\']))
-        .filter(|run| run.len() > 2)
+        .filter(|run| (3..=LONGEST).contains(&run.len()))
 }
 
 /// A digit, a path or inner capitals.

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
 use super::facts::{self, Facts, Vocabulary};
+use super::repeat::{self, Name, Referent};
 use super::shorten::shorten;
-use super::{Block, FACTS, PRIMER, Transcript, View, repeat, text, write};
+use super::{Block, FACTS, PRIMER, Transcript, View, text, write};
 use crate::{CachePrices, Message, TokenCounter, Value};
 
 /// When old messages leave a prompt.
@@ -21,8 +22,8 @@ pub struct PromptLimits {
     /// The newest messages, which stay as they are: 2 by default. The last question stays
     /// too, where it takes no more than a quarter of `hot`.
     pub keep: usize,
-    /// Tokens of one message, beyond which the middles of its longest params are left out:
-    /// 1,000 by default. What is left out is a reference away.
+    /// About the tokens of one message, beyond which the middles of its longest params are left
+    /// out: 1,000 by default. What is left out is a reference away.
     pub message: usize,
     /// What `message` is for frames of these operations instead: the results of a tool that
     /// are to be seen whole ([`usize::MAX`]), or hardly at all.
@@ -30,7 +31,7 @@ pub struct PromptLimits {
     /// Params that are never shortened, by their full names.
     pub whole: BTreeSet<String>,
     /// When older messages become facts: when that pays at these prices, instead of beyond
-    /// `hot`. `None` by default.
+    /// `hot`, which then says no more than which questions stay. `None` by default.
     pub prices: Option<CachePrices>,
 }
 
@@ -155,11 +156,15 @@ pub enum PartKind {
 }
 
 #[derive(Debug)]
-pub(super) struct Hot {
-    pub(super) part: Part,
+struct Hot {
+    part: Part,
     tokens: usize,
-    pub(super) message: Message<'static>,
+    message: Message<'static>,
+    /// The records in it.
+    names: Vec<Name>,
     show: Show,
+    /// Nothing of it is left out.
+    is_whole: bool,
 }
 
 /// What may be left out of a message.
@@ -219,8 +224,8 @@ impl Prompt {
         &self.view
     }
 
-    /// The parts in their order. Those that stand in the last prompt too are the same
-    /// [`Arc`]s.
+    /// The parts in their order. What stands in the last prompt too, at the same place, is the
+    /// same [`Arc`].
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         let parts = || self.old.iter().chain(self.hot.iter().map(|hot| &hot.part));
         let needs = |part: &Part| {
@@ -256,27 +261,32 @@ impl Prompt {
         let hot = self.show(position, message, show);
         self.hot.push(hot);
         let request = self.request();
-        let (mut older, mut newer) = (0, 0);
+        let (mut older, mut newer) = (0_usize, 0_usize);
         for (at, hot) in self.hot.iter().enumerate() {
-            *(if self.stays(at, request) {
-                &mut newer
-            } else {
-                &mut older
-            }) += hot.tokens;
+            if self.stays(at, request) {
+                newer = newer.saturating_add(hot.tokens);
+            } else if hot.show != Show::Verbatim {
+                older = older.saturating_add(hot.tokens);
+            }
         }
         let pays = match &self.limits.prices {
             // What stays is paid for again, so that enough must go.
-            None => older + newer > self.limits.hot && older > WORTH * newer,
+            None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
-                let facts = older * self.told / self.folded.max(1);
-                self.reread += older.saturating_sub(facts);
+                self.reread = self.reread.saturating_add(older - self.share(older));
                 // Every other message is an answer, which takes a prompt.
                 prices.pays(self.reread / 2, newer)
             }
         };
-        if pays {
+        if pays && older > 0 {
             self.settle(request);
         }
+    }
+
+    /// What of so many tokens is left as facts, by what was left so far.
+    fn share(&self, tokens: usize) -> usize {
+        let (told, folded) = (self.told as u128, self.folded.max(1) as u128);
+        (tokens as u128 * told.min(folded) / folded) as usize
     }
 
     /// The last question, if it is short enough to be asked again.
@@ -289,17 +299,23 @@ impl Prompt {
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
         // What is verbatim stands behind the question that it came after.
         let is_behind = request.is_some_and(|request| request < at);
-        at + self.limits.keep >= self.hot.len()
+        self.hot.len().saturating_sub(at) <= self.limits.keep
             || Some(at) == request
             || is_behind && self.hot[at].show == Show::Verbatim
     }
 
     fn show(&mut self, position: u64, message: Message<'static>, show: Show) -> Hot {
+        let names = repeat::names(self.view.registry(), &message);
+        let mut is_whole = true;
         let text = if show == Show::Short {
-            let shorter = repeat::without(&self.view, &message, &self.hot);
-            self.shortened(position, shorter.as_ref().unwrap_or(&message))
+            let shown: Vec<Referent<'_>> = self.referents(position).collect();
+            let shorter = repeat::without(&message, &names, &shown);
+            is_whole = shorter.is_none();
+            let (text, is_cut) = self.shortened(position, shorter.as_ref().unwrap_or(&message));
+            is_whole &= !is_cut;
+            text
         } else {
-            self.transcript.push(&self.view, self.view.block(&message))
+            self.transcript.push(&self.view, &self.view.block(&message))
         };
         Hot {
             tokens: self.counter.count(&text),
@@ -310,11 +326,32 @@ impl Prompt {
                 values: [Value::Map(message.payload.clone())].into(),
             },
             message,
+            names,
             show,
+            is_whole,
         }
     }
 
-    fn shortened(&mut self, position: u64, message: &Message<'_>) -> String {
+    /// The messages that are shown whole, and alone at their position: a reference to one can
+    /// mean nothing else.
+    fn referents(&self, position: u64) -> impl Iterator<Item = Referent<'_>> {
+        let hot = self.hot.iter().enumerate().filter(move |(at, hot)| {
+            let at_place = |other: Option<&Hot>| {
+                other.is_some_and(|other| other.part.position == hot.part.position)
+            };
+            let is_alone = !at_place(self.hot.get(at + 1))
+                && !at_place(at.checked_sub(1).and_then(|at| self.hot.get(at)));
+            hot.is_whole && is_alone && hot.part.position != position
+        });
+        hot.map(|(_, hot)| Referent {
+            position: hot.part.position,
+            message: &hot.message,
+            names: &hot.names,
+        })
+    }
+
+    /// The text of a message, and whether something was left out.
+    fn shortened(&mut self, position: u64, message: &Message<'_>) -> (String, bool) {
         let registry = self.view.registry();
         let (mut block, mut params) = write::block_and_params(registry, message, &[]);
         let missing = self.transcript.missing(&block);
@@ -330,8 +367,8 @@ impl Prompt {
         params.retain(|(name, _)| !self.limits.whole.contains(name));
         let limit = self.limits.operations.get(&*message.operation);
         let limit = *limit.unwrap_or(&self.limits.message);
-        shorten(&mut block.text, &params, position, limit, &*self.counter);
-        self.transcript.push(&self.view, block)
+        let is_cut = shorten(&mut block.text, &params, position, limit, &*self.counter);
+        (self.transcript.push(&self.view, &block), is_cut)
     }
 
     /// The older messages become facts.
@@ -346,13 +383,10 @@ impl Prompt {
         let (verbatim, older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        let before = self.tokens_of_old();
         self.fold(&older);
-        self.folded += older.iter().map(|hot| hot.tokens).sum::<usize>();
-        self.told += self.tokens_of_old() - before;
         for hot in verbatim {
             let block = self.view.block(&hot.message);
-            let text = self.defined.push(&self.view, block).into();
+            let text = self.defined.push(&self.view, &block).into();
             self.old.push(Part { text, ..hot.part });
         }
         // What stays hot is shown again, because definitions have left.
@@ -363,11 +397,6 @@ impl Prompt {
             let hot = self.show(hot.part.position, hot.message, hot.show);
             self.hot.push(hot);
         }
-    }
-
-    fn tokens_of_old(&self) -> usize {
-        let facts = self.old.iter().filter(|part| part.kind == PartKind::Facts);
-        facts.map(|part| self.counter.count(&part.text)).sum()
     }
 
     fn fold(&mut self, older: &[Hot]) {
@@ -392,8 +421,11 @@ impl Prompt {
                 text: line,
                 codes: block.codes,
             };
-            out.push_str(&self.defined.push(&self.kept, block));
+            out.push_str(&self.defined.push(&self.kept, &block));
         }
+        self.told = self.told.saturating_add(self.counter.count(&out));
+        let folded = older.iter().map(|hot| hot.tokens);
+        self.folded = folded.fold(self.folded, usize::saturating_add);
         self.old.push(Part {
             position: last.part.position,
             kind: PartKind::Facts,

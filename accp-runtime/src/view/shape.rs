@@ -7,10 +7,15 @@ use crate::{Map, Value};
 /// The schema that a map is shown under as a record, if that is shorter than its keys: it has
 /// all of them, and the fewest besides.
 pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
-    let has_all = |schema: &&Schema| map.iter().all(|(key, _)| index(schema, key).is_some());
+    let has_all = |schema: &&Schema| fits(schema, map);
     let fewest = |schema: &&Schema| schema.fields.len();
     let schema = registry.schemas().filter(has_all).min_by_key(fewest)?;
     (!map.is_empty() && is_full(schema, map.len())).then_some(schema)
+}
+
+/// Whether the schema has all keys of a map.
+pub(super) fn fits(schema: &Schema, map: &Map<'_>) -> bool {
+    map.iter().all(|(key, _)| index(schema, key).is_some())
 }
 
 /// Whether so many values by position are shorter than with their keys: a key costs about as

@@ -13,18 +13,19 @@ use crate::TokenCounter;
 /// Tokens that are left of a param however long the others are.
 const LEAST: usize = 40;
 
-/// Leaves out the middles of the largest of these params, until the block has no more tokens
-/// than the limit or each of them is as short as it gets.
+/// Leaves out the middles of the largest of these params, until the block has about as many
+/// tokens as the limit or each of them is as short as it gets; whether there was something to
+/// leave out.
 pub(super) fn shorten(
     block: &mut String,
     params: &[Span],
     position: u64,
     limit: usize,
     counter: &dyn TokenCounter,
-) {
+) -> bool {
     let mut total = counter.count(block);
     if total <= limit {
-        return;
+        return false;
     }
     let sized = params.iter().map(|(_, place)| {
         let tokens = block
@@ -46,14 +47,20 @@ pub(super) fn shorten(
         }
     }
     shorter.sort_by_key(|(place, _)| core::cmp::Reverse(place.start));
+    let is_shorter = !shorter.is_empty();
     for (place, text) in shorter {
         block.replace_range(place, &text);
     }
+    is_shorter
 }
+
+/// Bytes that the names of a middle may always take; else as many as what is shown.
+const NAMES: usize = 1000;
 
 /// The beginning and the end of a text that is too long.
 fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
-    let room = text.len() / tokens.max(1) * limit;
+    let room = text.len() as u128 * limit as u128 / tokens.max(1) as u128;
+    let room = usize::try_from(room).unwrap_or(text.len()).min(text.len());
     let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at));
     let head = floor(room * 2 / 3).unwrap_or_default();
     let tail = floor(text.len() - room / 3).unwrap_or_default();
@@ -71,7 +78,12 @@ fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
     let _ = write!(out, "\n[{} bytes: $cold.p{position}", middle.len());
     let seen: BTreeSet<&str> = names(head).chain(names(tail)).collect();
     let mut told = BTreeSet::new();
+    let most = out.len() + room.max(NAMES);
     for name in names(middle).filter(|name| !seen.contains(name)) {
+        if out.len() > most {
+            out.push_str(" ..");
+            break;
+        }
         if told.insert(name) {
             out.push_str(if told.len() == 1 { "; " } else { " " });
             out.push_str(name);

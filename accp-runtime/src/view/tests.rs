@@ -159,7 +159,7 @@ proptest! {
     fn messages_come_back(messages in prop::collection::vec(any_message(), 0..4)) {
         for view in [view(), tuned_view()] {
             let mut transcript = Transcript::default();
-            let blocks = messages.iter().map(|message| transcript.push(&view, view.block(message)));
+            let blocks = messages.iter().map(|message| transcript.push(&view, &view.block(message)));
             let text: String = blocks.collect();
             let read = view.read(&text);
             prop_assert_eq!(read.as_ref(), Ok(&messages), "{}", text);
@@ -227,7 +227,7 @@ fn the_form() {
     let mut transcript = Transcript::default();
     let blocks: Vec<_> = messages
         .iter()
-        .map(|m| transcript.push(&view, view.block(m)))
+        .map(|m| transcript.push(&view, &view.block(m)))
         .collect();
     insta::assert_snapshot!(blocks.concat(), @r#"
     @user? Is there a seat?

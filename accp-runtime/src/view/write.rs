@@ -4,6 +4,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use accp_registry::lexical::is_key;
 use accp_registry::{Field, Registry, Schema, Type};
 
 use super::{Block, shape, text};
@@ -14,8 +15,8 @@ pub(super) const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req
 
 /// Whether somebody asks for something in words.
 pub(super) fn asks(message: &Message<'_>) -> bool {
-    let (intent, operation) = (message.intent.as_str(), &*message.operation);
-    matches!((intent, operation), ("req", "chat"))
+    let [_, (intent, operation, _)] = SPOKEN;
+    message.intent.as_str() == intent && message.operation == operation
 }
 
 /// A field with a default is absent.
@@ -183,7 +184,8 @@ impl<'r> Writer<'r> {
     fn frame(&mut self, message: &Message<'_>) {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         self.out = alloc::format!("@{}>{intent}:{operation}", message.agent.as_str());
-        let code = message.schema.as_deref();
+        // A peer's and a registry's are such; an application may set any text.
+        let code = message.schema.as_deref().filter(|code| is_key(code));
         if let Some(code) = code {
             self.out.push(' ');
             self.out.push_str(code);
@@ -350,11 +352,7 @@ impl<'r> Writer<'r> {
             Some(value) => match (&field.ty, value) {
                 (Type::Schema(code), Value::Map(map)) => {
                     let schema = self.known(self.registry.schema(code));
-                    let fits = |schema: &&Schema| {
-                        map.iter()
-                            .all(|(key, _)| shape::index(schema, key).is_some())
-                    };
-                    match schema.filter(fits) {
+                    match schema.filter(|schema| shape::fits(schema, map)) {
                         Some(schema) => {
                             self.need(schema);
                             self.record(schema, map);

@@ -123,7 +123,7 @@ fn a_reader_is_told_less_and_a_transcript_knows_what_was_told() {
     let text = "@dev>done:schedule TA(,impl_auth)\n";
     let message = view.read(text).unwrap().remove(0);
     let mut transcript = primer.transcript();
-    assert_eq!(transcript.push(&view, view.block(&message)), text);
+    assert_eq!(transcript.push(&view, &view.block(&message)), text);
 }
 
 #[test]

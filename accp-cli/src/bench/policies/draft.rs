@@ -77,11 +77,13 @@ impl Draft {
     /// Says a frame, and gives its position.
     fn say(&mut self, frame: &Frame<'static>) -> Option<u64> {
         let answered = self.answered(frame);
-        let said = self.send(frame, answered.as_ref()).or_else(|_| {
+        let request = answered.map(|at| self.asked[at].1.clone());
+        let said = self.send(frame, request.as_ref()).or_else(|_| {
             // Too many values for a frame are one value that goes by reference.
-            self.send(&as_one(frame), answered.as_ref())
+            self.send(&as_one(frame), request.as_ref())
         });
         let mid = said.ok()?;
+        answered.map(|at| self.asked.remove(at));
         if frame.intent == Intent::REQ {
             self.asked.push((frame.operation.to_string(), mid.clone()));
         }
@@ -89,16 +91,15 @@ impl Draft {
     }
 
     /// The request that a frame answers: of tools the first that is open, of people the last.
-    fn answered(&mut self, frame: &Frame<'_>) -> Option<Mid> {
+    fn answered(&self, frame: &Frame<'_>) -> Option<usize> {
         if frame.intent != Intent::DONE {
             return None;
         }
         let is_it = |(operation, _): &(String, Mid)| *operation == frame.operation;
-        let at = match &*frame.operation {
+        match &*frame.operation {
             "chat" => self.asked.iter().rposition(is_it),
             _ => self.asked.iter().position(is_it),
-        };
-        at.map(|at| self.asked.remove(at).1)
+        }
     }
 
     fn send(&mut self, frame: &Frame<'_>, answered: Option<&Mid>) -> Result<Mid, SendError> {
