@@ -47,6 +47,7 @@ mod read;
 mod repeat;
 mod shape;
 mod shorten;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod text;

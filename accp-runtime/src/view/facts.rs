@@ -1,5 +1,8 @@
 //! What is worth keeping of messages that leave a prompt.
 
+mod names;
+mod prune;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -10,6 +13,9 @@ use serde_json::{Value as Json, json};
 
 use super::{Block, shape, text, write};
 use crate::{Intent, Map, Message, Value};
+pub(super) use names::names;
+use names::{is_capital, is_name, runs, sentences};
+use prune::prune_map;
 
 /// Longer scalars are no facts.
 const LONGEST: usize = 60;
@@ -378,74 +384,6 @@ fn is_words(field: Option<(usize, &Field)>) -> bool {
     field.is_some_and(|(_, field)| field.ty == Type::Text)
 }
 
-/// What is worth keeping of a value; `None` if nothing is.
-fn prune(registry: &Registry, value: &Value<'_>, hint: Option<&Schema>) -> Option<Value<'static>> {
-    match value {
-        Value::Map(map) => {
-            let schema = hint.filter(|schema| shape::fits(schema, map));
-            let schema = schema.or_else(|| shape::of(registry, map));
-            prune_map(registry, map, schema).map(Value::Map)
-        }
-        Value::Array(items) => {
-            let items = items.iter().filter_map(|item| prune(registry, item, hint));
-            // Lists of records are one list here, and each record stands in it once.
-            let is_map = |value: &Value<'_>| matches!(value, Value::Map(_));
-            let items = items.flat_map(|item| match item {
-                Value::Array(inner) if inner.iter().all(is_map) => inner,
-                item => alloc::vec![item],
-            });
-            let mut seen = BTreeSet::new();
-            let kept = items.filter(|item| !is_map(item) || seen.insert(item.to_string()));
-            let kept: Vec<_> = kept.collect();
-            (!kept.is_empty()).then_some(Value::Array(kept))
-        }
-        Value::String(text) if text.is_empty() || text.len() > LONGEST => None,
-        Value::Null => None,
-        value => Some(value.clone().into_owned()),
-    }
-}
-
-fn prune_map(registry: &Registry, map: &Map<'_>, schema: Option<&Schema>) -> Option<Map<'static>> {
-    let mut kept = Map::new();
-    for (name, value) in map.iter() {
-        let field = schema.and_then(|schema| schema.field(name));
-        let inner = field.and_then(|(_, field)| match &field.ty {
-            Type::List(item) => item.schema_code(),
-            ty => ty.schema_code(),
-        });
-        let inner = inner.and_then(|code| registry.schema(code));
-        let is_kept = match schema.and_then(|schema| schema.keep.as_ref()) {
-            Some(keep) => keep.iter().any(|kept| kept == name),
-            None => true,
-        };
-        if !is_kept {
-            continue;
-        }
-        let mut value = prune(registry, value, inner);
-        if schema.is_none() {
-            // What stands under its own name need not repeat it.
-            value = value.and_then(|value| without(value, name).or(Some(Value::Null)));
-        }
-        if let Some(value) = value {
-            kept.insert(String::from(name), value);
-        }
-    }
-    (!kept.is_empty()).then_some(kept)
-}
-
-/// A record without the field that says its name.
-fn without(value: Value<'static>, name: &str) -> Option<Value<'static>> {
-    let Value::Map(map) = value else {
-        return Some(value);
-    };
-    let says = |value: &Value<'_>| value.as_str() == Some(name);
-    let rest = map.iter().filter(|(_, value)| !says(value));
-    let rest: Map<'static> = rest
-        .map(|(key, value)| (String::from(key), value.clone()))
-        .collect();
-    (!rest.is_empty()).then_some(Value::Map(rest))
-}
-
 fn collect(value: &Value<'_>, out: &mut BTreeSet<String>) {
     match value {
         Value::Map(map) => map.iter().for_each(|(_, value)| collect(value, out)),
@@ -457,36 +395,4 @@ fn collect(value: &Value<'_>, out: &mut BTreeSet<String>) {
             out.insert(other.to_string());
         }
     }
-}
-
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['\n', '!', '?'])
-        .flat_map(|line| line.split(". "))
-}
-
-/// The names and numbers of a text.
-pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
-    runs(text).filter(|run| is_name(run))
-}
-
-/// The runs of characters that names are made of.
-fn runs(word: &str) -> impl Iterator<Item = &str> {
-    let is_in = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | '-' | ':');
-    word.split(move |c| !is_in(c))
-        .map(|run| run.trim_matches(['.', '-', ':', '\\']))
-        .filter(|run| (3..=LONGEST).contains(&run.len()))
-}
-
-/// A digit, a path or inner capitals.
-fn is_name(word: &str) -> bool {
-    let inner = word.as_bytes().windows(2);
-    word.bytes()
-        .any(|byte| byte.is_ascii_digit() || matches!(byte, b'/' | b'\\'))
-        || inner
-            .into_iter()
-            .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-}
-
-fn is_capital(word: &str) -> bool {
-    word.chars().next().is_some_and(char::is_uppercase)
 }

@@ -1,52 +1,21 @@
 //! The prompt of one agent: what is new as it was said, what is old as facts.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+mod ledger;
+mod limits;
+mod old;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::{self, Write as _};
+use core::fmt;
 
-use super::facts::{self, Facts, Vocabulary};
 use super::repeat::{self, Name, Referent};
 use super::shorten::shorten;
-use super::{Block, FACTS, PRIMER, Transcript, View, text, write};
-use crate::{CachePrices, Message, TokenCounter, Value};
-
-/// When old messages leave a prompt.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct PromptLimits {
-    /// Tokens of messages as they were said, beyond which the older ones become facts: 300 by
-    /// default.
-    pub hot: usize,
-    /// The newest messages, which stay as they are: 2 by default. The last question stays
-    /// too, where it takes no more than a quarter of `hot`.
-    pub keep: usize,
-    /// About the tokens of one message, beyond which the middles of its longest params are left
-    /// out: 1,000 by default. What is left out is a reference away.
-    pub message: usize,
-    /// What `message` is for frames of these operations instead: the results of a tool that
-    /// are to be seen whole ([`usize::MAX`]), or hardly at all.
-    pub operations: BTreeMap<String, usize>,
-    /// Params that are never shortened, by their full names.
-    pub whole: BTreeSet<String>,
-    /// When older messages become facts: when that pays at these prices, instead of beyond
-    /// `hot`, which then says no more than which questions stay. `None` by default.
-    pub prices: Option<CachePrices>,
-}
-
-impl Default for PromptLimits {
-    fn default() -> Self {
-        Self {
-            hot: 300,
-            keep: 2,
-            message: 1000,
-            operations: BTreeMap::new(),
-            whole: BTreeSet::new(),
-            prices: None,
-        }
-    }
-}
+use super::{PRIMER, Transcript, View, spoken, write};
+use crate::{Message, TokenCounter, Value};
+use ledger::Ledger;
+pub use limits::PromptLimits;
+use old::Old;
 
 /// How a definition begins, and a reference to what has left: both take a primer.
 const DEFINITION: &str = "@=";
@@ -60,7 +29,8 @@ const WORTH: usize = 2;
 ///
 /// It only grows at its end, but for the moment when messages become facts, and then only
 /// behind the facts that are there: so the beginning of a prompt is the beginning of the next
-/// one, which a provider's cache makes cheap.
+/// one, which a provider's cache makes cheap. Only when there are more facts than
+/// [`PromptLimits::facts`] the oldest leave.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -110,23 +80,13 @@ pub struct Prompt {
     view: View,
     limits: PromptLimits,
     counter: Arc<dyn TokenCounter + Send + Sync>,
-    vocabulary: Vocabulary,
-    /// Of facts.
-    kept: View,
-    facts: Facts,
     primer: Part,
-    /// What has become of messages, oldest first.
-    old: Vec<Part>,
-    /// What is in `old` already.
-    defined: Transcript,
+    old: Old,
     hot: Vec<Hot>,
     transcript: Transcript,
     ledger: Ledger,
     /// Tokens of messages that could have been facts, for each message that came after.
     reread: usize,
-    /// Tokens of the messages that became facts, and of these.
-    folded: usize,
-    told: usize,
 }
 
 /// A part of a prompt: whole lines.
@@ -196,26 +156,20 @@ impl Prompt {
         counter: Arc<dyn TokenCounter + Send + Sync>,
     ) -> Self {
         Self {
-            vocabulary: Vocabulary::of(view.registry()),
-            kept: View::new(Arc::new(facts::registry(view.registry()))),
+            old: Old::new(view.clone(), Arc::clone(&counter)),
             view,
             limits,
             counter,
-            facts: Facts::default(),
             primer: Part {
                 kind: PartKind::Primer,
                 position: 0,
                 text: PRIMER.into(),
                 values: [].into(),
             },
-            old: Vec::new(),
-            defined: Transcript::default(),
             hot: Vec::new(),
             transcript: Transcript::default(),
             ledger: Ledger::default(),
             reread: 0,
-            folded: 0,
-            told: 0,
         }
     }
 
@@ -227,7 +181,7 @@ impl Prompt {
     /// The parts in their order. What stands in the last prompt too, at the same place, is the
     /// same [`Arc`].
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
-        let parts = || self.old.iter().chain(self.hot.iter().map(|hot| &hot.part));
+        let parts = || self.old.parts().chain(self.hot.iter().map(|hot| &hot.part));
         let needs = |part: &Part| {
             part.kind == PartKind::Facts
                 || part.text.starts_with(DEFINITION)
@@ -273,7 +227,7 @@ impl Prompt {
             // What stays is paid for again, so that enough must go.
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
-                self.reread = self.reread.saturating_add(older - self.share(older));
+                self.reread = self.reread.saturating_add(older - self.old.share(older));
                 // Every other message is an answer, which takes a prompt.
                 prices.pays(self.reread / 2, newer)
             }
@@ -283,15 +237,12 @@ impl Prompt {
         }
     }
 
-    /// What of so many tokens is left as facts, by what was left so far.
-    fn share(&self, tokens: usize) -> usize {
-        let (told, folded) = (self.told as u128, self.folded.max(1) as u128);
-        (tokens as u128 * told.min(folded) / folded) as usize
-    }
-
     /// The last question, if it is short enough to be asked again.
     fn request(&self) -> Option<usize> {
-        let last = self.hot.iter().rposition(|hot| write::asks(&hot.message))?;
+        let last = self
+            .hot
+            .iter()
+            .rposition(|hot| spoken::asks(&hot.message))?;
         (self.hot[last].tokens <= self.limits.hot / 4).then_some(last)
     }
 
@@ -383,107 +334,20 @@ impl Prompt {
         let (verbatim, older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        self.fold(&older);
+        let tokens = older.iter().map(|hot| hot.tokens);
+        let tokens = tokens.fold(0, usize::saturating_add);
+        let messages = older.iter().map(|hot| (hot.part.position, &hot.message));
+        self.old.fold(messages, tokens, self.limits.facts);
         for hot in verbatim {
-            let block = self.view.block(&hot.message);
-            let text = self.defined.push(&self.view, &block).into();
-            self.old.push(Part { text, ..hot.part });
+            self.old.keep(hot.part, &hot.message);
         }
         // What stays hot is shown again, because definitions have left.
-        self.transcript = self.defined.clone();
+        self.transcript = self.old.defined.clone();
         self.ledger = Ledger::default();
         self.reread = 0;
         for hot in newer {
             let hot = self.show(hot.part.position, hot.message, hot.show);
             self.hot.push(hot);
-        }
-    }
-
-    fn fold(&mut self, older: &[Hot]) {
-        let Some(last) = older.last() else { return };
-        let mut out = String::from(FACTS);
-        write_ranges(&mut out, older.iter().map(|hot| hot.part.position));
-        out.push('\n');
-        let mut values = Vec::new();
-        let messages = older.iter().map(|hot| &hot.message);
-        let found = self.facts.take(
-            self.view.registry(),
-            self.kept.registry(),
-            &self.vocabulary,
-            messages,
-        );
-        for (block, value) in found {
-            values.extend(value);
-            let mut line = String::new();
-            text::write_below(&mut line, block.text.trim_end_matches('\n'), false);
-            line.push('\n');
-            let block = Block {
-                text: line,
-                codes: block.codes,
-            };
-            out.push_str(&self.defined.push(&self.kept, &block));
-        }
-        self.told = self.told.saturating_add(self.counter.count(&out));
-        let folded = older.iter().map(|hot| hot.tokens);
-        self.folded = folded.fold(self.folded, usize::saturating_add);
-        self.old.push(Part {
-            position: last.part.position,
-            kind: PartKind::Facts,
-            text: out.into(),
-            values: values.into(),
-        });
-    }
-}
-
-/// What definitions would have saved that were not there.
-#[derive(Debug, Default)]
-struct Ledger(BTreeMap<String, usize>);
-
-impl Ledger {
-    /// Whether the missing definitions pay: what they save in this block, and would have
-    /// saved in those before it, is no less than what they cost.
-    fn pays(
-        &mut self,
-        view: &View,
-        missing: &[String],
-        block: &Block,
-        plain: &Block,
-        counter: &dyn TokenCounter,
-    ) -> bool {
-        let definitions = missing.iter().filter_map(|code| view.definition(code));
-        let cost: usize = definitions.map(|text| counter.count(&text)).sum();
-        let tokens = counter.count(&block.text);
-        let saved = counter.count(&plain.text).saturating_sub(tokens);
-        let before = missing.iter().filter_map(|code| self.0.get(code));
-        let before: usize = before.sum();
-        if saved + before >= cost {
-            return true;
-        }
-        // Which of them saves how much is not known: the first one stands for all.
-        if let Some(code) = missing.first() {
-            *self.0.entry(code.clone()).or_default() += saved;
-        }
-        false
-    }
-}
-
-/// `p1-5,8`
-fn write_ranges(out: &mut String, positions: impl Iterator<Item = u64>) {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for position in positions {
-        match ranges.last_mut() {
-            // A message may be several frames.
-            Some((_, last)) if position == *last || position.checked_sub(1) == Some(*last) => {
-                *last = position;
-            }
-            _ => ranges.push((position, position)),
-        }
-    }
-    for (at, (first, last)) in ranges.into_iter().enumerate() {
-        let mark = if at == 0 { "p" } else { "," };
-        let _ = write!(out, "{mark}{first}");
-        if last > first {
-            let _ = write!(out, "-{last}");
         }
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use accp_registry::{FrameSpec, Registry, Schema, Type};
 
-use super::super::{View, shape, write};
+use super::super::{View, shape, spoken, write};
 use crate::{Decimal, Map, Message, Value};
 
 /// Who writes them.
@@ -30,24 +30,24 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
 
 /// `@me: text`
 fn chat(registry: &Registry) -> Option<Message<'static>> {
-    let (intent, operation, mark) = write::SPOKEN[0];
+    let (intent, operation, mark) = spoken::SPOKEN[0];
     let schema = shape::implied(registry, intent, operation)?;
     let place = Some((intent, operation));
-    let payload = write::spoken_payload(schema, AGENT, mark, "text", place);
+    let payload = spoken::spoken_payload(schema, AGENT, mark, "text", place);
     let mut message = Message::new(AGENT, intent, operation).ok()?;
     message = message.under(schema.code.clone());
     message.payload = payload;
     // Peers refuse it where their schema needs more than words.
     let mut needed = schema.required(intent, operation);
     let is_whole = needed.all(|name| message.payload.get(name).is_some());
-    (is_whole && write::words_of(schema).is_some()).then_some(message)
+    (is_whole && spoken::words_of(schema).is_some()).then_some(message)
 }
 
 /// `@me>done:execute TA(,task)`: what such a frame needs but its envelope, else its first
 /// field, each with its name for a value.
 fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Message<'static>> {
     let place = (&*frame.intent, &*frame.operation);
-    if write::SPOKEN
+    if spoken::SPOKEN
         .iter()
         .any(|spoken| (spoken.0, spoken.1) == place)
     {

@@ -362,6 +362,48 @@ fn facts_follow_what_changes() {
     ");
 }
 
+/// Over their limit the oldest facts leave; where they are, and what is defined, stays.
+#[test]
+fn facts_have_a_limit() {
+    let flight = |number: u64| {
+        let json = json!({ "number": format!("WF{number}"), "from": "BGO", "to": "OSL",
+            "seats": { "low": 4, "high": 9 }, "open": false });
+        result(&json)
+    };
+    let few = PromptLimits {
+        facts: 40,
+        ..limits(0, 1)
+    };
+    let mut prompt = prompt(few.clone());
+    let mut left = 0;
+    for at in 1..60 {
+        let before = text_of(&prompt);
+        prompt.push(at, &flight(at));
+        let text = text_of(&prompt);
+        // What is old is there, or left with others at once, of which the place is told.
+        let (facts, _) = before.rsplit_once("@tool").unwrap_or_default();
+        left += usize::from(!text.starts_with(facts));
+        assert!(text.starts_with(PRIMER) || at < 3, "{text}");
+        assert_eq!(text.matches("@=FL(").count(), usize::from(at > 1), "{text}");
+        assert!(Quarters.count(&text) < 150, "{text}");
+    }
+    assert!((5..25).contains(&left), "{left}");
+    insta::assert_snapshot!(text_of(&prompt), @r"
+    @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
+    @facts p1-53
+    @=FL(number,from,to,seats:SE,open)
+    @=SE(low,high)
+    @facts p54-56
+    FL[from:BGO,to:OSL,seats:(4,9),open:false
+    WF54
+    WF55
+    WF56]
+    @tool>done:search{result:FL(WF57,BGO,OSL,(4,9),false)}
+    @tool>done:search{result:FL(WF58,BGO,OSL,(4,9),false)}
+    @tool>done:search{result:FL(WF59,BGO,OSL,(4,9),false)}
+    ");
+}
+
 #[test]
 fn any_number_of_messages_may_stay() {
     let messages = [chat("clerk", "done", "One."), chat("clerk", "done", "Two.")];
