@@ -5,6 +5,7 @@ mod values;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use accp_registry::lexical::is_key;
 use accp_registry::{ErrorCode, Intent, Registry, Schema};
 
 use super::spoken::{SPOKEN, spoken_payload};
@@ -154,6 +155,10 @@ impl<'r, 't> Cursor<'r, 't> {
         let code = self
             .take(' ')
             .then(|| self.until(|c| matches!(c, '(' | '{' | '\n')));
+        if code.is_some_and(|code| !is_key(code)) {
+            self.at = at;
+            return self.expected("the code of a schema");
+        }
         let mut payload = Map::new();
         if self.rest().starts_with('(') {
             let Some(code) = code else {
@@ -200,7 +205,7 @@ impl<'r, 't> Cursor<'r, 't> {
             let what = "an intent of the draft (section 4.1)";
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, what));
         };
-        if !accp_registry::lexical::is_key(operation) {
+        if !is_key(operation) {
             return Err(expected(at, "an operation"));
         }
         Ok(Message {

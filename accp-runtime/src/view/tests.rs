@@ -273,6 +273,7 @@ fn says_where_it_is_broken() {
         "@a",
         "@a>",
         "@a>req",
+        "@a>req:x ",
         "@a>req:x(1)",
         "@a>req:book LE(1,2,3,4,5,6,7)",
         "@a>req:book LE(|,|)\nx",
@@ -296,6 +297,7 @@ fn says_where_it_is_broken() {
     "@a": E1001 at byte 2: expected '>', ':' or '?' behind the agent
     "@a>": E1001 at byte 3: expected ':' and an operation
     "@a>req": E1001 at byte 6: expected ':' and an operation
+    "@a>req:x ": E1001 at byte 9: expected the code of a schema
     "@a>req:x(1)": E1001 at byte 8: expected '{', because no schema is named
     "@a>req:book LE(1,2,3,4,5,6,7)": E1001 at byte 27: expected no more values than the schema has fields
     "@a>req:book LE(|,|)\nx": E1001 at byte 18: expected one text below the line
