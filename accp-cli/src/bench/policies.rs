@@ -39,7 +39,8 @@ draft                           the draft's own defaults: frames in a session, b
                                 and after each answer a checkpoint
 views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS the messages but the
                                 newest KEEP become facts, of one over MESSAGE tokens the middle
-                                goes (400,2,1000 when left out)";
+                                goes (300,2,1000 when left out); TOKENS `pays`: when that pays
+                                at the usual prices of a cache";
 
 /// The policies that are measured when none is named.
 pub(crate) fn default_plans() -> Vec<Plan> {
@@ -113,11 +114,15 @@ pub(crate) fn plan(name: &str) -> Option<Plan> {
             let &PromptLimits {
                 hot, keep, message, ..
             } = &limits;
+            let when = match limits.prices {
+                Some(_) => "when it pays".to_owned(),
+                None => format!("beyond {hot} tokens"),
+            };
             Some(Plan::new(
                 name,
                 format!(
-                    "views; beyond {hot} tokens all messages but {keep} become facts, of one over \
-                     {message} tokens the middle goes"
+                    "views; {when} all messages but {keep} become facts, of one over {message} \
+                     tokens the middle goes"
                 ),
                 move |opening| views::Views::new(opening, limits.clone()),
             ))
