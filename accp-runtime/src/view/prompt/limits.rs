@@ -16,7 +16,7 @@ pub struct PromptLimits {
     /// too, where it takes no more than a quarter of `hot`.
     pub keep: usize,
     /// About the tokens of one message, beyond which the middles of its longest params are left
-    /// out: 1,000 by default. What is left out is a reference away.
+    /// out: 800 by default. What is left out is a reference away.
     pub message: usize,
     /// What `message` is for frames of these operations instead: the results of a tool that
     /// are to be seen whole ([`usize::MAX`]), or hardly at all.
@@ -36,7 +36,7 @@ impl Default for PromptLimits {
         Self {
             hot: 300,
             keep: 2,
-            message: 1000,
+            message: 800,
             operations: BTreeMap::new(),
             whole: BTreeSet::new(),
             facts: 16_000,
