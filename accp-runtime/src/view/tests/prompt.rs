@@ -181,7 +181,11 @@ fn what_is_kept_of_old_messages() {
     2026-05-02
     2026-05-01]}
     "#);
-    insta::assert_snapshot!(shown(limits(100, 1), &messages), @r#"
+    let whole = shown(limits(100, 1), &messages);
+    // The README shows it.
+    let readme = std::fs::read_to_string("../README.md").unwrap();
+    assert!(readme.contains(&whole), "{whole}");
+    insta::assert_snapshot!(whole, @r#"
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
     @facts p2-4
     clerk: me see, mia_li_3668
