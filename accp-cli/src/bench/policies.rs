@@ -39,7 +39,7 @@ draft                           the draft's own defaults: frames in a session, b
                                 and after each answer a checkpoint
 views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS the messages but the
                                 newest KEEP become facts, of one over MESSAGE tokens the middle
-                                goes (300,2,800 when left out); TOKENS `pays`: when that pays
+                                goes (250,2,500 when left out); TOKENS `pays`: when that pays
                                 at the usual prices of a cache";
 
 /// The policies that are measured when none is named.

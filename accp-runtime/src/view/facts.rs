@@ -272,6 +272,11 @@ impl Facts {
         blocks
     }
 
+    /// What a message tells that stays as it was said need not be told again.
+    pub(super) fn know(&mut self, text: &str) {
+        self.names.extend(names(text).map(String::from));
+    }
+
     /// What of this no record before held: of a record that is known by its name, what is
     /// another now.
     fn news(

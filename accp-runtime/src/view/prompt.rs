@@ -4,14 +4,13 @@ mod ledger;
 mod limits;
 mod old;
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::repeat::{self, Name, Referent};
 use super::shorten::shorten;
-use super::{PRIMER, Transcript, View, spoken, write};
+use super::{Block, PRIMER, Transcript, View, spoken, write};
 use crate::{Message, TokenCounter, Value};
 use ledger::Ledger;
 pub use limits::PromptLimits;
@@ -87,6 +86,8 @@ pub struct Prompt {
     ledger: Ledger,
     /// Tokens of messages that could have been facts, for each message that came after.
     reread: usize,
+    /// The first question has its place.
+    has_task: bool,
 }
 
 /// A part of a prompt: whole lines.
@@ -170,6 +171,7 @@ impl Prompt {
             transcript: Transcript::default(),
             ledger: Ledger::default(),
             reread: 0,
+            has_task: false,
         }
     }
 
@@ -237,13 +239,18 @@ impl Prompt {
         }
     }
 
-    /// The last question, if it is short enough to be asked again.
+    /// The last question, if it is short enough to be asked again; the task has a place of its
+    /// own.
     fn request(&self) -> Option<usize> {
-        let last = self
-            .hot
-            .iter()
-            .rposition(|hot| spoken::asks(&hot.message))?;
-        (self.hot[last].tokens <= self.limits.hot / 4).then_some(last)
+        let mut questions = self.hot.iter().enumerate();
+        let is_task = |at| !self.has_task && self.task() == Some(at);
+        let (last, hot) = questions.rfind(|(_, hot)| spoken::asks(&hot.message))?;
+        (hot.tokens <= self.limits.hot / 2 && !is_task(last)).then_some(last)
+    }
+
+    /// The first question.
+    fn task(&self) -> Option<usize> {
+        self.hot.iter().position(|hot| spoken::asks(&hot.message))
     }
 
     /// Whether this message is not to become facts now.
@@ -262,9 +269,9 @@ impl Prompt {
             let shown: Vec<Referent<'_>> = self.referents(position).collect();
             let shorter = repeat::without(&message, &names, &shown);
             is_whole = shorter.is_none();
-            let (text, is_cut) = self.shortened(position, shorter.as_ref().unwrap_or(&message));
+            let (block, is_cut) = self.shortened(position, shorter.as_ref().unwrap_or(&message));
             is_whole &= !is_cut;
-            text
+            self.transcript.push(&self.view, &block)
         } else {
             self.transcript.push(&self.view, &self.view.block(&message))
         };
@@ -301,8 +308,8 @@ impl Prompt {
         })
     }
 
-    /// The text of a message, and whether something was left out.
-    fn shortened(&mut self, position: u64, message: &Message<'_>) -> (String, bool) {
+    /// A message without what is too long, and whether something was left out.
+    fn shortened(&mut self, position: u64, message: &Message<'_>) -> (Block, bool) {
         let registry = self.view.registry();
         let (mut block, mut params) = write::block_and_params(registry, message, &[]);
         let missing = self.transcript.missing(&block);
@@ -319,7 +326,7 @@ impl Prompt {
         let limit = self.limits.operations.get(&*message.operation);
         let limit = *limit.unwrap_or(&self.limits.message);
         let is_cut = shorten(&mut block.text, &params, position, limit, &*self.counter);
-        (self.transcript.push(&self.view, &block), is_cut)
+        (block, is_cut)
     }
 
     /// The older messages become facts.
@@ -331,15 +338,25 @@ impl Prompt {
         let (newer, older): (Vec<_>, Vec<_>) = core::mem::take(&mut self.hot)
             .into_iter()
             .partition(|_| stay.next().unwrap_or(true));
-        let (verbatim, older): (Vec<_>, Vec<_>) = older
+        let (verbatim, mut older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
+        // The first question is the task: without it no answer is worth anything.
+        if !self.has_task
+            && let Some(at) = older.iter().position(|hot| spoken::asks(&hot.message))
+        {
+            let task = older.remove(at);
+            let (block, _) = self.shortened(task.part.position, &task.message);
+            self.old.keep(task.part, &block);
+            self.has_task = true;
+        }
         let tokens = older.iter().map(|hot| hot.tokens);
         let tokens = tokens.fold(0, usize::saturating_add);
         let messages = older.iter().map(|hot| (hot.part.position, &hot.message));
         self.old.fold(messages, tokens, self.limits.facts);
         for hot in verbatim {
-            self.old.keep(hot.part, &hot.message);
+            let block = self.view.block(&hot.message);
+            self.old.keep(hot.part, &block);
         }
         // What stays hot is shown again, because definitions have left.
         self.transcript = self.old.defined.clone();

@@ -9,14 +9,14 @@ use crate::CachePrices;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PromptLimits {
-    /// Tokens of messages as they were said, beyond which the older ones become facts: 300 by
+    /// Tokens of messages as they were said, beyond which the older ones become facts: 250 by
     /// default.
     pub hot: usize,
     /// The newest messages, which stay as they are: 2 by default. The last question stays
-    /// too, where it takes no more than a quarter of `hot`.
+    /// too, where it takes no more than half of `hot`; the first one, which is the task, always.
     pub keep: usize,
     /// About the tokens of one message, beyond which the middles of its longest params are left
-    /// out: 800 by default. What is left out is a reference away.
+    /// out: 500 by default. What is left out is a reference away.
     pub message: usize,
     /// What `message` is for frames of these operations instead: the results of a tool that
     /// are to be seen whole ([`usize::MAX`]), or hardly at all.
@@ -34,9 +34,9 @@ pub struct PromptLimits {
 impl Default for PromptLimits {
     fn default() -> Self {
         Self {
-            hot: 300,
+            hot: 250,
             keep: 2,
-            message: 800,
+            message: 500,
             operations: BTreeMap::new(),
             whole: BTreeSet::new(),
             facts: 16_000,

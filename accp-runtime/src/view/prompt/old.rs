@@ -65,8 +65,9 @@ impl Old {
     }
 
     /// Keeps a message as it is.
-    pub(super) fn keep(&mut self, part: Part, message: &Message<'_>) {
-        let text = self.defined.push(&self.view, &self.view.block(message));
+    pub(super) fn keep(&mut self, part: Part, block: &Block) {
+        let text = self.defined.push(&self.view, block);
+        self.facts.know(&text);
         let part = Part {
             text: text.into(),
             ..part

@@ -186,14 +186,13 @@ fn what_is_kept_of_old_messages() {
     let readme = std::fs::read_to_string("../README.md").unwrap();
     assert!(readme.contains(&whole), "{whole}");
     insta::assert_snapshot!(whole, @r#"
+    @user? Hello! My id is mia_li_3668. I would like to fly to Oslo on 2026-05-01.
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
     @facts p2-4
-    clerk: me see, mia_li_3668
     @=le(number,day)
     le[number:WF31
     2026-05-01
     2026-05-02]
-    @user? Hello! My id is mia_li_3668. I would like to fly to Oslo on 2026-05-01.
     @tool>done:search{result:{day:2026-05-01,from:BGO,more:7,note:"a window seat, please",number:WF35,yet:~}}
     @tool>done:search{result:{day:2026-05-03,was:$cold.p5.result}}
     @=LE(number,from,day,note,more,yet)
@@ -207,21 +206,24 @@ fn the_last_question_stays_as_it_was_asked() {
     let reply = "It is the one at a quarter past nine that flies from gate B12, \
         which is on the upper floor, behind the shops and to the left of the café.";
     let messages = [
+        chat("user", "req", "Good morning!"),
         chat("user", "req", "Which one is the WF31?"),
         chat("clerk", "done", reply),
         chat("clerk", "done", "The gate may change."),
     ];
     insta::assert_snapshot!(shown(limits(32, 1), &messages), @r"
+    @user? Good morning!
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
-    @facts p2
+    @facts p3
     clerk: from gate B12
     @user? Which one is the WF31?
     @clerk: The gate may change.
     ");
-    // One that is long does not.
+    // One that is long does not; the first one always does.
     insta::assert_snapshot!(shown(limits(10, 1), &messages), @r"
+    @user? Good morning!
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
-    @facts p1-2
+    @facts p2-3
     user: is the WF31
     clerk: from gate B12
     @clerk: The gate may change.
