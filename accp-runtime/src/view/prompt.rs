@@ -216,12 +216,12 @@ impl Prompt {
         let message = message.clone().into_owned();
         let hot = self.show(position, message, show);
         self.hot.push(hot);
-        let request = self.request();
+        let (request, task) = (self.request(), self.task());
         let (mut older, mut newer) = (0_usize, 0_usize);
         for (at, hot) in self.hot.iter().enumerate() {
             if self.stays(at, request) {
                 newer = newer.saturating_add(hot.tokens);
-            } else if hot.show != Show::Verbatim {
+            } else if hot.show != Show::Verbatim && task != Some(at) {
                 older = older.saturating_add(hot.tokens);
             }
         }
@@ -242,15 +242,16 @@ impl Prompt {
     /// The last question, if it is short enough to be asked again; the task has a place of its
     /// own.
     fn request(&self) -> Option<usize> {
-        let mut questions = self.hot.iter().enumerate();
-        let is_task = |at| !self.has_task && self.task() == Some(at);
-        let (last, hot) = questions.rfind(|(_, hot)| spoken::asks(&hot.message))?;
-        (hot.tokens <= self.limits.hot / 2 && !is_task(last)).then_some(last)
+        let asks = |hot: &Hot| spoken::asks(&hot.message);
+        let last = self.hot.iter().rposition(asks)?;
+        let is_short = self.hot[last].tokens <= self.limits.hot / 2;
+        (is_short && self.task() != Some(last)).then_some(last)
     }
 
-    /// The first question.
+    /// The first question, until it has its place.
     fn task(&self) -> Option<usize> {
-        self.hot.iter().position(|hot| spoken::asks(&hot.message))
+        let first = self.hot.iter().position(|hot| spoken::asks(&hot.message));
+        first.filter(|_| !self.has_task)
     }
 
     /// Whether this message is not to become facts now.

@@ -54,6 +54,8 @@ pub(super) fn shorten(
     is_shorter
 }
 
+/// A middle of fewer bytes is no longer than what would stand for it.
+const MARK: usize = 60;
 /// Bytes that the names of a middle may always take; else as many as what is shown.
 const NAMES: usize = 1000;
 
@@ -74,6 +76,9 @@ fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
         .filter(|at| *at < room / 6)
         .map_or(tail, |at| tail + at);
     let (head, middle, tail) = (&text[..head], &text[head..tail], &text[tail..]);
+    if middle.len() < MARK {
+        return String::from(text);
+    }
     let mut out = String::from(head);
     let _ = write!(out, "\n[{} bytes: $cold.p{position}", middle.len());
     let seen: BTreeSet<&str> = names(head).chain(names(tail)).collect();
