@@ -332,6 +332,7 @@ impl Prompt {
 
     /// The older messages become facts.
     fn settle(&mut self, request: Option<usize>) {
+        let task = self.task().map(|at| self.hot[at].part.position);
         let stay: Vec<bool> = (0..self.hot.len())
             .map(|at| self.stays(at, request))
             .collect();
@@ -343,8 +344,10 @@ impl Prompt {
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
         // The first question is the task: without it no answer is worth anything.
+        let is_task = |hot: &Hot| Some(hot.part.position) == task && spoken::asks(&hot.message);
+        self.has_task |= verbatim.iter().any(is_task);
         if !self.has_task
-            && let Some(at) = older.iter().position(|hot| spoken::asks(&hot.message))
+            && let Some(at) = older.iter().position(is_task)
         {
             let task = older.remove(at);
             let (block, _) = self.shortened(task.part.position, &task.message);
