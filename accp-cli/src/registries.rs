@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_registry::{Problems, Registry};
+use accp_registry::{Problems, Registry, nearest};
 
 use crate::outcome::Failure;
 
@@ -59,4 +59,22 @@ fn faulty(problems: &Problems) -> Failure {
         count => format!("{count} mistakes in the registry\n"),
     };
     Failure::Input(format!("{more}{problems}"))
+}
+
+/// There is no schema of this code.
+pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
+    let codes = codes(registry);
+    let hint = match nearest(code, codes.iter().copied()) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => String::new(),
+    };
+    Failure::Misuse(format!(
+        "there is no schema {code} among {}{hint}",
+        codes.join(", ")
+    ))
+}
+
+pub(crate) fn codes(registry: &Registry) -> Vec<&str> {
+    let schemas = registry.schemas();
+    schemas.map(|schema| schema.code.as_str()).collect()
 }

@@ -56,6 +56,7 @@ mod write;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use accp_registry::Registry;
 
@@ -67,6 +68,14 @@ pub use shape::of as schema_of;
 
 /// How facts begin: a block of them is no message.
 pub(crate) const FACTS: &str = "@facts ";
+
+/// `7` or `1-9`
+pub(crate) fn write_range(out: &mut String, first: u64, last: u64) {
+    let _ = write!(out, "{first}");
+    if last > first {
+        let _ = write!(out, "-{last}");
+    }
+}
 
 /// Writes and reads the view of a registry's frames.
 ///

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_registry::{Registry, nearest};
+use accp_registry::Registry;
 use accp_runtime::TokenCounter as _;
 use accp_runtime::view::{Primer, View};
 use accp_tokens::ModelCounter;
@@ -12,9 +12,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::tokens::CounterArgs;
 use crate::cli::Format;
-use crate::outcome::{Failure, Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::registries::merged;
+use crate::registries::{codes, merged, unknown};
 
 /// Write what a model has to be told to read and write the frames of a registry
 ///
@@ -62,7 +62,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let view = View::new(Arc::new(registry));
     let primer = view.primer(told.iter().copied());
-    let mut primer = primer.ok_or_else(|| unknown(&told, view.registry()))?;
+    let mut primer = primer.ok_or_else(|| {
+        let strange = told
+            .iter()
+            .find(|code| view.registry().schema(code).is_none());
+        unknown(strange.copied().unwrap_or_default(), view.registry())
+    })?;
     if args.read {
         primer = primer.for_reading();
     }
@@ -75,26 +80,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Format::Json => Output::print(format!("{}\n", to_json(&primer, &counter)).as_bytes())?,
     }
     Ok(Verdict::Fine)
-}
-
-/// The codes that are asked for and are not all known.
-fn unknown(told: &[&str], registry: &Registry) -> Failure {
-    let known = codes(registry);
-    let mut strange = told.iter().filter(|code| !known.contains(code));
-    let code = strange.next().copied().unwrap_or_default();
-    let hint = match nearest(code, known.iter().copied()) {
-        Some(near) => format!("; did you mean {near}?"),
-        None => String::new(),
-    };
-    Failure::Misuse(format!(
-        "there is no schema {code} among {}{hint}",
-        known.join(", ")
-    ))
-}
-
-fn codes(registry: &Registry) -> Vec<&str> {
-    let schemas = registry.schemas();
-    schemas.map(|schema| schema.code.as_str()).collect()
 }
 
 /// What each part costs, and each schema.

@@ -3,11 +3,10 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 use super::hot::read_head;
 use super::{Digest, Fact, Hot, Warm};
-use crate::view::{PRIMER, Transcript, View};
+use crate::view::{FACTS, PRIMER, Transcript, View, write_range};
 use crate::{Frame, Map, Message, Registry, TokenCounter, Value};
 
 /// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
@@ -80,7 +79,8 @@ pub(crate) fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> 
 fn write_facts(out: &mut String, digest: &Digest) {
     let named = View::new(Arc::new(Registry::empty()));
     let (first, last) = digest.checkpoints();
-    out.push_str("@facts ckpt_");
+    out.push_str(FACTS);
+    out.push_str("ckpt_");
     write_range(out, first, last);
     if let Some((first, last)) = digest.cold() {
         out.push_str(" p");
@@ -101,13 +101,6 @@ fn write_facts(out: &mut String, digest: &Digest) {
         }
         out.push_str(&named.value(&Value::Map(fields)).text);
         out.push('\n');
-    }
-}
-
-fn write_range(out: &mut String, first: u64, last: u64) {
-    let _ = write!(out, "{first}");
-    if last > first {
-        let _ = write!(out, "-{last}");
     }
 }
 

@@ -247,9 +247,8 @@ impl Facts {
             }
             if asks {
                 for one in &mut found {
-                    let news = one.record.take();
-                    let (asks, news) = (one.asks, news);
-                    one.record = news.and_then(|record| self.news(registry, record, asks));
+                    let record = one.record.take();
+                    one.record = record.and_then(|record| self.news(registry, record, one.asks));
                 }
             }
         }

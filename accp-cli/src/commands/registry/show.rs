@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
-use accp_registry::{Registry, Schema, nearest};
+use accp_registry::{Registry, Schema};
 use serde_json::json;
 
 use crate::cli::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
-use crate::registries::sound;
+use crate::registries::{codes, sound, unknown};
 use crate::table::Table;
 
 /// Show the schemas of a registry: fields, keys, types, defaults and frames
@@ -81,25 +81,6 @@ fn neither(what: &str) -> Failure {
         "`{what}` is neither a registry file or folder nor a standard profile: {}",
         codes.join(", ")
     ))
-}
-
-fn unknown(code: &str, registry: &Registry) -> Failure {
-    let codes = codes(registry);
-    let hint = match nearest(code, codes.iter().copied()) {
-        Some(near) => format!("; did you mean {near}?"),
-        None => String::new(),
-    };
-    Failure::Misuse(format!(
-        "there is no schema {code} among {}{hint}",
-        codes.join(", ")
-    ))
-}
-
-fn codes(registry: &Registry) -> Vec<&str> {
-    registry
-        .schemas()
-        .map(|schema| schema.code.as_str())
-        .collect()
 }
 
 /// A schema as text.

@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use super::{DEFINITION, Part, PartKind};
 use crate::view::facts::{self, Facts, Vocabulary};
-use crate::view::{Block, FACTS, Transcript, View, text};
+use crate::view::{Block, FACTS, Transcript, View, text, write_range};
 use crate::{Message, TokenCounter};
 
 /// Facts, and what was said verbatim, oldest first.
@@ -171,11 +171,8 @@ impl Old {
 fn header(ranges: &[(u64, u64)]) -> String {
     let mut out = String::from(FACTS);
     for (at, (first, last)) in ranges.iter().enumerate() {
-        let mark = if at == 0 { "p" } else { "," };
-        let _ = write!(out, "{mark}{first}");
-        if last > first {
-            let _ = write!(out, "-{last}");
-        }
+        out.push(if at == 0 { 'p' } else { ',' });
+        write_range(&mut out, *first, *last);
     }
     out.push('\n');
     out
