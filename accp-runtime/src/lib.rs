@@ -27,67 +27,32 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
+//! - `context` (default): [`context`] and [`view`], what a model reads and what it is reminded of.
 //! - `session` (default): [`session`], what two or more agents need to talk and lose nothing.
-//! - `testing`: a simulated link, a virtual clock, a store in memory, proptest strategies.
+//! - `testing`: a simulated link and numbers from a seed.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 #![no_std]
 
-extern crate alloc;
-#[cfg(feature = "std")]
-extern crate std;
-
-mod agent;
-#[cfg(feature = "session")]
-mod check;
-mod dynamic;
-mod envelope;
-mod error;
-mod external;
-mod externalise;
-mod frame;
-mod impls;
-mod json;
-pub mod kind;
-mod lenient;
-mod message;
-mod prices;
-mod private;
-/// The frames of the standard profiles as types (draft sections 3.6 and 10), made from the
-/// registry.
+#[cfg(feature = "context")]
+pub use accp_context as context;
+#[cfg(feature = "context")]
+pub use accp_context::{CachePrices, view};
+#[doc(inline)]
 #[cfg(feature = "derive")]
-pub mod profiles;
-mod reader;
+pub use accp_frame::{AccpFrame, profiles};
+#[doc(inline)]
+pub use accp_frame::{
+    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
+    EncodeFrame, EncodeOptions, EncodeValue, Entries, Envelope, ErrorCode, External, Externals,
+    Frame, FrameFamily, FrameTokenLimits, FrameTokens, FrameType, Header, Intent, LONG_VALUE,
+    Limits, Map, Message, Number, Param, RawValue, Reader, Reason, Registry, Repair, Shorthand,
+    Token, TokenCounter, TokenLimit, Typed, Value, Within, Writer, kind,
+};
 #[cfg(feature = "session")]
-pub mod session;
+pub use accp_session as session;
 #[cfg(feature = "testing")]
-pub mod testing;
-mod tokens;
-mod typed;
-mod value;
-#[cfg(feature = "std")]
-pub mod view;
-mod writer;
+pub use accp_session::testing;
 
 /// For the code of `#[derive(AccpFrame)]` alone.
 #[doc(hidden)]
-pub mod __private {
-    pub use crate::private::*;
-}
-
-#[cfg(feature = "derive")]
-pub use accp_derive::AccpFrame;
-pub use accp_registry::{Intent, Limits, Registry};
-
-pub use agent::AgentId;
-pub use envelope::Envelope;
-pub use error::{DecodeError, EncodeError, ErrorCode};
-pub use external::{External, Externals, Reason};
-pub use frame::{Frame, Param, RawValue};
-pub use lenient::{Repair, Shorthand};
-pub use message::Message;
-pub use prices::CachePrices;
-pub use reader::{DecodeOptions, Header, Reader, Token};
-pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
-pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, FrameFamily, Typed};
-pub use value::{Decimal, Map, Number, Value};
-pub use writer::{EncodeOptions, Entries, FrameType, LONG_VALUE, Writer};
+pub use accp_frame::__private;

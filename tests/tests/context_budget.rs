@@ -1,8 +1,8 @@
 //! The budgets of the context, counted as models count (draft sections 5.1 and 7.1).
 
-#[path = "../../accp-runtime/tests/context/pair.rs"]
+#[path = "../../accp-context/tests/context/pair.rs"]
 mod pair;
-#[path = "../../accp-runtime/tests/context/strategies.rs"]
+#[path = "../../accp-context/tests/context/strategies.rs"]
 mod strategies;
 
 use accp_runtime::TokenCounter;

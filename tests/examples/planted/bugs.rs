@@ -3,7 +3,7 @@
 //! ```text
 //! The host does not look whether an id was consumed before.
 //!
-//! --- accp-runtime/src/session/judge.rs
+//! --- accp-session/src/judge.rs
 //! -        if let Some(place) = self.seen.get(&mid) {
 //! +        if let Some(place) = self.seen.get(&mid).filter(|_| false) {
 //! ```

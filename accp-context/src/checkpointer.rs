@@ -1,0 +1,262 @@
+//! How a checkpoint comes about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::choose::fill;
+use super::class::Class;
+use super::digest::Digest;
+use super::extract::{Candidate, Extract};
+use super::summary::clip;
+use super::{Checkpoint, ContextLimits, Fact, Frozen, Hot, Summarizer, Turn, Warm};
+use accp_frame::{Registry, TokenCounter};
+
+/// Takes checkpoints (draft section 5.3). Only the host has one: everybody else copies what
+/// it took.
+///
+/// Taking one changes nothing; it stands once it is applied, as every other entry of the
+/// log.
+///
+/// ```
+/// use accp_runtime::Registry;
+/// use accp_runtime::session::{
+///     Checkpointer, ContextLimits, Headers, Hot, Time, Trigger, Turn, Warm, render_context,
+/// };
+/// # struct Words;
+/// # impl accp_runtime::TokenCounter for Words {
+/// #     fn name(&self) -> &str { "words" }
+/// #     fn count(&self, text: &str) -> usize { text.split(|c: char| !c.is_alphanumeric()).count() }
+/// # }
+///
+/// let limits = ContextLimits::DRAFT;
+/// let (mut hot, mut warm) = (Hot::default(), Warm::default());
+/// let frames = [
+///     "@boss>req:schedule{asgn:dev|task:T1|dead:sprint_14|schema:TA}",
+///     "@dev>done:schedule{task:T1|stat:done|schema:TA}",
+///     "@boss>req:schedule{asgn:dev|task:T2|schema:TA}",
+///     "@dev>done:schedule{task:T2|stat:started|prog:40|schema:TA}",
+/// ];
+/// for (position, frame) in (1..).zip(frames) {
+///     hot.push(position, frame, &Words, &limits)?;
+/// }
+///
+/// let registry = Registry::standard();
+/// let checkpointer = Checkpointer {
+///     registry: &registry,
+///     counter: &Words,
+///     summarizer: &Headers,
+///     limits,
+/// };
+/// let turn = Turn {
+///     current: Some(4),
+///     request: Some(3),
+///     in_flight: &[],
+///     triggers: &[Trigger::Done],
+///     at: Time::from_secs(1_714_000_000),
+/// };
+/// let frozen = checkpointer.freeze(&hot, &warm, turn);
+/// let checkpoint = checkpointer.take(&frozen);
+/// hot.apply(&checkpoint);
+/// warm.apply(&checkpoint);
+///
+/// assert_eq!(checkpoint.left(), [(1, 2)]);
+/// assert_eq!(warm.resolve("ckpt_1", "status"), Some("done".into()));
+/// assert_eq!(render_context(&warm, &hot), "\
+/// @warm>sync:ckpt_1{cold:p1-p2|sum:boss.req.schedule;dev.done.schedule\
+/// |facts:[[task,T1,{assignee:dev,deadline:sprint_14,status:done}]]}
+/// @boss>req:schedule{asgn:dev|task:T2|schema:TA}
+/// @dev>done:schedule{task:T2|stat:started|prog:40|schema:TA}
+/// ");
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Checkpointer<'c> {
+    /// What the frames mean, for their facts.
+    pub registry: &'c Registry,
+    /// Counts tokens.
+    pub counter: &'c dyn TokenCounter,
+    /// Sums up what leaves.
+    pub summarizer: &'c dyn Summarizer,
+    /// What the context may hold.
+    pub limits: ContextLimits,
+}
+
+impl Checkpointer<'_> {
+    /// Step 1: freezes hot state and decides what leaves it. Between this and
+    /// [`take`](Self::take) the hooks are asked.
+    pub fn freeze<'f>(&self, hot: &'f Hot, warm: &'f Warm, turn: Turn<'f>) -> Frozen<'f> {
+        Frozen::new(hot, warm, turn, self.counter, &self.limits)
+    }
+
+    /// Steps 2 to 6.
+    pub fn take(&self, frozen: &Frozen<'_>) -> Checkpoint {
+        let facts = self.extract_facts(frozen);
+        let summary = self.summarize(frozen);
+        let (digest, merged) = self.move_to_warm(frozen, summary, facts);
+        let left = frozen.manifest();
+        reset_hot(frozen, digest, merged, left)
+    }
+
+    /// Step 2: the key facts of what leaves, but those that warm state holds already.
+    fn extract_facts(&self, frozen: &Frozen<'_>) -> Vec<Candidate> {
+        let mut extract = Extract::new(self.registry);
+        for (item, leaves) in frozen.sources() {
+            extract.frame(&item.text, item.position, leaves);
+        }
+        let mut candidates = extract.finish();
+        forget_known(&mut candidates, frozen.warm);
+        candidates
+    }
+
+    /// Step 3: a summary of at most 100 tokens.
+    fn summarize(&self, frozen: &Frozen<'_>) -> String {
+        let summary = match frozen.leaving().next() {
+            Some(_) => self.summarizer.summarize(frozen),
+            None => String::new(),
+        };
+        clip(&summary, self.limits.summary, self.counter)
+    }
+
+    /// Step 4: what warm state gains, and which of the old checkpoints become one.
+    fn move_to_warm(
+        &self,
+        frozen: &Frozen<'_>,
+        summary: String,
+        facts: Vec<Candidate>,
+    ) -> (Option<Digest>, Option<(u64, Option<Digest>)>) {
+        let left = frozen.manifest();
+        let cold = left.first().zip(left.last());
+        let digest = Digest {
+            first: frozen.id(),
+            last: frozen.id(),
+            cold: cold.map(|(first, last)| (first.0, last.1)),
+            summary,
+            facts: Vec::new(),
+            tokens: 0,
+        };
+        let budget = self.limits.checkpoint.min(self.limits.warm);
+        let has_content = digest.cold.is_some() || !facts.is_empty();
+        let digest = has_content
+            .then(|| fill(digest, facts, budget, self.counter))
+            .flatten();
+        let merged = self.merge(frozen.warm, digest.as_ref());
+        (digest, merged)
+    }
+
+    /// When all of warm state would be over its budget, the oldest checkpoints become one,
+    /// so many that a quarter of the budget is free again: a merge changes old lines, which
+    /// a provider's prompt cache has to pay for.
+    fn merge(&self, warm: &Warm, new: Option<&Digest>) -> Option<(u64, Option<Digest>)> {
+        let Self { limits, .. } = self;
+        let digests = warm.digests();
+        let mut tokens = warm.tokens().saturating_add(new.map_or(0, Digest::tokens));
+        if tokens <= limits.warm {
+            return None;
+        }
+        let goal = limits.warm - limits.warm / 4;
+        let mut count = 0;
+        while count < digests.len() && tokens.saturating_add(limits.checkpoint) > goal {
+            tokens = tokens.saturating_sub(digests[count].tokens);
+            count += 1;
+        }
+        let (old, rest) = digests.split_at(count);
+        let (first, last) = (old.first()?, old.last()?);
+        let spans = || old.iter().filter_map(|digest| digest.cold);
+        let from = spans().map(|span| span.0).min();
+        let summaries: Vec<_> = old.iter().map(|digest| &*digest.summary).collect();
+        let summary = self.summarizer.merge(&summaries);
+        let digest = Digest {
+            first: first.first,
+            last: last.last,
+            cold: from.zip(spans().map(|span| span.1).max()),
+            summary: clip(&summary, limits.summary, self.counter),
+            facts: Vec::new(),
+            tokens: 0,
+        };
+        let facts = not_superseded(old, rest.iter().chain(new));
+        let budget = limits.checkpoint.min(limits.warm.saturating_sub(tokens));
+        Some((last.last, fill(digest, facts, budget, self.counter)))
+    }
+}
+
+/// Step 6: hot state is left with the current frame, the requests it needs, and a
+/// reference to the checkpoint. Step 5, the raw frames in cold state, is the log, in which
+/// they are already; `left` is the list of them.
+fn reset_hot(
+    frozen: &Frozen<'_>,
+    digest: Option<Digest>,
+    merged: Option<(u64, Option<Digest>)>,
+    left: Vec<(u64, u64)>,
+) -> Checkpoint {
+    let mut triggers = frozen.triggers().to_vec();
+    triggers.sort_unstable();
+    triggers.dedup();
+    Checkpoint {
+        id: frozen.id(),
+        covers: frozen.covers(),
+        at: frozen.at(),
+        triggers,
+        digest,
+        merged,
+        left,
+        kept: frozen.kept.clone(),
+    }
+}
+
+/// Leaves out what warm state says already. A fact of its older half is said again, because
+/// that half is the next to become one; a default says nothing but that something else,
+/// said before, holds no more.
+fn forget_known(candidates: &mut Vec<Candidate>, warm: &Warm) {
+    candidates.sort_unstable_by(|a, b| a.fact.key().cmp(&b.fact.key()));
+    let mut known = vec![None; candidates.len()];
+    let older = warm.digests().len() / 2;
+    for (at, digest) in warm.digests().iter().enumerate() {
+        for fact in &digest.facts {
+            let found =
+                candidates.binary_search_by(|candidate| candidate.fact.key().cmp(&fact.key()));
+            if let Ok(found) = found {
+                known[found] = Some((fact.value_text(), at >= older));
+            }
+        }
+    }
+    let mut known = known.into_iter();
+    candidates.retain(|candidate| match known.next().flatten() {
+        None => !candidate.by_default,
+        Some((value, is_recent)) => {
+            let is_same = value == candidate.fact.value_text();
+            !is_same || !is_recent && !candidate.by_default
+        }
+    });
+}
+
+/// The facts of old checkpoints that no later one has said anew.
+fn not_superseded<'d>(
+    old: &'d [Digest],
+    newer: impl Iterator<Item = &'d Digest>,
+) -> Vec<Candidate> {
+    let newer: BTreeSet<_> = newer
+        .flat_map(|digest| &digest.facts)
+        .map(Fact::key)
+        .collect();
+    let mut last = BTreeMap::new();
+    let facts = old.iter().flat_map(|digest| &digest.facts);
+    for (order, fact) in (1..).zip(facts) {
+        if !newer.contains(&fact.key()) {
+            last.insert(fact.key(), (order, fact));
+        }
+    }
+    let candidate = |(order, fact): (u64, &Fact)| {
+        // The newest records whole, and not the ids of all: a bag of ids is no memory.
+        let class = match Class::of(fact.relationship(), &fact.value()) {
+            Class::Other => Class::Other,
+            _ => Class::Identifier,
+        };
+        Candidate {
+            fact: fact.clone(),
+            position: order,
+            leaves: true,
+            class,
+            by_default: false,
+        }
+    };
+    last.into_values().map(candidate).collect()
+}

@@ -1,0 +1,145 @@
+//! Which facts a checkpoint remembers.
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::class::Class;
+use super::context::line_tokens;
+use super::digest::Digest;
+use super::extract::Candidate;
+use super::fact::Fact;
+use accp_frame::TokenCounter;
+
+/// Bytes of a line in warm state at most, so that a checkpoint has room in a frame whatever
+/// its budget.
+const LINE: usize = 3_000;
+/// So many facts in a row that have no room end the search.
+const MISSES: u32 = 8;
+
+/// Puts as many facts into a digest without any as its budget has room for, the most
+/// needed first. `None` when the budget has no room for the line at all; the summary goes
+/// before that.
+pub(crate) fn fill(
+    mut digest: Digest,
+    mut candidates: Vec<Candidate>,
+    budget: u32,
+    counter: &dyn TokenCounter,
+) -> Option<Digest> {
+    digest.tokens = digest.count(counter);
+    if digest.tokens > budget {
+        digest.summary.clear();
+        digest.tokens = digest.count(counter);
+    }
+    if digest.tokens > budget {
+        return None;
+    }
+    candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    let mut candidates = candidates.into_iter();
+    let mut chosen = Chosen::default();
+    // What the pieces cost apart is an upper bound by experience, which leaves some room
+    // for a second round; what counts is the count of the whole line.
+    for _ in 0..2 {
+        let used = digest.tokens;
+        if !chosen.take(candidates.by_ref(), budget.saturating_sub(used), counter) {
+            break;
+        }
+        loop {
+            digest.facts = chosen.facts();
+            let line = digest.line();
+            digest.tokens = line_tokens(&line, counter);
+            let fits = digest.tokens <= budget && line.len() <= LINE;
+            if fits || digest.facts.is_empty() {
+                break;
+            }
+            chosen.drop_worth(digest.tokens.saturating_sub(budget).max(1));
+        }
+    }
+    Some(digest)
+}
+
+/// What decides between candidates; less is better.
+fn rank(candidate: &Candidate) -> (bool, Class, Reverse<u64>, &Fact) {
+    let Candidate {
+        fact,
+        position,
+        leaves,
+        class,
+        ..
+    } = candidate;
+    (!leaves, *class, Reverse(*position), fact)
+}
+
+/// The candidates that were taken, and what each cost by itself.
+#[derive(Default)]
+struct Chosen {
+    taken: Vec<(Candidate, u32)>,
+    entities: BTreeSet<Box<str>>,
+}
+
+impl Chosen {
+    /// Takes what has room and tells whether anything had.
+    fn take(
+        &mut self,
+        candidates: impl Iterator<Item = Candidate>,
+        room: u32,
+        counter: &dyn TokenCounter,
+    ) -> bool {
+        let mut room = room;
+        let (mut misses, before) = (0, self.taken.len());
+        let mut piece = String::new();
+        for candidate in candidates {
+            let fact = &candidate.fact;
+            let is_new = !self.entities.contains(fact.entity_text());
+            piece.clear();
+            piece.push(',');
+            piece.push_str(fact.relationship());
+            if fact.entity_text() == fact.value_text() {
+                piece.push(',');
+            } else {
+                piece.push(':');
+                piece.push_str(fact.value_text());
+            }
+            if is_new {
+                piece.push_str("}],[");
+                piece.push_str(fact.entity_text());
+            }
+            let cost = u32::try_from(counter.count(&piece)).unwrap_or(u32::MAX);
+            if cost > room {
+                misses += 1;
+                if misses == MISSES {
+                    break;
+                }
+                continue;
+            }
+            room -= cost;
+            if is_new {
+                self.entities.insert(fact.entity_text().into());
+            }
+            self.taken.push((candidate, cost));
+        }
+        self.taken.len() > before
+    }
+
+    /// Gives up the least needed ones that cost so much together, at least one.
+    fn drop_worth(&mut self, tokens: u32) {
+        let mut dropped = 0_u32;
+        while dropped < tokens {
+            let Some((_, cost)) = self.taken.pop() else {
+                break;
+            };
+            dropped = dropped.saturating_add(cost.max(1));
+        }
+    }
+
+    /// The facts by entity, the one mentioned last at the end, then by relationship.
+    fn facts(&self) -> Vec<Fact> {
+        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+        for (candidate, _) in &self.taken {
+            let last = last.entry(candidate.fact.entity_text()).or_default();
+            *last = candidate.position.max(*last);
+        }
+        let place = |fact: &Fact| last.get(fact.entity_text()).copied();
+        let mut facts: Vec<_> = self.taken.iter().map(|(c, _)| c.fact.clone()).collect();
+        facts.sort_by(|a, b| (place(a), a).cmp(&(place(b), b)));
+        facts
+    }
+}

@@ -1,0 +1,147 @@
+//! The context of a session.
+use std::sync::Arc;
+
+use super::hot::read_head;
+use super::{Digest, Fact, Hot, Warm};
+use crate::view::{FACTS, PRIMER, Transcript, View, write_range};
+use accp_frame::{Frame, Map, Message, Registry, TokenCounter, Value};
+
+/// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
+/// frames of hot state, each a line that is a frame. What a model gets is
+/// [`Session::context`](super::Session::context).
+///
+/// Between checkpoints the text only grows at its end. At a checkpoint the lines of hot
+/// state change and those of warm state stay, byte for byte, but where the oldest
+/// checkpoints become one. Lines hold printable ASCII without spaces, so no value can end
+/// its line or begin another.
+///
+/// ```
+/// use accp_runtime::session::{ContextLimits, Hot, Warm, render_context};
+/// # struct Bytes;
+/// # impl accp_runtime::TokenCounter for Bytes {
+/// #     fn name(&self) -> &str { "bytes" }
+/// #     fn count(&self, text: &str) -> usize { text.len() }
+/// # }
+///
+/// let mut hot = Hot::default();
+/// hot.push(1, "@a>qry:lookup{q:revenue}[mid:m1,seq:1,ts:0]", &Bytes, &ContextLimits::DRAFT)?;
+/// assert_eq!(render_context(&Warm::default(), &hot), "@a>qry:lookup{q:revenue}\n");
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+pub fn render_context(warm: &Warm, hot: &Hot) -> String {
+    let mut out = String::new();
+    warm.render(&mut out);
+    hot.render(&mut out);
+    out
+}
+
+/// The context as a model gets it: the primer, the facts of each checkpoint, and the frames
+/// of hot state as [views](crate::view). Where frames are added only, it grows at its end.
+pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String {
+    let view = View::new(Arc::clone(registry));
+    let mut transcript = Transcript::default();
+    let mut out = String::new();
+    for digest in warm.digests() {
+        write_facts(&mut out, digest);
+    }
+    for item in hot.items() {
+        let Some(line) = item.line() else { continue };
+        let message = read_head(&item.text, registry).ok();
+        let message = if item.cut {
+            message.and_then(|message| begin(message, &line, registry))
+        } else {
+            message
+        };
+        if let Some(message) = message {
+            out.push_str(&transcript.push(&view, &view.block(&message)));
+        } else {
+            // Accepted under a registry that has changed since: it says what it is as a frame.
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    if !out.is_empty() {
+        out.insert_str(0, PRIMER);
+    }
+    out
+}
+
+/// What is remembered of a checkpoint: where its frames are, its summary, and a line for each
+/// thing that there are facts about.
+///
+/// ```text
+/// @facts ckpt_3 p12-20: a.req.plan;b.done.plan
+/// {status:done,task:T1}
+/// ```
+fn write_facts(out: &mut String, digest: &Digest) {
+    let named = View::new(Arc::new(Registry::empty()));
+    let (first, last) = digest.checkpoints();
+    out.push_str(FACTS);
+    out.push_str("ckpt_");
+    write_range(out, first, last);
+    if let Some((first, last)) = digest.cold() {
+        out.push_str(" p");
+        write_range(out, first, last);
+    }
+    if !digest.summary().is_empty() {
+        out.push_str(": ");
+        out.push_str(&named.value(&Value::from(digest.summary())).text);
+    }
+    out.push('\n');
+    for facts in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
+        let fields = facts.iter().map(|fact| (fact.relationship(), fact.value()));
+        let fields: Map<'_> = fields.collect();
+        let entity = facts.first().map(Fact::entity);
+        // Where no field is its name, it stands before them.
+        if let Some(entity) = entity.filter(|name| fields.iter().all(|(_, value)| value != name)) {
+            out.push_str(&named.value(&entity).text);
+        }
+        out.push_str(&named.value(&Value::Map(fields)).text);
+        out.push('\n');
+    }
+}
+
+/// Of a message what its preview shows: the short params, where all of it is, and how its
+/// first long text begins.
+fn begin(
+    mut message: Message<'static>,
+    preview: &str,
+    registry: &Registry,
+) -> Option<Message<'static>> {
+    let shown = Frame::parse(preview).ok()?;
+    let schema = message.schema.take();
+    let schema = schema.and_then(|code| registry.schema(&code));
+    let full = |key: &str| {
+        schema
+            .and_then(|schema| schema.field(key))
+            .map(|(_, field)| &*field.name)
+    };
+    let names: Vec<&str> = shown
+        .payload
+        .iter()
+        .map(|param| full(&param.key).unwrap_or(&param.key))
+        .collect();
+    let payload = std::mem::take(&mut message.payload).into_iter();
+    let (kept, rest): (Vec<_>, Vec<_>) = payload.partition(|(name, _)| names.contains(&&**name));
+    message.payload = kept.into_iter().collect();
+    message
+        .payload
+        .insert("ref", shown.value("ref")?.into_owned());
+    let long = rest.iter().find_map(|(_, value)| value.as_str());
+    if let (Some(Value::String(begins)), Some(long)) = (shown.value("begins"), long) {
+        let text: String = long.chars().take(begins.len()).collect();
+        message.payload.insert("begins", text.into());
+    }
+    Some(message)
+}
+
+/// Tokens of a line with its end, at least 1: the budget counts lines, so that a line is
+/// counted once, when it comes.
+pub(crate) fn line_tokens(line: &str, counter: &dyn TokenCounter) -> u32 {
+    let mut text = String::with_capacity(line.len() + 1);
+    text.push_str(line);
+    text.push('\n');
+    u32::try_from(counter.count(&text))
+        .unwrap_or(u32::MAX)
+        .max(1)
+}

@@ -1,0 +1,225 @@
+//! What warm state remembers: entity, relationship, value.
+use std::collections::BTreeMap;
+
+use accp_registry::lexical;
+
+use super::preview::UNBOUNDED;
+use accp_frame::{Reader, Value};
+
+/// A key fact (draft section 5.3, item 2): of `entity` the field `relationship` is `value`.
+///
+/// The value is the one of a frame, verbatim: a scalar, a reference, or a list of scalars.
+///
+/// ```
+/// use accp_runtime::Value;
+/// use accp_runtime::session::Fact;
+///
+/// let fact = Fact::new(&Value::from("T1"), "status", &Value::from("done"));
+/// assert_eq!(fact.relationship(), "status");
+/// assert_eq!(fact.value(), Value::from("done"));
+/// assert_eq!(fact.to_string(), "[T1,status,done]");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fact {
+    /// Wire text, as is the value.
+    entity: Box<str>,
+    relationship: Box<str>,
+    value: Box<str>,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(entity: &Value<'_>, relationship: &str, value: &Value<'_>) -> Self {
+        Self::of_text(&entity.to_string(), relationship, &value.to_string())
+    }
+
+    /// A fact whose entity and value are in their wire text.
+    pub(crate) fn of_text(entity: &str, relationship: &str, value: &str) -> Self {
+        Self {
+            entity: entity.into(),
+            relationship: relationship.into(),
+            value: value.into(),
+        }
+    }
+
+    /// What it is about: the id of a record, or `agent.operation` where there is none.
+    pub fn entity(&self) -> Value<'_> {
+        read(&self.entity)
+    }
+
+    /// The full name of the field.
+    pub fn relationship(&self) -> &str {
+        &self.relationship
+    }
+
+    /// The value.
+    pub fn value(&self) -> Value<'_> {
+        read(&self.value)
+    }
+
+    pub(crate) fn entity_text(&self) -> &str {
+        &self.entity
+    }
+
+    pub(crate) fn value_text(&self) -> &str {
+        &self.value
+    }
+
+    /// What tells it from other facts: a later one with the same supersedes it.
+    pub(crate) fn key(&self) -> (&str, &str) {
+        (&self.entity, &self.relationship)
+    }
+
+    /// Whether `path` leads to it: its relationship, or its entity, a dot and that.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        let Some(before) = path.strip_suffix(&*self.relationship) else {
+            return false;
+        };
+        before.is_empty() || before.strip_suffix('.') == Some(&*plain(&self.entity))
+    }
+}
+
+impl std::fmt::Display for Fact {
+    /// `[entity,relationship,value]`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut relationship = String::new();
+        lexical::write_untyped(&mut relationship, &self.relationship);
+        write!(f, "[{},{relationship},{}]", self.entity, self.value)
+    }
+}
+
+/// The value of a wire text that one was written as.
+fn read(wire: &str) -> Value<'_> {
+    Reader::new(wire, UNBOUNDED)
+        .and_then(|mut r| Value::read(&mut r))
+        .unwrap_or(Value::Null)
+}
+
+/// The text of a scalar without marks and escapes.
+pub(crate) fn plain(wire: &str) -> String {
+    match read(wire) {
+        Value::String(text) => text.into_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Appends facts, those that follow each other on one entity as a group:
+///
+/// ```text
+/// group  = "[" [ kind "," ] entity [ "," fields ] "]"
+/// fields = "{" relationship ":" value .. "}"              ; where every name is a key
+///        / "[" "[" relationship "," value "]" .. "]"      ; else
+/// ```
+///
+/// `kind` is the relationship of the fact whose value is the entity itself.
+pub(crate) fn write_facts(out: &mut String, facts: &[Fact]) {
+    out.push('[');
+    for (at, group) in facts.chunk_by(|a, b| a.entity == b.entity).enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push('[');
+        let kind = group.iter().position(|fact| fact.value == fact.entity);
+        if let Some(kind) = kind {
+            lexical::write_untyped(out, &group[kind].relationship);
+            out.push(',');
+        }
+        out.push_str(&group[0].entity);
+        let rest = group.iter().enumerate();
+        let rest = rest.filter(|(index, _)| Some(*index) != kind);
+        write_fields(out, &rest.map(|(_, fact)| fact).collect::<Vec<_>>());
+        out.push(']');
+    }
+    out.push(']');
+}
+
+fn write_fields(out: &mut String, facts: &[&Fact]) {
+    if facts.is_empty() {
+        return;
+    }
+    // A map whose only key is `_` has a deeper form.
+    let is_plain = |fact: &&Fact| lexical::is_key(&fact.relationship) && &*fact.relationship != "_";
+    let as_map = facts.iter().all(is_plain);
+    out.push_str(if as_map { ",{" } else { ",[" });
+    for (at, fact) in facts.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        if as_map {
+            out.push_str(&fact.relationship);
+            out.push(':');
+            out.push_str(&fact.value);
+        } else {
+            out.push('[');
+            lexical::write_untyped(out, &fact.relationship);
+            out.push(',');
+            out.push_str(&fact.value);
+            out.push(']');
+        }
+    }
+    out.push(if as_map { '}' } else { ']' });
+}
+
+/// What [`write_facts`] wrote; `None` for anything else.
+pub(crate) fn read_facts(value: &Value<'_>) -> Option<Vec<Fact>> {
+    let Value::Array(groups) = value else {
+        return None;
+    };
+    let mut facts = Vec::new();
+    for group in groups {
+        read_group(group, &mut facts)?;
+    }
+    Some(facts)
+}
+
+fn read_group(group: &Value<'_>, facts: &mut Vec<Fact>) -> Option<()> {
+    let Value::Array(parts) = group else {
+        return None;
+    };
+    let (kind, entity, fields) = match parts.as_slice() {
+        [entity, fields @ (Value::Map(_) | Value::Array(_))] => (None, entity, Some(fields)),
+        [kind, entity] => (Some(kind), entity, None),
+        [kind, entity, fields] => (Some(kind), entity, Some(fields)),
+        _ => return None,
+    };
+    if !is_scalar(entity) {
+        return None;
+    }
+    // Ascending by relationship, each once: as a checkpoint has them.
+    let mut named = BTreeMap::new();
+    if let Some(kind) = kind {
+        named.insert(kind.as_str()?, entity);
+    }
+    match fields {
+        None => {}
+        Some(Value::Map(map)) => named.extend(map.iter()),
+        Some(Value::Array(pairs)) => {
+            for pair in pairs {
+                let Value::Array(pair) = pair else {
+                    return None;
+                };
+                let [Value::String(name), value] = pair.as_slice() else {
+                    return None;
+                };
+                named.insert(name, value);
+            }
+        }
+        Some(_) => return None,
+    }
+    for (name, value) in named {
+        let valid = match value {
+            Value::Array(items) => items.iter().all(is_scalar),
+            value => is_scalar(value),
+        };
+        if !valid {
+            return None;
+        }
+        facts.push(Fact::new(entity, name, value));
+    }
+    Some(())
+}
+
+/// Whether the value is one that a fact holds, alone or in a list.
+pub(crate) fn is_scalar(value: &Value<'_>) -> bool {
+    !matches!(value, Value::Null | Value::Array(_) | Value::Map(_))
+}

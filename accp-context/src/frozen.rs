@@ -1,0 +1,172 @@
+//! Hot state as a checkpoint finds it, sorted into what leaves and what stays.
+
+use super::hot::Item;
+use super::{ContextLimits, Hot, Kept, Time, Trigger, Warm};
+use accp_frame::TokenCounter;
+
+/// So many frames stay hot at most, so that a checkpoint fits in a frame whatever the
+/// budget.
+const KEPT: usize = 128;
+
+/// Why a checkpoint is taken, and what the session knows of the frames in hot state.
+///
+/// Positions that are not in hot state are of no consequence.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'t> {
+    /// The frame that triggers it; `None` at a phase boundary.
+    pub current: Option<u64>,
+    /// The request that the current frame answers.
+    pub request: Option<u64>,
+    /// The requests that nobody has answered, ascending.
+    pub in_flight: &'t [u64],
+    /// Why; those of one turn are one checkpoint.
+    pub triggers: &'t [Trigger],
+    /// Now.
+    pub at: Time,
+}
+
+/// Hot state, frozen for a checkpoint (draft section 5.3, item 1): nothing is changed yet.
+#[derive(Debug)]
+pub struct Frozen<'f> {
+    pub(crate) hot: &'f Hot,
+    pub(crate) warm: &'f Warm,
+    pub(crate) turn: Turn<'f>,
+    /// Ascending by position.
+    pub(crate) kept: Vec<Kept>,
+}
+
+impl<'f> Frozen<'f> {
+    /// Decides what stays: the current frame, whole where it fits; its request and those of
+    /// chains in flight, newest first until one does not fit, each cut where it is more
+    /// than a quarter of the budget.
+    pub(crate) fn new(
+        hot: &'f Hot,
+        warm: &'f Warm,
+        turn: Turn<'f>,
+        counter: &dyn TokenCounter,
+        limits: &ContextLimits,
+    ) -> Self {
+        let mut kept = Vec::new();
+        let mut room = limits.hot;
+        let mut keep = |item: &Item, whole_room: u32, room: u32, is_current: bool| {
+            let whole_room = whole_room.min(room);
+            let shown = item.fit(whole_room, room, is_current, counter, limits);
+            let fits = shown.tokens > 0 || is_current;
+            if fits {
+                kept.push(Kept {
+                    position: item.position,
+                    tokens: shown.tokens,
+                    cut: shown.cut,
+                });
+            }
+            fits.then_some(shown.tokens)
+        };
+        let find = |position: u64| hot.items().iter().find(|item| item.position == position);
+        let quarter = limits.quarter();
+        let request = turn.request.filter(|_| turn.request != turn.current);
+        if let Some(item) = request.and_then(find) {
+            room -= keep(item, quarter, room, false).unwrap_or(0);
+        }
+        if let Some(item) = turn.current.and_then(find) {
+            room -= keep(item, room, room, true).unwrap_or(0);
+        }
+        // Room is left for frames to come, or each of them would trigger a checkpoint.
+        room = room.min(limits.trigger.saturating_sub(quarter));
+        let is_other = |item: &&Item| {
+            let position = Some(item.position);
+            position != turn.current
+                && position != turn.request
+                && turn.in_flight.binary_search(&item.position).is_ok()
+        };
+        for item in hot.items().iter().rev().filter(is_other).take(KEPT - 2) {
+            let Some(tokens) = keep(item, quarter, room, false) else {
+                break;
+            };
+            room -= tokens;
+        }
+        kept.sort_by_key(|kept| kept.position);
+        Self {
+            hot,
+            warm,
+            turn,
+            kept,
+        }
+    }
+
+    /// The number that the checkpoint will have.
+    pub fn id(&self) -> u64 {
+        self.warm.last().saturating_add(1)
+    }
+
+    /// The last position before the frame that triggers it.
+    pub fn covers(&self) -> u64 {
+        match self.turn.current {
+            Some(current) => current.saturating_sub(1),
+            None => self.hot.last().unwrap_or(self.hot.reset_at()),
+        }
+    }
+
+    /// Now.
+    pub fn at(&self) -> Time {
+        self.turn.at
+    }
+
+    /// Why it is taken.
+    pub fn triggers(&self) -> &[Trigger] {
+        self.turn.triggers
+    }
+
+    /// The frames that stay, ascending by position.
+    pub fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    /// The frames that leave the context, with their positions, in order and without their
+    /// metadata.
+    pub fn leaving(&self) -> impl Iterator<Item = (u64, &'f str)> {
+        let items = self.items().filter(|(_, kept)| kept.is_none());
+        items.map(|(item, _)| (item.position, &*item.text))
+    }
+
+    /// Tokens of the frames that leave.
+    pub(crate) fn tokens_leaving(&self) -> usize {
+        let items = self.items().filter(|(_, kept)| kept.is_none());
+        items.map(|(item, _)| item.tokens as usize).sum()
+    }
+
+    /// The frames of which something leaves the context now, and whether all does.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&'f Item, bool)> {
+        self.items().filter_map(|(item, kept)| {
+            let was_cut = item.cut && item.position <= self.hot.reset_at();
+            match kept {
+                None => Some((item, true)),
+                Some(kept) => (kept.cut && !was_cut).then_some((item, false)),
+            }
+        })
+    }
+
+    /// The ranges of positions that leave. What lies between two frames of hot state is not
+    /// hot, so a range may lead over it.
+    pub(crate) fn manifest(&self) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        let mut is_open = false;
+        for (item, kept) in self.items() {
+            match ranges.last_mut() {
+                _ if kept.is_some() => {}
+                Some(range) if is_open => range.1 = item.position,
+                _ => ranges.push((item.position, item.position)),
+            }
+            is_open = kept.is_none();
+        }
+        ranges
+    }
+
+    fn items(&self) -> impl Iterator<Item = (&'f Item, Option<&Kept>)> {
+        self.hot.items().iter().map(|item| {
+            let found = self
+                .kept
+                .binary_search_by_key(&item.position, |kept| kept.position);
+            (item, found.ok().and_then(|at| self.kept.get(at)))
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! Hot state: the frames that stand in the context.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::context::line_tokens;
+use super::preview::{UNBOUNDED, preview};
+use super::{Checkpoint, ContextLimits};
+use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};
+
+/// A frame with more bytes than this for each token of the budget is not counted before it
+/// is cut: no budget holds it.
+const BYTES_PER_TOKEN: usize = 16;
+
+/// Hot state (draft section 5.1, tier 1): the current frame, its request, those of chains
+/// in flight, and what was said since the last checkpoint.
+///
+/// Frames stand in it without their metadata. One that does not fit is cut to a preview
+/// that names where all of it is; one of which not even that fits is not shown. So the
+/// tokens are never over the budget, and every frame of the log since the last checkpoint
+/// is in it.
+///
+/// The host [`push`](Self::push)es, which counts and decides; members
+/// [`insert`](Self::insert) what it decided, and need no tokenizer.
+///
+/// ```
+/// use accp_runtime::session::{ContextLimits, Hot};
+/// # struct Bytes;
+/// # impl accp_runtime::TokenCounter for Bytes {
+/// #     fn name(&self) -> &str { "bytes" }
+/// #     fn count(&self, text: &str) -> usize { text.len() }
+/// # }
+///
+/// let text = "@a>qry:lookup{q:revenue}[mid:m1,seq:1,ts:0]";
+/// let mut host = Hot::default();
+/// let shown = host.push(1, text, &Bytes, &ContextLimits::DRAFT)?;
+/// assert_eq!((shown.tokens, shown.cut), (25, false)); // the line and its end
+///
+/// let mut member = Hot::default();
+/// member.insert(1, text, shown.tokens, shown.cut)?;
+/// assert_eq!(member, host);
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct Hot {
+    /// Ascending by position.
+    items: Vec<Item>,
+    #[serde(skip_serializing)]
+    tokens: u32,
+    /// Whether a frame was cut for want of room since the last checkpoint.
+    squeezed: bool,
+    /// The last checkpoint; 0 when there was none.
+    checkpoint: u64,
+    /// The last position that was there at the last checkpoint.
+    reset: u64,
+}
+
+/// A frame in hot state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Item {
+    pub(crate) position: u64,
+    pub(crate) tokens: u32,
+    pub(crate) cut: bool,
+    /// The frame up to its metadata.
+    pub(crate) text: Box<str>,
+}
+
+/// How a frame stands in the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// Tokens of its line; 0 when it is not shown at all.
+    pub tokens: u32,
+    /// Whether the line is a preview.
+    pub cut: bool,
+}
+
+impl Hot {
+    /// Adds an accepted frame as the host does: whole if it fits in the budget, else cut.
+    ///
+    /// # Errors
+    /// E1001 when the text is no frame; nothing is changed then.
+    pub fn push(
+        &mut self,
+        position: u64,
+        text: &str,
+        counter: &dyn TokenCounter,
+        limits: &ContextLimits,
+    ) -> Result<Shown, DecodeError> {
+        let shown = self.shown(position, text, counter, limits)?;
+        self.insert(position, text, shown.tokens, shown.cut)?;
+        Ok(shown)
+    }
+
+    /// How a frame is to be shown, as [`push`](Self::push) decides it.
+    ///
+    /// # Errors
+    /// E1001 when the text is not a frame.
+    pub fn shown(
+        &self,
+        position: u64,
+        text: &str,
+        counter: &dyn TokenCounter,
+        limits: &ContextLimits,
+    ) -> Result<Shown, DecodeError> {
+        let head = head(text)?;
+        let room = limits.hot.saturating_sub(self.tokens);
+        let whole = whole_tokens(head, counter, limits);
+        Ok(fit(position, head, whole, room, room, counter))
+    }
+
+    /// Adds a frame as the host has decided to show it.
+    ///
+    /// # Errors
+    /// E1001 when the text is no frame; nothing is changed then.
+    pub fn insert(
+        &mut self,
+        position: u64,
+        text: &str,
+        tokens: u32,
+        cut: bool,
+    ) -> Result<(), DecodeError> {
+        self.put(position, head(text)?, Shown { tokens, cut });
+        Ok(())
+    }
+
+    fn put(&mut self, position: u64, head: &str, shown: Shown) {
+        let item = Item {
+            position,
+            tokens: shown.tokens,
+            cut: shown.cut,
+            text: head.into(),
+        };
+        self.squeezed |= shown.cut;
+        match self.find(position) {
+            Ok(at) => self.items[at] = item,
+            Err(at) => self.items.insert(at, item),
+        }
+        self.count();
+    }
+
+    /// Does what a checkpoint says: of the frames those it keeps stay, shown as it says.
+    pub fn apply(&mut self, checkpoint: &Checkpoint) {
+        self.reset = self.last().unwrap_or(self.reset);
+        self.items.retain_mut(|item| {
+            let Some(kept) = checkpoint.kept_at(item.position) else {
+                return false;
+            };
+            (item.tokens, item.cut) = (kept.tokens, kept.cut);
+            true
+        });
+        self.squeezed = false;
+        self.checkpoint = checkpoint.id();
+        self.count();
+    }
+
+    fn count(&mut self) {
+        let tokens = self.items.iter().map(|item| item.tokens);
+        self.tokens = tokens.fold(0, u32::saturating_add);
+    }
+
+    /// Tokens of all lines.
+    pub fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// Whether it holds more than [`ContextLimits::trigger`], which calls for a checkpoint
+    /// (draft section 5.2, item 2). A frame that was cut for want of room counts as more.
+    ///
+    /// To be asked after each frame, and not after a checkpoint: what that keeps may be more
+    /// already, and leaves with the next one.
+    pub fn is_over_trigger(&self, limits: &ContextLimits) -> bool {
+        self.squeezed || self.tokens > limits.trigger
+    }
+
+    /// Whether a frame was cut for want of room: a checkpoint can be put off no longer.
+    pub fn is_full(&self) -> bool {
+        self.squeezed
+    }
+
+    /// The reference to the last checkpoint, such as `warm.ckpt_3` (draft section 5.3,
+    /// item 6); `None` when there was none.
+    pub fn reference(&self) -> Option<String> {
+        (self.checkpoint > 0).then(|| format!("warm.ckpt_{}", self.checkpoint))
+    }
+
+    /// The frame at a position up to its metadata, whole, however it is shown. It is what
+    /// `$hot.p12` refers to.
+    pub fn frame(&self, position: u64) -> Option<&str> {
+        Some(&self.items[self.find(position).ok()?].text)
+    }
+
+    /// The positions of its frames, ascending.
+    pub fn positions(&self) -> impl DoubleEndedIterator<Item = u64> {
+        self.items.iter().map(|item| item.position)
+    }
+
+    /// The lines that stand in the context, in the order of their positions.
+    pub fn lines(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.items.iter().filter_map(Item::line)
+    }
+
+    /// Appends the lines.
+    pub(crate) fn render(&self, out: &mut String) {
+        for line in self.lines() {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The last position that is or was in it.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.positions().next_back()
+    }
+
+    /// The last position that the last checkpoint knew.
+    pub(crate) fn reset_at(&self) -> u64 {
+        self.reset
+    }
+
+    fn find(&self, position: u64) -> Result<usize, usize> {
+        let last = self.items.last().map_or(0, |item| item.position);
+        if last < position {
+            return Err(self.items.len());
+        }
+        self.items
+            .binary_search_by_key(&position, |item| item.position)
+    }
+}
+
+impl Item {
+    /// What stands in the context.
+    pub(crate) fn line(&self) -> Option<Cow<'_, str>> {
+        match (self.tokens, self.cut) {
+            (0, _) => None,
+            (_, false) => Some(Cow::Borrowed(&self.text)),
+            (_, true) => preview(&self.text, self.position).map(Cow::Owned),
+        }
+    }
+
+    /// How it is to be shown: whole within `whole_room`, else cut within `room`. What was
+    /// counted before is not counted again, and whether a frame that was cut may be shown
+    /// whole is asked only `anew`.
+    pub(crate) fn fit(
+        &self,
+        whole_room: u32,
+        room: u32,
+        anew: bool,
+        counter: &dyn TokenCounter,
+        limits: &ContextLimits,
+    ) -> Shown {
+        let whole = match (self.cut, anew) {
+            (false, _) => Some(self.tokens),
+            (true, true) => whole_tokens(&self.text, counter, limits),
+            (true, false) if self.tokens > 0 => {
+                let tokens = if self.tokens <= room { self.tokens } else { 0 };
+                return Shown { tokens, cut: true };
+            }
+            (true, false) => None,
+        };
+        fit(self.position, &self.text, whole, whole_room, room, counter)
+    }
+}
+
+/// Tokens of the whole frame; `None` when it is far too long to be counted.
+fn whole_tokens(head: &str, counter: &dyn TokenCounter, limits: &ContextLimits) -> Option<u32> {
+    let may_fit = head.len() <= BYTES_PER_TOKEN.saturating_mul(limits.hot as usize);
+    may_fit.then(|| line_tokens(head, counter))
+}
+
+fn fit(
+    position: u64,
+    head: &str,
+    whole: Option<u32>,
+    whole_room: u32,
+    room: u32,
+    counter: &dyn TokenCounter,
+) -> Shown {
+    if let Some(tokens) = whole.filter(|tokens| *tokens <= whole_room) {
+        return Shown { tokens, cut: false };
+    }
+    let tokens = preview(head, position).map(|line| line_tokens(&line, counter));
+    Shown {
+        tokens: tokens.filter(|tokens| *tokens <= room).unwrap_or(0),
+        cut: true,
+    }
+}
+
+/// Hot state keeps frames without their metadata, of which some schemas require a part. It
+/// was there when the frame was accepted.
+const ENVELOPE: &str = "[mid:0,seq:0,ts:0,cid:0,aid:0,sid:0,ttl:0]";
+
+/// A frame of hot state.
+///
+/// # Errors
+/// As [`Message::decode_with`].
+pub fn read_head(head: &str, registry: &Registry) -> Result<Message<'static>, DecodeError> {
+    let text = format!("{head}{ENVELOPE}");
+    Message::decode_with(&text, registry, &UNBOUNDED).map(Message::into_owned)
+}
+
+/// A frame without its metadata.
+fn head(text: &str) -> Result<&str, DecodeError> {
+    let mut r = Reader::new(text, UNBOUNDED)?;
+    r.header()?;
+    while r.param()?.is_some() {
+        r.skip_value()?;
+    }
+    let end = r.at();
+    while r.metadata()?.is_some() {
+        r.skip_value()?;
+    }
+    r.finish()?;
+    Ok(text.get(..end).unwrap_or_default())
+}
+
+/// As a snapshot holds it. It is read with care: a line in the context is a frame, whoever
+/// wrote the snapshot.
+#[derive(Deserialize)]
+struct Stored {
+    items: Vec<Item>,
+    squeezed: bool,
+    checkpoint: u64,
+    reset: u64,
+}
+
+impl TryFrom<Stored> for Hot {
+    type Error = DecodeError;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let mut hot = Self {
+            items: Vec::with_capacity(stored.items.len()),
+            ..Self::default()
+        };
+        for item in stored.items {
+            hot.insert(item.position, &item.text, item.tokens, item.cut)?;
+        }
+        hot.squeezed = stored.squeezed;
+        hot.checkpoint = stored.checkpoint;
+        hot.reset = stored.reset;
+        Ok(hot)
+    }
+}

@@ -1,0 +1,37 @@
+//! What a model reads of a conversation, and what it is reminded of when the rest has left:
+//! views, facts, checkpoints, budgets (draft section 5). No IO, no clock, no async.
+//!
+//! Add `accp-runtime`, which re-exports this as `context` and [`view`].
+
+mod budget;
+mod checkpoint;
+mod checkpointer;
+mod choose;
+mod class;
+mod context;
+mod digest;
+mod extract;
+mod fact;
+mod frozen;
+mod hooks;
+mod hot;
+mod preview;
+mod prices;
+mod summary;
+mod time;
+pub mod view;
+mod warm;
+
+pub use budget::{ContextLimits, TokenBudget, Used};
+pub use checkpoint::{Checkpoint, Kept, Trigger};
+pub use checkpointer::Checkpointer;
+pub use context::{render_context, view_context};
+pub use digest::Digest;
+pub use fact::Fact;
+pub use frozen::{Frozen, Turn};
+pub use hooks::{CheckpointHooks, Paying, Verdict};
+pub use hot::{Hot, Shown, read_head};
+pub use prices::CachePrices;
+pub use summary::{Headers, Summarizer};
+pub use time::Time;
+pub use warm::Warm;

@@ -1,0 +1,87 @@
+//! What stands in the context for a frame that is too large for it.
+
+use accp_frame::{DecodeOptions, LONG_VALUE, Limits, Reader};
+
+/// Bytes of a preview at most.
+pub(crate) const PREVIEW: usize = 160;
+/// A beginning that would be shorter than this is left out.
+const BEGINNING: usize = 8;
+/// The params of a preview that are not the frame's own.
+const OWN: [&str; 2] = ["ref", "begins"];
+
+/// For reading what was judged before.
+pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
+
+/// A frame in at most [`PREVIEW`] bytes: its header, where all of it is to be found, its
+/// short params as they are, and the beginning of the first long text under `begins`.
+/// `None` when the header leaves no room.
+///
+/// It depends on the frame and its place alone, so whoever holds the frame makes the same.
+pub(crate) fn preview(head: &str, position: u64) -> Option<String> {
+    let mut r = Reader::new(head, UNBOUNDED).ok()?;
+    r.header().ok()?;
+    let mut out = format!("{}ref:$cold.p{position}", head.get(..r.at())?);
+    let mut long = None;
+    while let Some(key) = r.param().ok()? {
+        let value = r.skip_value().ok()?;
+        if OWN.contains(&key) {
+            continue;
+        }
+        // Its separators, and the brace at the end of all.
+        let length = out.len() + key.len() + value.len() + "|:}".len();
+        if value.len() <= LONG_VALUE && length <= PREVIEW {
+            out.push('|');
+            out.push_str(key);
+            out.push(':');
+            out.push_str(value);
+        } else if !value.starts_with(['[', '{', '$', '~']) {
+            long.get_or_insert(value);
+        }
+    }
+    let room = PREVIEW.saturating_sub(out.len() + "|begins:}".len());
+    if let Some(beginning) = long.map(|text| beginning(text, room))
+        && beginning.len() >= BEGINNING
+    {
+        out.push_str("|begins:");
+        out.push_str(beginning);
+    }
+    out.push('}');
+    (out.len() <= PREVIEW).then_some(out)
+}
+
+/// At most so many bytes from the start of a raw scalar, no escape cut in two.
+fn beginning(text: &str, length: usize) -> &str {
+    let mut end = 0;
+    while end < text.len() {
+        let next = end + 1 + usize::from(text.as_bytes()[end] == b'\\');
+        if next > length {
+            break;
+        }
+        end = next;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_short_params_and_the_beginning_of_a_long_text() {
+        let long = r"What_is\:_".repeat(30);
+        let text = format!("@u>req:chat{{content:{long}|lang:en|ref:$warm.x}}");
+        insta::assert_snapshot!(
+            preview(&text, 7).unwrap(),
+            @r"@u>req:chat{ref:$cold.p7|lang:en|begins:What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:}"
+        );
+        // The last byte is half of an escape.
+        assert_eq!(beginning(r"a\:b", 2), "a");
+        assert_eq!(
+            preview(&format!("@{}>req:chat{{}}", "a".repeat(150)), 7),
+            None
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Summaries of what leaves the context.
+
+use accp_registry::lexical;
+
+use super::Frozen;
+use super::preview::UNBOUNDED;
+use accp_frame::{Reader, TokenCounter};
+
+/// Bytes of a summary on the wire at most, whatever its tokens.
+const BYTES: usize = 1_000;
+/// What ends a summary that was cut.
+const CUT: &str = "...";
+
+/// Says in a few words what a checkpoint moves out of the context (draft section 5.3,
+/// item 3).
+///
+/// The limit of 100 tokens is held by the caller: what is longer is cut after a word or a
+/// `;` and ends in `...`. Whitespace of any kind becomes a space. An implementation should give
+/// the same text for the same frames; that it does no harm when it does not is the host's
+/// doing, for members copy what it wrote. It must not fail: one that has nothing to say
+/// gives an empty text.
+///
+/// ```
+/// use accp_runtime::session::{Frozen, Summarizer};
+///
+/// struct Senders;
+/// impl Summarizer for Senders {
+///     fn summarize(&self, frozen: &Frozen<'_>) -> String {
+///         let senders = frozen.leaving().filter_map(|(_, text)| text.split('>').next());
+///         senders.collect::<Vec<_>>().join(" ")
+///     }
+/// }
+/// ```
+pub trait Summarizer {
+    /// The summary of the frames that leave.
+    fn summarize(&self, frozen: &Frozen<'_>) -> String;
+
+    /// One summary for several, oldest first, when their checkpoints become one.
+    fn merge(&self, summaries: &[&str]) -> String {
+        summaries.join(" ")
+    }
+}
+
+/// Who did what, and how often: `planner.req.schedule;dev.done.execute*2`. Without spaces
+/// it stands in a frame as it is.
+///
+/// ```
+/// use accp_runtime::session::{Headers, Summarizer};
+///
+/// let summaries = ["a.req.plan*2;b.done.plan", "b.done.plan"];
+/// assert_eq!(Headers.merge(&summaries), "a.req.plan*2;b.done.plan*2");
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Headers;
+
+impl Summarizer for Headers {
+    fn summarize(&self, frozen: &Frozen<'_>) -> String {
+        let headers = frozen.leaving().filter_map(|(_, text)| {
+            let header = Reader::new(text, UNBOUNDED).and_then(|mut r| r.header());
+            let header = header.ok()?;
+            Some((
+                format!("{}.{}.{}", header.agent, header.intent, header.operation),
+                1,
+            ))
+        });
+        counted(headers)
+    }
+
+    fn merge(&self, summaries: &[&str]) -> String {
+        let words = summaries.iter().flat_map(|text| text.split(';'));
+        // What a summary that was cut did not say cannot be said now.
+        let words = words.filter(|word| !word.is_empty() && *word != CUT);
+        counted(words.map(|word| {
+            let counted = word.rsplit_once('*');
+            let counted = counted.and_then(|(name, count)| Some((name, count.parse().ok()?)));
+            let (name, count) = counted.unwrap_or((word, 1));
+            (String::from(name), count)
+        }))
+    }
+}
+
+/// Each name once, in the order of the first, with the sum of its counts.
+fn counted(names: impl Iterator<Item = (String, u64)>) -> String {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    for (name, count) in names {
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => sums.push((name, count)),
+        }
+    }
+    let words = sums.into_iter().map(|(name, sum)| match sum {
+        1 => name,
+        sum => format!("{name}*{sum}"),
+    });
+    words.collect::<Vec<_>>().join(";")
+}
+
+/// The text in at most so many tokens, as it stands in a frame.
+pub(crate) fn clip(text: &str, limit: u32, counter: &dyn TokenCounter) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let fits = |text: &str| {
+        let mut wire = String::new();
+        lexical::write_untyped(&mut wire, text);
+        wire.len() <= BYTES && counter.count(&wire) <= limit as usize
+    };
+    if fits(&text) {
+        return text;
+    }
+    let ends = text.match_indices([' ', ';']).map(|(at, end)| match end {
+        ";" => at + 1,
+        _ => at,
+    });
+    let ends: Vec<usize> = ends.take_while(|end| *end <= BYTES).collect();
+    // The longest that fits, by halves: what ends before `first` does, at `last` does not.
+    let mut best = String::new();
+    let (mut first, mut last) = (0, ends.len());
+    while first < last {
+        let middle = usize::midpoint(first, last);
+        let kept = &text[..ends[middle]];
+        let cut = if kept.ends_with(';') {
+            format!("{kept}{CUT}")
+        } else {
+            format!("{kept} {CUT}")
+        };
+        if fits(&cut) {
+            (first, best) = (middle + 1, cut);
+        } else {
+            last = middle;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn name(&self) -> &'static str {
+            "bytes"
+        }
+
+        fn count(&self, text: &str) -> usize {
+            text.len()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_summary_is_cut_after_a_word(
+            text in "([a-z:;_é%]{0,9}[ \n]){0,9}", times in 0..200_usize, limit in 0..120_u32,
+        ) {
+            let text = text.repeat(times);
+            let clipped = clip(&text, limit, &Bytes);
+            let mut wire = String::new();
+            lexical::write_untyped(&mut wire, &clipped);
+            prop_assert!(clipped.is_empty() || wire.len() <= limit as usize);
+            let normal = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let kept = clipped.strip_suffix("...").unwrap_or(&clipped).trim_end();
+            let after = normal.strip_prefix(kept);
+            let ends = after.is_some_and(|after| after.is_empty() || after.starts_with(' ') || kept.ends_with(';'));
+            prop_assert!(clipped.is_empty() || ends, "{}", clipped);
+        }
+    }
+
+    #[test]
+    fn a_word_more_has_no_room() {
+        assert_eq!(clip("one two\nthree", 15, &Bytes), "one two three");
+        assert_eq!(clip("one two three", 12, &Bytes), "one two ...");
+        assert_eq!(clip("one two three", 10, &Bytes), "one ...");
+        assert_eq!(clip("one;two;three", 11, &Bytes), "one;two;...");
+        assert_eq!(clip("onetwothree", 9, &Bytes), "");
+        assert_eq!(clip(&"one ".repeat(1_000), u32::MAX, &Bytes).len(), 999);
+    }
+}

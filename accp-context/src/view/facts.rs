@@ -1,0 +1,399 @@
+//! What is worth keeping of messages that leave a prompt.
+
+mod names;
+mod prune;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_registry::{Field, Registry, Schema, Type, identity_rank};
+use serde_json::{Value as Json, json};
+
+use super::{Block, shape, text, write};
+use accp_frame::{Intent, Map, Message, Value};
+pub(super) use names::names;
+use names::{is_capital, is_name, runs, sentences};
+use prune::prune_map;
+
+/// Longer scalars are no facts.
+const LONGEST: usize = 60;
+/// Bytes of what one message tells, after which no further sentence is read.
+const TOLD: usize = 8000;
+/// Words that are kept in front of what a text tells.
+const BEFORE: usize = 2;
+/// Bytes of a text of which more than its names are kept.
+const PROSE: usize = 4000;
+
+/// The words that are values somewhere: a text that holds one tells something.
+#[derive(Debug, Default)]
+pub(super) struct Vocabulary(BTreeSet<String>);
+
+impl Vocabulary {
+    pub(super) fn of(registry: &Registry) -> Self {
+        fn values(ty: &Type, out: &mut BTreeSet<String>) {
+            match ty {
+                Type::Enum(all) => out.extend(all.iter().map(|value| value.name.clone())),
+                Type::List(item) | Type::Map(item) => values(item, out),
+                _ => {}
+            }
+        }
+        let mut words = BTreeSet::new();
+        for field in registry.schemas().flat_map(|schema| &schema.fields) {
+            values(&field.ty, &mut words);
+        }
+        words.retain(|word| word.len() > 2);
+        Self(words)
+    }
+}
+
+/// How much of a text is kept.
+#[derive(Debug, Clone, Copy)]
+struct Style {
+    /// Words before what it tells.
+    is_prose: bool,
+    /// Names of people and places.
+    asks: bool,
+}
+
+/// The schemas of facts: those of messages, and for those of which little is kept one with
+/// these fields alone, its code in small letters.
+pub(super) fn registry(registry: &Registry) -> Registry {
+    let mut json = registry.to_json();
+    for schema in registry.schemas() {
+        let Some(keep) = &schema.keep else { continue };
+        let (name, code) = (format!("{}_facts", schema.name), schema.code.to_lowercase());
+        let is_taken = registry
+            .schemas()
+            .any(|other| other.code == code || other.name == name);
+        if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken {
+            continue;
+        }
+        let kept = schema
+            .fields
+            .iter()
+            .filter(|field| keep.contains(&field.name));
+        let kept: Vec<&Field> = kept.collect();
+        let fields: Vec<&str> = kept.iter().map(|field| &*field.name).collect();
+        let pairs = |value: fn(&Field) -> &str| -> Json {
+            let pairs = kept
+                .iter()
+                .map(|field| (field.name.clone(), value(field).into()));
+            pairs.collect::<serde_json::Map<_, _>>().into()
+        };
+        json["schemas"][name] = json!({
+            "code": code,
+            "version": 1,
+            "fields": fields,
+            "types": pairs(|_| "any"),
+            "abbreviations": pairs(|field| &field.short),
+        });
+    }
+    // Without them records are written with their keys.
+    Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
+}
+
+/// The field whose value names a record, and the name: of the fields that are always told, the
+/// one whose name says so most surely.
+fn identity<'s>(schema: &'s Schema, map: &Map<'_>) -> Option<(&'s str, String)> {
+    let fields = schema.fields.iter().filter(|field| field.default.is_none());
+    let named = fields.filter_map(|field| Some((identity_rank(&field.name)?, field)));
+    let (_, field) = named.min_by_key(|(rank, _)| *rank)?;
+    match map.get(&field.name)? {
+        Value::String(name) => Some((&*field.name, String::from(&**name))),
+        Value::Integer(number) => Some((&*field.name, number.to_string())),
+        _ => None,
+    }
+}
+
+/// What one message holds that may be worth keeping.
+struct Found<'m> {
+    agent: &'m str,
+    asks: bool,
+    /// Each text, and whether more than its names are kept.
+    texts: Vec<(&'m str, bool)>,
+    /// What its texts tell.
+    told: String,
+    record: Option<Value<'static>>,
+}
+
+impl<'m> Found<'m> {
+    fn of(registry: &Registry, message: &'m Message<'static>) -> Self {
+        let schema = message.schema.as_deref();
+        let schema = schema.and_then(|code| registry.schema(code));
+        let mut texts = Vec::new();
+        let mut values = Map::new();
+        for (name, value) in message.payload.iter() {
+            let field = schema.and_then(|schema| schema.field(name));
+            let is_default = schema.zip(field).is_some_and(|(schema, (at, _))| {
+                write::default_of(schema, at, None).as_ref() == Some(value)
+            });
+            match value {
+                _ if is_default => {}
+                Value::String(text) if text.len() > LONGEST || is_words(field) => {
+                    texts.push((&**text, is_words(field) && text.len() <= PROSE));
+                }
+                value => {
+                    values.insert(String::from(name), value.clone());
+                }
+            }
+        }
+        let schema = schema
+            .filter(|schema| shape::fits(schema, &values))
+            .or_else(|| shape::of(registry, &values));
+        Self {
+            agent: message.agent.as_str(),
+            asks: message.intent == Intent::REQ,
+            texts,
+            told: String::new(),
+            record: prune_map(registry, &values, schema).map(alone),
+        }
+    }
+}
+
+/// Drops the records of which a later one says all, or says the same of the same thing anew.
+fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
+    /// Of a record the scalars, the schema and the name, and the fields.
+    type Known = (BTreeSet<String>, Option<(String, String)>, BTreeSet<String>);
+    let mut later: Vec<Known> = Vec::new();
+    for one in found.iter_mut().rev() {
+        let Some(record) = &one.record else { continue };
+        let mut scalars = BTreeSet::new();
+        collect(record, &mut scalars);
+        let (mut key, mut fields) = (None, BTreeSet::new());
+        // What is asked for is not the state of anything.
+        if let (Value::Map(map), false) = (record, one.asks) {
+            fields.extend(map.iter().map(|(name, _)| String::from(name)));
+            key = named(registry, map).map(|(schema, _, name)| (schema.code.clone(), name));
+        }
+        let is_old = later.iter().any(|(others, other, more)| {
+            scalars.is_subset(others) || key.is_some() && key == *other && fields.is_subset(more)
+        });
+        if is_old {
+            one.record = None;
+        } else {
+            later.push((scalars, key, fields));
+        }
+    }
+}
+
+/// Records of one schema are one list, where the first of them stands.
+fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'static>> {
+    let mut groups: Vec<(Option<&str>, Vec<Value<'static>>)> = Vec::new();
+    for record in records {
+        let code = match &record {
+            Value::Map(map) => shape::of(registry, map).map(|schema| &*schema.code),
+            _ => None,
+        };
+        let group = groups
+            .iter_mut()
+            .find(|(other, _)| code.is_some() && *other == code);
+        match group {
+            Some((_, group)) => group.push(record),
+            None => groups.push((code, vec![record])),
+        }
+    }
+    let value = |(_, mut group): (_, Vec<Value<'static>>)| match group.len() {
+        1 => group.pop(),
+        _ => Some(Value::Array(group)),
+    };
+    groups.into_iter().filter_map(value).collect()
+}
+
+/// The schema of a record, the field that names it, and the name.
+pub(super) fn named<'r>(
+    registry: &'r Registry,
+    map: &Map<'_>,
+) -> Option<(&'r Schema, &'r str, String)> {
+    let schema = shape::of(registry, map)?;
+    let (id, name) = identity(schema, map)?;
+    Some((schema, id, name))
+}
+
+/// What facts there are already.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The names and numbers in them.
+    names: BTreeSet<String>,
+    /// The values of each record.
+    records: Vec<BTreeSet<String>>,
+    /// What was last said of a record, by its schema and its name.
+    latest: BTreeMap<(String, String), Map<'static>>,
+}
+
+impl Facts {
+    /// The facts of these messages that are news, oldest first, each a line, written with the
+    /// schemas of `facts`, and what is a value of them.
+    pub(super) fn take<'m>(
+        &mut self,
+        registry: &Registry,
+        facts: &Registry,
+        vocabulary: &Vocabulary,
+        messages: impl Iterator<Item = &'m Message<'static>>,
+    ) -> Vec<(Block, Option<Value<'static>>)> {
+        let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
+        drop_superseded(registry, &mut found);
+        // Who answers repeats what is known: what was asked and what tools said goes first.
+        for asks in [true, false] {
+            for one in found.iter_mut().filter(|one| one.asks == asks) {
+                for (text, is_prose) in &one.texts {
+                    let style = Style {
+                        is_prose: *is_prose,
+                        asks,
+                    };
+                    self.tell(&mut one.told, text, vocabulary, style);
+                }
+            }
+            if asks {
+                for one in &mut found {
+                    let record = one.record.take();
+                    one.record = record.and_then(|record| self.news(registry, record, one.asks));
+                }
+            }
+        }
+        let (mut blocks, mut records) = (Vec::new(), Vec::new());
+        for one in found {
+            if !one.told.is_empty() {
+                let block = Block {
+                    text: format!("{}: {}\n", one.agent, one.told),
+                    codes: Vec::new(),
+                };
+                blocks.push((block, None));
+            }
+            records.extend(one.record);
+        }
+        for news in grouped(registry, records) {
+            let mut block = write::facts(facts, &news);
+            block.text.push('\n');
+            blocks.push((block, Some(news)));
+        }
+        blocks
+    }
+
+    /// What a message tells that stays as it was said need not be told again.
+    pub(super) fn know(&mut self, text: &str) {
+        self.names.extend(names(text).map(String::from));
+    }
+
+    /// What of this no record before held: of a record that is known by its name, what is
+    /// another now.
+    fn news(
+        &mut self,
+        registry: &Registry,
+        value: Value<'static>,
+        asks: bool,
+    ) -> Option<Value<'static>> {
+        let mut scalars = BTreeSet::new();
+        collect(&value, &mut scalars);
+        let named = match &value {
+            Value::Map(map) if !asks => named(registry, map),
+            _ => None,
+        };
+        let known = named.map(|(schema, id, name)| ((schema.code.clone(), name), id));
+        let before = known.as_ref().and_then(|(key, _)| self.latest.get(key));
+        let news = match (&value, &known, before) {
+            (Value::Map(map), Some((_, id)), Some(before)) => {
+                let others = map
+                    .iter()
+                    .filter(|(key, value)| before.get(key) != Some(value));
+                let mut others: Map<'static> = others
+                    .map(|(key, value)| (String::from(key), value.clone()))
+                    .collect();
+                if others.is_empty() {
+                    return None;
+                }
+                if let Some(name) = map.get(id) {
+                    others.insert(String::from(*id), name.clone());
+                }
+                Value::Map(others)
+            }
+            _ if self.records.iter().any(|known| scalars.is_subset(known)) => return None,
+            _ => value.clone(),
+        };
+        if let (Value::Map(map), Some((key, _))) = (value, known) {
+            self.latest.insert(key, map);
+        }
+        self.names.extend(scalars.iter().cloned());
+        self.records.push(scalars);
+        Some(news)
+    }
+
+    /// What a text tells that was not told before: names, numbers, words that are values; of
+    /// prose with the words before them.
+    fn tell(&mut self, out: &mut String, text: &str, vocabulary: &Vocabulary, style: Style) {
+        let Style { is_prose, asks } = style;
+        let shown: String;
+        let mut text = text;
+        if text.contains(text::is_hidden) {
+            let is_plain = |c| !text::is_hidden(c) || c == '\n';
+            shown = text
+                .chars()
+                .map(|c| if is_plain(c) { c } else { ' ' })
+                .collect();
+            text = &shown;
+        }
+        for sentence in sentences(text) {
+            if out.len() > TOLD {
+                break;
+            }
+            let words: Vec<&str> = sentence.split_whitespace().collect();
+            let mut shown = 0;
+            for (at, word) in words.iter().enumerate() {
+                let mut news = false;
+                for name in runs(word) {
+                    let tells = is_name(name)
+                        || asks && at > 0 && is_capital(name)
+                        || vocabulary.0.contains(name);
+                    news |= tells && self.names.insert(String::from(name));
+                }
+                if !news {
+                    continue;
+                }
+                if !out.is_empty() {
+                    out.push_str(if shown == 0 { "; " } else { " " });
+                }
+                if is_prose {
+                    let from = at.saturating_sub(BEFORE).max(shown);
+                    for word in &words[from..at] {
+                        out.push_str(word);
+                        out.push(' ');
+                    }
+                    out.push_str(word.trim_end_matches(['.', ',', ';', ':', '!', '?']));
+                } else {
+                    let mut all = names(word).peekable();
+                    while let Some(name) = all.next() {
+                        out.push_str(name);
+                        if all.peek().is_some() {
+                            out.push(' ');
+                        }
+                    }
+                }
+                shown = at + 1;
+            }
+        }
+    }
+}
+
+/// The value of the only param.
+fn alone(map: Map<'static>) -> Value<'static> {
+    let first = map.iter().next().map(|(_, value)| value);
+    match first.filter(|_| map.len() == 1) {
+        Some(value @ (Value::Map(_) | Value::Array(_))) => value.clone(),
+        _ => Value::Map(map),
+    }
+}
+
+fn is_words(field: Option<(usize, &Field)>) -> bool {
+    field.is_some_and(|(_, field)| field.ty == Type::Text)
+}
+
+fn collect(value: &Value<'_>, out: &mut BTreeSet<String>) {
+    match value {
+        Value::Map(map) => map.iter().for_each(|(_, value)| collect(value, out)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, out)),
+        Value::String(text) => {
+            out.insert(text.to_string());
+        }
+        other => {
+            out.insert(other.to_string());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What a model has to be told: how to read a prompt, and how to write what agents read.
+
+mod example;
+mod notes;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use accp_registry::{Registry, Schema};
+
+use super::{Transcript, View};
+
+/// What a model has to be told to read a [`Prompt`](super::Prompt): nothing else in it needs a
+/// word.
+pub const PRIMER: &str = "\
+    @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7\n";
+
+/// What a model has to be told to write, beyond what it reads.
+const WRITING: &str = "\
+    You are @me: write so, no spaces after commas, empty is default or none, ~ null, texts like \
+    12, true, -x or with ,()[]{}|\"\\ JSON strings.";
+/// And of the notes on schemas.
+const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:type else text.";
+
+/// What a model has to be told to read views, and to write them: each word of it is paid for
+/// in every prompt.
+///
+/// Its text ([`Display`](fmt::Display)) is the fields in their order. The definitions in it
+/// are those of [`View::definition`]; a prompt that begins with it needs no others
+/// ([`Primer::transcript`]). Docs of the registry are not in it.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::Registry;
+/// use accp_runtime::view::View;
+///
+/// let view = View::new(Arc::new(Registry::standard()));
+/// let primer = view.primer(["TA"]).expect("a standard profile");
+/// assert_eq!(primer.schemas[0].definition,
+///     "@=TA(assignee,task,priority,deadline,deps,status,progress)\n");
+/// assert_eq!(primer.schemas[0].notes,
+///     "req:schedule,execute need assignee,task; done:schedule,execute need task; \
+///      assignee:agent priority=medium deps:[string]=[] progress:integer\n");
+/// assert!(primer.writing.contains("\n@me>done:execute TA(,task)\n"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Primer {
+    /// How a prompt is read: [`PRIMER`].
+    pub reading: &'static str,
+    /// How blocks are written, and examples of them by an agent `me`, which
+    /// [`View::read`] takes. Nothing when the primer is [`for_reading`](Self::for_reading).
+    pub writing: String,
+    /// The schemas: those that were asked for, then those nested in them.
+    pub schemas: Vec<Lesson>,
+}
+
+/// What a model has to be told of one schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lesson {
+    /// The code.
+    pub code: String,
+    /// Its definition, a line.
+    pub definition: String,
+    /// What only who writes has to know, at most a line: the frames with it, which fields they
+    /// need, types and defaults. Nothing for a schema that no frame holds, whose records are
+    /// not checked.
+    pub notes: String,
+}
+
+impl View {
+    /// What a model has to be told to read and write with the schemas of these codes, and
+    /// those nested in them; `None` for a code that is not known.
+    pub fn primer<'c>(&self, codes: impl IntoIterator<Item = &'c str>) -> Option<Primer> {
+        let registry = self.registry();
+        let codes = codes.into_iter().map(|code| registry.schema(code));
+        let schemas = with_nested(registry, codes.collect::<Option<_>>()?);
+        let framed = registry
+            .schemas()
+            .filter(|schema| !schema.frames.is_empty());
+        let written = with_nested(registry, framed.collect());
+        let lessons = schemas.iter().map(|schema| Lesson {
+            code: schema.code.clone(),
+            definition: self.definition(&schema.code).unwrap_or_default(),
+            notes: if written.iter().any(|other| other.code == schema.code) {
+                notes::of(self, schema)
+            } else {
+                String::new()
+            },
+        });
+        let lessons: Vec<_> = lessons.collect();
+        let mut writing = String::from(WRITING);
+        if lessons.iter().any(|lesson| !lesson.notes.is_empty()) {
+            writing.push_str(NOTES);
+        }
+        writing.push('\n');
+        writing.extend(example::all(self, &schemas));
+        Some(Primer {
+            reading: PRIMER,
+            writing,
+            schemas: lessons,
+        })
+    }
+}
+
+impl Primer {
+    /// Without what only who writes has to know.
+    pub fn for_reading(mut self) -> Self {
+        self.writing.clear();
+        for lesson in &mut self.schemas {
+            lesson.notes.clear();
+        }
+        self
+    }
+
+    /// What stands in a prompt that begins with this primer.
+    pub fn transcript(&self) -> Transcript {
+        let codes = self.schemas.iter().map(|lesson| lesson.code.clone());
+        Transcript {
+            defined: codes.collect(),
+        }
+    }
+}
+
+impl fmt::Display for Primer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reading)?;
+        f.write_str(&self.writing)?;
+        self.schemas.iter().try_for_each(|lesson| lesson.fmt(f))
+    }
+}
+
+impl fmt::Display for Lesson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.definition)?;
+        f.write_str(&self.notes)
+    }
+}
+
+/// These schemas, each once, and behind them those that their fields are made of.
+fn with_nested<'r>(registry: &'r Registry, schemas: Vec<&'r Schema>) -> Vec<&'r Schema> {
+    let mut seen = BTreeSet::new();
+    let mut all = schemas;
+    all.retain(|schema| seen.insert(&*schema.code));
+    let mut at = 0;
+    while let Some(schema) = all.get(at) {
+        let nested = schema.fields.iter();
+        let nested = nested.filter_map(|field| registry.schema(field.ty.schema_code()?));
+        let new: Vec<_> = nested.filter(|schema| seen.insert(&*schema.code)).collect();
+        all.extend(new);
+        at += 1;
+    }
+    all
+}

@@ -1,0 +1,190 @@
+//! What has become of messages that are no longer shown as they were said.
+use std::fmt;
+use std::sync::Arc;
+
+use super::{DEFINITION, Part, PartKind};
+use crate::view::facts::{self, Facts, Vocabulary};
+use crate::view::{Block, FACTS, Transcript, View, text, write_range};
+use accp_frame::{Message, TokenCounter};
+
+/// Facts, and what was said verbatim, oldest first.
+pub(super) struct Old {
+    view: View,
+    /// Of facts.
+    kept: View,
+    vocabulary: Vocabulary,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
+    facts: Facts,
+    items: Vec<Item>,
+    /// What is defined in them.
+    pub(super) defined: Transcript,
+    /// Tokens of all messages so far, and of what was told of them.
+    folded: usize,
+    told: usize,
+}
+
+struct Item {
+    part: Part,
+    /// The messages of facts.
+    ranges: Vec<(u64, u64)>,
+    tokens: usize,
+}
+
+impl fmt::Debug for Old {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.parts()).finish()
+    }
+}
+
+impl Old {
+    pub(super) fn new(view: View, counter: Arc<dyn TokenCounter + Send + Sync>) -> Self {
+        Self {
+            kept: View::new(Arc::new(facts::registry(view.registry()))),
+            vocabulary: Vocabulary::of(view.registry()),
+            view,
+            counter,
+            facts: Facts::default(),
+            items: Vec::new(),
+            defined: Transcript::default(),
+            folded: 0,
+            told: 0,
+        }
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.items.iter().map(|item| &item.part)
+    }
+
+    /// What of so many tokens is left as facts, by what was left so far.
+    pub(super) fn share(&self, tokens: usize) -> usize {
+        let (told, folded) = (self.told as u128, self.folded.max(1) as u128);
+        (tokens as u128 * told.min(folded) / folded) as usize
+    }
+
+    /// Keeps a message as it is.
+    pub(super) fn keep(&mut self, part: Part, block: &Block) {
+        let text = self.defined.push(&self.view, block);
+        self.facts.know(&text);
+        let part = Part {
+            text: text.into(),
+            ..part
+        };
+        self.items.push(Item {
+            part,
+            ranges: Vec::new(),
+            tokens: 0,
+        });
+    }
+
+    /// Keeps the facts of messages that took so many tokens, each with its position.
+    pub(super) fn fold<'m>(
+        &mut self,
+        messages: impl Iterator<Item = (u64, &'m Message<'static>)> + Clone,
+        tokens: usize,
+        limit: usize,
+    ) {
+        let ranges = ranges(messages.clone().map(|(position, _)| (position, position)));
+        let Some((_, last)) = ranges.last().copied() else {
+            return;
+        };
+        let found = self.facts.take(
+            self.view.registry(),
+            self.kept.registry(),
+            &self.vocabulary,
+            messages.map(|(_, message)| message),
+        );
+        let mut out = header(&ranges);
+        let mut values = Vec::new();
+        for (block, value) in found {
+            values.extend(value);
+            let mut line = String::new();
+            text::write_below(&mut line, block.text.trim_end_matches('\n'), false);
+            line.push('\n');
+            let block = Block {
+                text: line,
+                codes: block.codes,
+            };
+            out.push_str(&self.defined.push(&self.kept, &block));
+        }
+        let told = self.counter.count(&out);
+        self.told = self.told.saturating_add(told);
+        self.folded = self.folded.saturating_add(tokens);
+        self.items.push(Item {
+            part: Part {
+                kind: PartKind::Facts,
+                position: last,
+                text: out.into(),
+                values: values.into(),
+            },
+            ranges,
+            tokens: told,
+        });
+        self.forget(limit);
+    }
+
+    /// When there are more tokens of facts than the limit, the oldest leave: where their
+    /// messages are is still told, and what is defined.
+    fn forget(&mut self, limit: usize) {
+        let tokens = self.items.iter().map(|item| item.tokens);
+        let mut tokens = tokens.fold(0, usize::saturating_add);
+        if tokens <= limit {
+            return;
+        }
+        let (mut gone, mut definitions, mut at) = (Vec::new(), String::new(), None);
+        let goal = limit - limit / 4;
+        let mut index = 0;
+        // The newest facts stay.
+        while tokens > goal && index + 1 < self.items.len() {
+            if self.items[index].part.kind != PartKind::Facts {
+                index += 1;
+                continue;
+            }
+            let item = self.items.remove(index);
+            at.get_or_insert(index);
+            tokens -= item.tokens.min(tokens);
+            let lines = item.part.text.split_inclusive('\n');
+            definitions.extend(lines.filter(|line| line.starts_with(DEFINITION)));
+            gone.extend(item.ranges);
+        }
+        let Some(at) = at else { return };
+        let ranges = ranges(gone.into_iter());
+        let text = header(&ranges) + &definitions;
+        let item = Item {
+            tokens: self.counter.count(&text),
+            part: Part {
+                kind: PartKind::Facts,
+                position: ranges.last().map_or(0, |(_, last)| *last),
+                text: text.into(),
+                values: [].into(),
+            },
+            ranges,
+        };
+        self.items.insert(at, item);
+        self.facts = Facts::default();
+    }
+}
+
+/// `@facts p1-5,8`
+fn header(ranges: &[(u64, u64)]) -> String {
+    let mut out = String::from(FACTS);
+    for (at, (first, last)) in ranges.iter().enumerate() {
+        out.push(if at == 0 { 'p' } else { ',' });
+        write_range(&mut out, *first, *last);
+    }
+    out.push('\n');
+    out
+}
+
+/// Those that touch are one. A message may be several frames, so that positions come twice.
+fn ranges(all: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut all: Vec<_> = all.collect();
+    all.sort_unstable();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for (first, last) in all {
+        match ranges.last_mut() {
+            Some(range) if first <= range.1.saturating_add(1) => range.1 = range.1.max(last),
+            _ => ranges.push((first, last)),
+        }
+    }
+    ranges
+}

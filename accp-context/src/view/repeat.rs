@@ -1,0 +1,154 @@
+//! What stands in the prompt already, as a reference to it.
+
+use accp_registry::Registry;
+use accp_registry::lexical::is_key;
+
+use super::facts::named;
+use accp_frame::{Map, Message, Value};
+
+/// Shorter texts are as short as a reference.
+const LEAST: usize = 40;
+/// The key of the place of a record's earlier state.
+const WAS: &str = "was";
+
+/// What later messages may refer to: a message that is shown whole.
+#[derive(Debug)]
+pub(super) struct Referent<'h> {
+    pub(super) position: u64,
+    pub(super) message: &'h Message<'static>,
+    pub(super) names: &'h [Name],
+}
+
+/// A record in a message: the param that it is, all of the payload for `None`; its schema's
+/// code and what names it.
+pub(super) type Name = (Option<String>, (String, String));
+
+/// The records in a message that have names.
+pub(super) fn names(registry: &Registry, message: &Message<'_>) -> Vec<Name> {
+    let name = |map: &Map<'_>| {
+        let (schema, _, name) = named(registry, map)?;
+        Some((schema.code.clone(), name))
+    };
+    let of_params = message
+        .payload
+        .iter()
+        .filter_map(|(key, value)| match value {
+            Value::Map(map) if is_param(key) => Some((Some(String::from(key)), name(map)?)),
+            _ => None,
+        });
+    let of_all = name(&message.payload).map(|name| (None, name));
+    of_params.chain(of_all).collect()
+}
+
+/// The message with references in place of what messages that are shown hold already: of a
+/// value that was said before its place, of a record that was said before what is another now
+/// and, under `was`, the place of the rest. `None` if nothing in it was said before.
+pub(super) fn without(
+    message: &Message<'static>,
+    names: &[Name],
+    shown: &[Referent<'_>],
+) -> Option<Message<'static>> {
+    let rest = |param: Option<&str>, map: &Map<'_>| {
+        let (_, name) = names.iter().find(|(other, _)| other.as_deref() == param)?;
+        rest(name, map, shown)
+    };
+    if message.schema.is_some()
+        && let Some(payload) = rest(None, &message.payload)
+    {
+        return Some(Message {
+            schema: None,
+            payload,
+            ..message.clone()
+        });
+    }
+    let params = message.payload.iter().filter(|(param, _)| is_param(param));
+    let shorter = params.filter_map(|(param, value)| {
+        let shorter = same(value, shown).or_else(|| match value {
+            Value::Map(map) => rest(Some(param), map).map(Value::Map),
+            _ => None,
+        });
+        Some((String::from(param), shorter?))
+    });
+    let shorter: Vec<_> = shorter.collect();
+    if shorter.is_empty() {
+        return None;
+    }
+    let mut message = message.clone();
+    for (param, value) in shorter {
+        message.payload.insert(param, value);
+    }
+    Some(message)
+}
+
+/// Whether a reference can lead to the param, and its value can be one.
+fn is_param(name: &str) -> bool {
+    is_key(name) && name != WAS
+}
+
+/// Where the value stands.
+fn same(value: &Value<'_>, shown: &[Referent<'_>]) -> Option<Value<'static>> {
+    if size(value) < LEAST {
+        return None;
+    }
+    shown.iter().find_map(|one| {
+        let mut params = one.message.payload.iter();
+        let (name, _) = params.find(|(name, other)| is_param(name) && *other == value)?;
+        Some(one.reference(Some(name)))
+    })
+}
+
+/// About the bytes of a value, as far as that matters.
+fn size(value: &Value<'_>) -> usize {
+    let sum = |mut sizes: &mut dyn Iterator<Item = usize>| {
+        let mut sum = 0;
+        while let Some(size) = (&mut sizes).next().filter(|_| sum < LEAST) {
+            sum += size;
+        }
+        sum
+    };
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => sum(&mut items.iter().map(|item| 1 + size(item))),
+        Value::Map(map) => sum(&mut map.iter().map(|(key, value)| key.len() + size(value))),
+        _ => 1,
+    }
+}
+
+/// What is another in a record of which an earlier state is shown.
+fn rest(name: &(String, String), map: &Map<'_>, shown: &[Referent<'_>]) -> Option<Map<'static>> {
+    let (before, place) = shown.iter().rev().find_map(|one| {
+        let (param, _) = one.names.iter().find(|(_, other)| other == name)?;
+        let payload = &one.message.payload;
+        let before = match param.as_deref() {
+            None => payload,
+            Some(param) => match payload.get(param)? {
+                Value::Map(map) => map,
+                _ => return None,
+            },
+        };
+        Some((before, one.reference(param.as_deref())))
+    })?;
+    // What has gone cannot be told from what is nothing.
+    let has_gone = before.iter().any(|(key, _)| map.get(key).is_none());
+    if has_gone || map.get(WAS).is_some() {
+        return None;
+    }
+    let others = map
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value));
+    let others = others.map(|(key, value)| (String::from(key), value.clone().into_owned()));
+    let rest: Map<'static> = others.chain([(String::from(WAS), place)]).collect();
+    // Of a record that has little in common with what it was the whole is easier to read.
+    (2 * rest.len() <= map.len()).then_some(rest)
+}
+
+impl Referent<'_> {
+    fn reference(&self, param: Option<&str>) -> Value<'static> {
+        let mut path = format!("cold.p{}", self.position);
+        if let Some(param) = param {
+            path.push('.');
+            path.push_str(param);
+        }
+        Value::Ref(path.into())
+    }
+}

@@ -1,0 +1,104 @@
+//! What becomes of messages that are too long.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::facts::names;
+use super::text;
+use super::write::Span;
+use accp_frame::TokenCounter;
+
+/// Tokens that are left of a param however long the others are.
+const LEAST: usize = 40;
+
+/// Leaves out the middles of the largest of these params, until the block has about as many
+/// tokens as the limit or each of them is as short as it gets; whether there was something to
+/// leave out.
+pub(super) fn shorten(
+    block: &mut String,
+    params: &[Span],
+    position: u64,
+    limit: usize,
+    counter: &dyn TokenCounter,
+) -> bool {
+    let mut total = counter.count(block);
+    if total <= limit {
+        return false;
+    }
+    let sized = params.iter().map(|(_, place)| {
+        let tokens = block
+            .get(place.clone())
+            .map_or(0, |text| counter.count(text));
+        (tokens, place.clone())
+    });
+    let mut params: Vec<_> = sized.collect();
+    params.sort_by_key(|(tokens, place)| (std::cmp::Reverse(*tokens), place.start));
+    let mut shorter = Vec::new();
+    for (tokens, place) in params {
+        let room = limit.saturating_sub(total - tokens.min(total)).max(LEAST);
+        if total <= limit || tokens <= room {
+            break;
+        }
+        if let Some(text) = block.get(place.clone()) {
+            shorter.push((place, cut(text, room, tokens, position)));
+            total = total.saturating_sub(tokens - room);
+        }
+    }
+    shorter.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let is_shorter = !shorter.is_empty();
+    for (place, text) in shorter {
+        block.replace_range(place, &text);
+    }
+    is_shorter
+}
+
+/// A middle of fewer bytes is no longer than what would stand for it.
+const MARK: usize = 60;
+/// Bytes that the names of a middle may always take; else as many as what is shown.
+const NAMES: usize = 1000;
+
+/// The beginning and the end of a text that is too long.
+fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
+    let room = text.len() as u128 * limit as u128 / tokens.max(1) as u128;
+    let room = usize::try_from(room).unwrap_or(text.len()).min(text.len());
+    let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at));
+    let head = floor(room * 2 / 3).unwrap_or_default();
+    let tail = floor(text.len() - room / 3).unwrap_or_default();
+    // At the ends of lines, if there are some near.
+    let head = text[..head]
+        .rfind('\n')
+        .filter(|at| *at > head / 2)
+        .unwrap_or(head);
+    let tail = text[tail..]
+        .find('\n')
+        .filter(|at| *at < room / 6)
+        .map_or(tail, |at| tail + at);
+    let (head, middle, tail) = (&text[..head], &text[head..tail], &text[tail..]);
+    if middle.len() < MARK {
+        return String::from(text);
+    }
+    let mut out = String::from(head);
+    let _ = write!(out, "\n[{} bytes: $cold.p{position}", middle.len());
+    let seen: BTreeSet<&str> = names(head).chain(names(tail)).collect();
+    let mut told = BTreeSet::new();
+    let most = out.len() + room.max(NAMES);
+    for name in names(middle).filter(|name| !seen.contains(name)) {
+        if out.len() > most {
+            out.push_str(" ..");
+            break;
+        }
+        if told.insert(name) {
+            out.push_str(if told.len() == 1 { "; " } else { " " });
+            out.push_str(name);
+        }
+    }
+    out.push(']');
+    if !tail.starts_with('\n') {
+        out.push('\n');
+        if text::is_guarded(tail) {
+            out.push('\\');
+        }
+    }
+    out.push_str(tail);
+    out
+}

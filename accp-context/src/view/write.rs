@@ -1,0 +1,385 @@
+//! From messages and values to their view.
+use std::ops::Range;
+
+use accp_registry::lexical::is_key;
+use accp_registry::{Field, Registry, Schema, Type};
+
+use super::spoken::{SPOKEN, spoken_payload, words_of};
+use super::{Block, shape, text};
+use accp_frame::{Map, Message, Value};
+
+/// A field with a default is absent.
+pub(super) const ABSENT: &str = "-";
+/// The text stands below the line.
+pub(super) const BELOW: char = '|';
+
+pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
+    block_and_params(registry, message, &[]).0
+}
+
+/// A param of a frame, and where its value stands in the block.
+pub(super) type Span = (String, Range<usize>);
+
+/// The block, records of the schemas `without` as maps, and its params.
+pub(super) fn block_and_params(
+    registry: &Registry,
+    message: &Message<'_>,
+    without: &[String],
+) -> (Block, Vec<Span>) {
+    let mut writer = Writer::new(registry, without);
+    if !writer.spoken(message) {
+        writer.frame(message);
+    }
+    writer.out.push('\n');
+    let params = std::mem::take(&mut writer.params);
+    (writer.block(), params)
+}
+
+pub(super) fn value(registry: &Registry, value: &Value<'_>) -> Block {
+    let mut writer = Writer::new(registry, &[]);
+    writer.value(value);
+    writer.block()
+}
+
+/// What was kept of a value: a field that is not there is not told, so that none has a default.
+pub(super) fn facts(registry: &Registry, value: &Value<'_>) -> Block {
+    let mut writer = Writer::new(registry, &[]);
+    writer.is_whole = false;
+    writer.value(value);
+    writer.block()
+}
+
+/// The name of a field in a view: where names were chosen for a tokenizer what travels, which
+/// is the cheaper of the two, else the full one.
+pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
+    match registry.tokenizer {
+        Some(_) => &field.short,
+        None => &field.name,
+    }
+}
+
+/// `@=TA(assignee,task)`
+pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
+    let mut out = format!("@={}(", schema.code);
+    for (at, field) in schema.fields.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(shown(registry, field));
+        if let Type::Schema(code) = &field.ty {
+            out.push(':');
+            out.push_str(code);
+        }
+    }
+    out.push(')');
+    out.push('\n');
+    out
+}
+
+/// The intent and the operation of a frame, of which it depends what has a default there; a
+/// record in a value has them all.
+pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
+
+/// What a field holds where its cell is empty.
+pub(super) fn default_of<'s>(
+    schema: &'s Schema,
+    index: usize,
+    place: Place<'_>,
+) -> Option<Value<'s>> {
+    let default = schema.fields.get(index)?.default.as_ref()?;
+    let applies =
+        place.is_none_or(|(intent, operation)| schema.has_default(index, intent, operation));
+    applies.then(|| Value::from_data(default))
+}
+
+/// The param whose text stands below the line: the longest that may.
+fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
+    let texts = payload.iter().filter_map(|(name, value)| {
+        let text = value.as_str().filter(|text| text::is_below(text))?;
+        Some((name, text))
+    });
+    texts.max_by_key(|(_, text)| text.len())
+}
+
+struct Writer<'r> {
+    registry: &'r Registry,
+    without: &'r [String],
+    /// Records have all their fields.
+    is_whole: bool,
+    out: String,
+    codes: Vec<String>,
+    params: Vec<Span>,
+}
+
+impl<'r> Writer<'r> {
+    fn new(registry: &'r Registry, without: &'r [String]) -> Self {
+        Self {
+            registry,
+            without,
+            is_whole: true,
+            out: String::new(),
+            codes: Vec::new(),
+            params: Vec::new(),
+        }
+    }
+
+    fn block(self) -> Block {
+        Block {
+            text: self.out,
+            codes: self.codes,
+        }
+    }
+
+    /// `@clerk: Two have one.`, if that says all of the message.
+    fn spoken(&mut self, message: &Message<'_>) -> bool {
+        let (intent, operation) = (message.intent.as_str(), &*message.operation);
+        let spoken = SPOKEN
+            .iter()
+            .find(|spoken| (spoken.0, spoken.1) == (intent, operation));
+        let (Some((_, _, mark)), Some(schema)) = (
+            spoken,
+            shape::implied(self.registry, intent, operation)
+                .filter(|schema| message.schema.as_deref() == Some(&*schema.code)),
+        ) else {
+            return false;
+        };
+        let Some(words) = words_of(schema) else {
+            return false;
+        };
+        let Some(said) = message.payload.get(&words.name).and_then(Value::as_str) else {
+            return false;
+        };
+        let agent = message.agent.as_str();
+        let place = Some((intent, operation));
+        if !text::is_shown(said)
+            || spoken_payload(schema, agent, *mark, said, place) != message.payload
+        {
+            return false;
+        }
+        self.out = format!("@{agent}{mark} ");
+        let start = self.out.len();
+        text::write_below(&mut self.out, said, true);
+        self.param(&words.name, start);
+        true
+    }
+
+    fn frame(&mut self, message: &Message<'_>) {
+        let (intent, operation) = (message.intent.as_str(), &*message.operation);
+        self.out = format!("@{}>{intent}:{operation}", message.agent.as_str());
+        // A peer's and a registry's are such; an application may set any text.
+        let code = message.schema.as_deref().filter(|code| is_key(code));
+        if let Some(code) = code {
+            self.out.push(' ');
+            self.out.push_str(code);
+        }
+        let below = below(&message.payload);
+        let name = below.map(|(name, _)| name);
+        if let Some(schema) = code.and_then(|code| self.known(self.registry.schema(code))) {
+            self.need(schema);
+            self.out.push('(');
+            self.cells(
+                schema,
+                &message.payload,
+                &[],
+                name,
+                Some((intent, operation)),
+            );
+            self.out.push(')');
+            let more = |key: &str| shape::index(schema, key).is_none();
+            if message.payload.iter().any(|(key, _)| more(key)) {
+                self.entries(&message.payload, more, name, true);
+            }
+        } else if !message.payload.is_empty() {
+            self.entries(&message.payload, |_| true, name, true);
+        }
+        if let Some((name, said)) = below {
+            self.out.push('\n');
+            let start = self.out.len();
+            text::write_below(&mut self.out, said, false);
+            self.param(name, start);
+        }
+    }
+
+    /// The value of the param stands from here to the end.
+    fn param(&mut self, name: &str, start: usize) {
+        self.params.push((name.into(), start..self.out.len()));
+    }
+
+    fn default_of(&self, schema: &'r Schema, at: usize, place: Place<'_>) -> Option<Value<'r>> {
+        let default = default_of(schema, at, place);
+        default.filter(|_| self.is_whole)
+    }
+
+    /// The schema, unless its records are to be maps.
+    fn known(&self, schema: Option<&'r Schema>) -> Option<&'r Schema> {
+        schema.filter(|schema| !self.without.contains(&schema.code))
+    }
+
+    /// The schema has to be known to the reader.
+    fn need(&mut self, schema: &Schema) {
+        if !self.codes.contains(&schema.code) {
+            self.codes.push(schema.code.clone());
+        }
+    }
+
+    fn value(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) if text::is_bare(text) => self.out.push_str(text),
+            Value::String(text) => text::write_quoted(&mut self.out, text),
+            Value::Array(items) => {
+                if let Some(schema) = self.known(shape::of_all(self.registry, items)) {
+                    return self.table(schema, items);
+                }
+                self.out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        self.out.push(',');
+                    }
+                    self.value(item);
+                }
+                self.out.push(']');
+            }
+            Value::Map(map) => {
+                if let Some(schema) = self.known(shape::of(self.registry, map)) {
+                    self.need(schema);
+                    self.out.push_str(&schema.code);
+                    self.record(schema, map);
+                } else {
+                    self.entries(map, |_| true, None, false);
+                }
+            }
+            other => self.out.push_str(&other.to_string()),
+        }
+    }
+
+    fn record(&mut self, schema: &'r Schema, map: &Map<'_>) {
+        self.out.push('(');
+        self.cells(schema, map, &[], None, None);
+        self.out.push(')');
+    }
+
+    /// `{key:value,key:value}`
+    fn entries(
+        &mut self,
+        map: &Map<'_>,
+        is_in: impl Fn(&str) -> bool,
+        below: Option<&str>,
+        is_frame: bool,
+    ) {
+        self.out.push('{');
+        let mut first = true;
+        for (key, value) in map.iter().filter(|(key, _)| is_in(key)) {
+            if !std::mem::take(&mut first) {
+                self.out.push(',');
+            }
+            if text::is_bare_key(key) {
+                self.out.push_str(key);
+            } else {
+                text::write_quoted(&mut self.out, key);
+            }
+            self.out.push(':');
+            if below == Some(key) {
+                self.out.push(BELOW);
+                continue;
+            }
+            let start = self.out.len();
+            self.value(value);
+            if is_frame {
+                self.param(key, start);
+            }
+        }
+        self.out.push('}');
+    }
+
+    /// The cells of the columns that are not left out, without the empty ones at the end.
+    fn cells(
+        &mut self,
+        schema: &'r Schema,
+        map: &Map<'_>,
+        left_out: &[usize],
+        below: Option<&str>,
+        place: Place<'_>,
+    ) {
+        let mut end = self.out.len();
+        let mut first = true;
+        for (at, field) in schema.fields.iter().enumerate() {
+            if left_out.contains(&at) {
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                self.out.push(',');
+            }
+            let start = self.out.len();
+            if below == Some(&*field.name) {
+                self.out.push(BELOW);
+            } else {
+                let default = self.default_of(schema, at, place);
+                self.cell(field, map.get(&field.name), default.as_ref());
+                if place.is_some() {
+                    self.param(&field.name, start);
+                }
+            }
+            if self.out.len() > start {
+                end = self.out.len();
+            }
+        }
+        self.out.truncate(end);
+    }
+
+    fn cell(&mut self, field: &Field, value: Option<&Value<'_>>, default: Option<&Value<'_>>) {
+        match value {
+            None if default.is_some() => self.out.push_str(ABSENT),
+            None => {}
+            Some(value) if default == Some(value) => {}
+            Some(value) => match (&field.ty, value) {
+                (Type::Schema(code), Value::Map(map)) => {
+                    let schema = self.known(self.registry.schema(code));
+                    match schema.filter(|schema| shape::fits(schema, map)) {
+                        Some(schema) => {
+                            self.need(schema);
+                            self.record(schema, map);
+                        }
+                        None => self.value(value),
+                    }
+                }
+                _ => self.value(value),
+            },
+        }
+    }
+
+    /// A list of records: what is the same in all of them, then a line for each.
+    fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
+        self.need(schema);
+        let rows = || {
+            items.iter().filter_map(|item| match item {
+                Value::Map(map) => Some(map),
+                _ => None,
+            })
+        };
+        self.out.push_str(&schema.code);
+        self.out.push('[');
+        let mut constant = Vec::new();
+        for (at, field) in schema.fields.iter().enumerate() {
+            let mut values = rows().map(|row| row.get(&field.name));
+            let Some(Some(first)) = values.next() else {
+                continue;
+            };
+            let is_default = self.default_of(schema, at, None).as_ref() == Some(first);
+            if is_default || !values.all(|value| value == Some(first)) {
+                continue;
+            }
+            if !constant.is_empty() {
+                self.out.push(',');
+            }
+            self.out.push_str(shown(self.registry, field));
+            self.out.push(':');
+            self.cell(field, Some(first), None);
+            constant.push(at);
+        }
+        for row in rows() {
+            self.out.push('\n');
+            self.cells(schema, row, &constant, None, None);
+        }
+        self.out.push(']');
+    }
+}

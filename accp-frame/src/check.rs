@@ -1,0 +1,104 @@
+//! Whether a message would be read, without building it.
+
+use alloc::vec::Vec;
+
+use accp_registry::{Registry, Schema, Type};
+
+use crate::{DecodeError, DecodeOptions, Envelope, Header, Intent, Message, Reader, dynamic};
+
+/// A frame whose grammar and envelope are sound.
+#[derive(Debug, Clone, Copy)]
+pub struct Sound<'f, 'a> {
+    /// The frame.
+    pub text: &'a str,
+    /// Its header.
+    pub header: Header<'a>,
+    /// Its intent.
+    pub intent: Intent,
+    /// Where the payload begins, after its `{`.
+    pub start: usize,
+    /// The schema code, if there is one.
+    pub schema: Option<&'a str>,
+    /// Its metadata.
+    pub envelope: &'f Envelope<'a>,
+}
+
+impl Sound<'_, '_> {
+    /// The verdict of [`Message::decode_with`], in a fraction of its time when it is yes.
+    ///
+    /// # Errors
+    /// As [`Message::decode_with`].
+    pub fn check(&self, registry: &Registry, options: &DecodeOptions) -> Result<(), DecodeError> {
+        if self.fits(registry, options) {
+            return Ok(());
+        }
+        // Who is wrong is told what is wrong.
+        Message::decode_with(self.text, registry, options).map(|_| ())
+    }
+
+    /// Whether it is certain that the message would be read.
+    fn fits(&self, registry: &Registry, options: &DecodeOptions) -> bool {
+        let schema = match self.schema {
+            None => None,
+            Some(code) => match registry.schema(code) {
+                Some(schema) if schema.fields.len() <= 128 => Some(schema),
+                _ => return false,
+            },
+        };
+        let Ok(reader) = Reader::new(self.text, *options) else {
+            return false;
+        };
+        let mut r = reader.fork_at(self.start);
+        let mut known: u128 = 0;
+        let mut others: Vec<&str> = Vec::new();
+        let mut schemas = 0;
+        loop {
+            let key = match r.param() {
+                Ok(None) => break,
+                Ok(Some("schema")) => {
+                    schemas += 1;
+                    if r.skip_value().is_err() {
+                        return false;
+                    }
+                    continue;
+                }
+                // The pairs in it are names like any other.
+                Ok(Some("_")) | Err(_) => return false,
+                Ok(Some(key)) => key,
+            };
+            let field = schema.and_then(|schema| schema.field(key));
+            let ty = if let Some((index, field)) = field {
+                let bit = 1 << index;
+                if known & bit != 0 {
+                    return false;
+                }
+                known |= bit;
+                &field.ty
+            } else {
+                let name = dynamic::full_name(key, schema);
+                if others.contains(&name) {
+                    return false;
+                }
+                others.push(name);
+                &Type::Any
+            };
+            if dynamic::read(&mut r, ty, registry).is_err() {
+                return false;
+            }
+        }
+        schemas <= 1 && schema.is_none_or(|schema| self.has_all(schema, known))
+    }
+
+    /// Whether everything is there that the schema requires.
+    fn has_all(&self, schema: &Schema, known: u128) -> bool {
+        let (intent, operation) = (self.intent.as_str(), self.header.operation);
+        let mut required = schema.required(intent, operation);
+        let is_known = |name: &str| {
+            let field = schema.field(name);
+            field.is_some_and(|(index, _)| known & (1 << index) != 0)
+        };
+        let spec = schema.frame(intent, operation);
+        let mut envelope = spec.into_iter().flat_map(|spec| &spec.envelope);
+        required.all(is_known) && envelope.all(|field| self.envelope.has(field))
+    }
+}

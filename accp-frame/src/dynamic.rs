@@ -1,0 +1,369 @@
+//! Values read and written as a registry type that is only known at run time.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::lexical::{self, Literal};
+use accp_registry::{EnumValue, Field, Registry, Schema, Type, abbreviate, expand};
+
+use crate::impls::{self, decode_entries, encode_entries};
+use crate::reader::Token;
+use crate::{
+    DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer, kind,
+};
+
+/// Where a default applies: in a frame of this intent and operation, or in a nested map.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'p> {
+    pub(crate) intent: &'p str,
+    pub(crate) operation: &'p str,
+}
+
+impl Place<'_> {
+    pub(crate) const NESTED: Place<'static> = Place {
+        intent: "",
+        operation: "",
+    };
+
+    /// The text with which a field is left out.
+    pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
+        let applies = schema.has_default(index, self.intent, self.operation);
+        schema
+            .fields
+            .get(index)?
+            .default_wire
+            .as_deref()
+            .filter(|_| applies)
+    }
+}
+
+/// Reads one value of type `ty`. A null and a reference may stand for any type.
+pub(crate) fn read<'a>(
+    r: &mut Reader<'a>,
+    ty: &Type,
+    registry: &Registry,
+) -> Result<Value<'a>, DecodeError> {
+    if *ty == Type::Any {
+        return Value::read(r);
+    }
+    let at = r.at();
+    let wrong = || {
+        let expected = match ty {
+            Type::Decimal => String::from("a decimal of at most 6 places"),
+            ty => format!("a value of type {ty}"),
+        };
+        Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
+    };
+    let mut ahead = r.clone();
+    match (ahead.token()?, ty) {
+        (Token::Null, _) => {
+            *r = ahead;
+            Ok(Value::Null)
+        }
+        (Token::Ref(key), _) => {
+            *r = ahead;
+            Ok(Value::Ref(Cow::Borrowed(key)))
+        }
+        (Token::Scalar(raw), _) => {
+            *r = ahead;
+            read_scalar(raw, ty, r).map_or_else(wrong, Ok)
+        }
+        (Token::Array, Type::List(item)) => {
+            impls::decode_list(r, |r| read(r, item, registry)).map(Value::Array)
+        }
+        (Token::Map, Type::Map(item)) => read_map(r, |r, _| read(r, item, registry)),
+        (Token::Map, Type::Schema(code)) => {
+            let Some(schema) = registry.schema(code) else {
+                let expected = "the code of a schema in the registry";
+                return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
+            };
+            let fields = read_map(r, |r, key| match schema.field(key) {
+                Some((_, field)) => read(r, &field.ty, registry),
+                None => Value::read(r),
+            })?;
+            let Value::Map(fields) = fields else {
+                return wrong();
+            };
+            let fields = fields.into_iter().map(|(key, value)| {
+                let name = schema
+                    .field(&key)
+                    .map(|(_, field)| Cow::Owned(field.name.clone()));
+                (name.unwrap_or(key), value)
+            });
+            complete(fields.collect(), schema, Place::NESTED, registry, at).map(Value::Map)
+        }
+        _ => wrong(),
+    }
+}
+
+fn read_map<'a>(
+    r: &mut Reader<'a>,
+    mut read: impl FnMut(&mut Reader<'a>, &str) -> Result<Value<'a>, DecodeError>,
+) -> Result<Value<'a>, DecodeError> {
+    let insert = |map: &mut Map<'a>, key: Cow<'a, str>, value| map.insert(key, value).is_none();
+    decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
+}
+
+/// The scalar that `r` has just read, as a type.
+fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>> {
+    Some(match ty {
+        Type::String => Value::String(r.string_of(raw)),
+        Type::Text => Value::String(r.text_of(raw)),
+        Type::Integer => Value::Integer(lexical::parse_integer(raw)?),
+        Type::Decimal => Value::Decimal(lexical::parse_decimal(raw).ok()?),
+        Type::Number => match Literal::classify(raw) {
+            Literal::Integer(value) if !is_float(value) => Value::Integer(value),
+            Literal::Decimal(value) => Value::Decimal(value),
+            Literal::Number(value) => Value::Number(value),
+            _ => Value::try_from(lexical::parse_number(raw)?).ok()?,
+        },
+        Type::Boolean => Value::Boolean(match raw {
+            "true" => true,
+            "false" => false,
+            _ => return None,
+        }),
+        Type::Agent => Value::String(Cow::Borrowed(r.agent_of(raw)?)),
+        Type::Enum(values) => {
+            let text = r.string_of(raw);
+            Value::String(Cow::Owned(enum_value(values, &text)?.name.clone()))
+        }
+        _ => return None,
+    })
+}
+
+/// Whether a float holds the integer exactly.
+fn is_float(integer: i64) -> bool {
+    integer as f64 as i128 == i128::from(integer)
+}
+
+fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v EnumValue> {
+    values
+        .iter()
+        .find(|value| value.name == text || value.symbol.as_deref() == Some(text))
+}
+
+/// Puts the defaults in, and sees to the required fields and to names that occur twice.
+pub(crate) fn complete<'a>(
+    mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
+    schema: &Schema,
+    place: Place<'_>,
+    registry: &Registry,
+    at: usize,
+) -> Result<Map<'a>, DecodeError> {
+    for (index, field) in schema.fields.iter().enumerate() {
+        if entries.iter().any(|(name, _)| *name == field.name) {
+            continue;
+        }
+        if let Some(default) = place.default_of(schema, index) {
+            let mut r = Reader::new(default, crate::DecodeOptions::default())?;
+            let value = read(&mut r, &field.ty, registry)?.into_owned();
+            entries.push((Cow::Owned(field.name.clone()), value));
+        }
+    }
+    let mut required = schema.required(place.intent, place.operation);
+    if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
+        let expected = format!(
+            "the field `{missing}`, which schema {} requires",
+            schema.code
+        );
+        return Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected));
+    }
+    Map::from_entries(entries).map_err(|key| twice(&key, at))
+}
+
+/// A name that stands twice in one map, possibly once full and once short (E1001).
+#[cold]
+pub(crate) fn twice(key: &str, at: usize) -> DecodeError {
+    let expected = "every key once, under its full or its short name";
+    DecodeError::new(ErrorCode::PARSE_ERROR, at, expected).within(String::from(key))
+}
+
+/// A value that is to be written as a type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dynamic<'v, 'a> {
+    pub(crate) value: &'v Value<'a>,
+    pub(crate) ty: &'v Type,
+    pub(crate) registry: &'v Registry,
+}
+
+/// The kind of [`Dynamic`] values.
+pub(crate) struct ByType(());
+
+impl EncodeValue<ByType> for Dynamic<'_, '_> {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        let Self {
+            value,
+            ty,
+            registry,
+        } = *self;
+        match (value, ty) {
+            (value @ Value::Ref(_), _) | (value, Type::Any) => {
+                EncodeValue::<kind::Any>::encode_value(value, w)
+            }
+            // One number has one text under `number`, however it came.
+            (Value::Integer(integer), Type::Number) if is_float(*integer) => {
+                EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
+            }
+            (Value::Number(Number::Float(float)), Type::Number) => {
+                EncodeValue::<kind::Number>::encode_value(float, w)
+            }
+            (Value::Null, _)
+            | (Value::Boolean(_), Type::Boolean)
+            | (Value::Integer(_), Type::Integer | Type::Number)
+            | (Value::Decimal(_), Type::Decimal | Type::Number)
+            | (Value::Number(_), Type::Number) => {
+                value.write(w.out());
+                Ok(())
+            }
+            (Value::Integer(value), Type::Decimal) => {
+                EncodeValue::<kind::Decimal>::encode_value(&crate::Decimal::from(*value), w)
+            }
+            (Value::String(text), Type::String) => {
+                EncodeValue::<kind::String>::encode_value(text, w)
+            }
+            (Value::String(text), Type::Text) => EncodeValue::<kind::Text>::encode_value(text, w),
+            (Value::String(text), Type::Agent) => EncodeValue::<kind::Agent>::encode_value(text, w),
+            (Value::String(text), Type::Enum(values)) => match enum_value(values, text) {
+                Some(value) => {
+                    lexical::write_string(w.out(), value.wire());
+                    Ok(())
+                }
+                None => Err(self.mismatch()),
+            },
+            (Value::String(text), Type::Decimal) => match lexical::parse_decimal(text) {
+                Ok(value) => EncodeValue::<kind::Decimal>::encode_value(&value, w),
+                Err(_) => Err(self.mismatch()),
+            },
+            (Value::Array(items), Type::List(ty)) => {
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|value| Dynamic {
+                        value,
+                        ty,
+                        registry,
+                    })
+                    .collect();
+                w.array::<ByType, _>(&items)
+            }
+            (Value::Map(map), Type::Map(ty)) => {
+                let of = |value| Dynamic {
+                    value,
+                    ty,
+                    registry,
+                };
+                let entries: Vec<_> = map.iter().map(|(key, value)| (key, of(value))).collect();
+                encode_entries(w, entries.iter().map(|(key, value)| (*key, value, None)))
+            }
+            (Value::Map(map), Type::Schema(code)) => {
+                let Some(schema) = registry.schema(code) else {
+                    let message = format!("the registry has no schema {code}");
+                    return Err(EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message));
+                };
+                let mut entries = fields(map, schema, Place::NESTED, registry)?;
+                entries.sort_by_key(|entry| entry.key);
+                encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.default)))
+            }
+            _ => Err(self.mismatch()),
+        }
+    }
+}
+
+impl Dynamic<'_, '_> {
+    #[cold]
+    fn mismatch(&self) -> EncodeError {
+        let message = match (self.value, self.ty) {
+            (Value::Number(Number::Float(_)), Type::Decimal) => String::from(
+                "a decimal has at most 6 places and is never rounded; the type `number` holds any \
+                 float",
+            ),
+            (value, ty) => format!("the registry declares {ty}, this is {}", value.kind()),
+        };
+        EncodeError::new(ErrorCode::INVALID_TYPE, message)
+    }
+}
+
+/// A field or a further entry, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Entry<'v, 'a> {
+    /// The full name.
+    pub(crate) name: &'v str,
+    /// The key on the wire.
+    pub(crate) key: &'v str,
+    pub(crate) value: Dynamic<'v, 'a>,
+    pub(crate) default: Option<&'v str>,
+    pub(crate) inline: bool,
+}
+
+/// What a map of full names becomes on the wire: the schema's fields in their order, then
+/// the other keys ascending. Either name of a field is taken.
+pub(crate) fn fields<'v, 'a>(
+    map: &'v Map<'a>,
+    schema: &'v Schema,
+    place: Place<'_>,
+    registry: &'v Registry,
+) -> Result<Vec<Entry<'v, 'a>>, EncodeError> {
+    let mut slots: Vec<Option<&'v Value<'a>>> = alloc::vec![None; schema.fields.len()];
+    let mut others = Vec::new();
+    for (key, value) in map.iter() {
+        match schema.field(key) {
+            Some((index, field)) => {
+                if slots[index].replace(value).is_some() {
+                    return Err(both_names(field));
+                }
+            }
+            None => others.push(Entry {
+                name: key,
+                key,
+                value: Dynamic {
+                    value,
+                    ty: &Type::Any,
+                    registry,
+                },
+                default: None,
+                inline: false,
+            }),
+        }
+    }
+    let mut entries = Vec::with_capacity(map.len());
+    for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
+        if let Some(value) = slot {
+            entries.push(Entry {
+                name: &field.name,
+                key: &field.short,
+                value: Dynamic {
+                    value,
+                    ty: &field.ty,
+                    registry,
+                },
+                default: place.default_of(schema, index),
+                inline: field.inline,
+            });
+        }
+    }
+    entries.append(&mut others);
+    Ok(entries)
+}
+
+#[cold]
+fn both_names(field: &Field) -> EncodeError {
+    let message = format!(
+        "`{}` stands under its full and under its short name `{}`",
+        field.name, field.short
+    );
+    EncodeError::new(ErrorCode::PARSE_ERROR, message)
+}
+
+/// The key of a param that no schema knows: its standard abbreviation, where that is free
+/// (draft section 4.2).
+pub(crate) fn short_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
+    let is_free = |short: &&'static str| schema.is_none_or(|schema| schema.field(short).is_none());
+    abbreviate(key).filter(is_free).unwrap_or(key)
+}
+
+/// The full name of a param that no schema knows.
+pub fn full_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
+    let is_free = |full: &&'static str| schema.is_none_or(|schema| schema.field(full).is_none());
+    expand(key).filter(is_free).unwrap_or(key)
+}

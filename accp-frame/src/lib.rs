@@ -1,0 +1,72 @@
+//! Frames of ACCP, the Agent Context Compression Protocol: types, codec, no IO.
+//!
+//! Add `accp-runtime`, which re-exports all of this; its documentation is the place to begin.
+//!
+//! # Features
+//!
+//! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
+//!   `alloc` only.
+//! - `derive` (default): the derive macro and [`profiles`].
+//! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
+#![no_std]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod agent;
+mod check;
+mod dynamic;
+mod envelope;
+mod error;
+mod external;
+mod externalise;
+mod frame;
+mod impls;
+mod json;
+pub mod kind;
+mod lenient;
+mod message;
+mod private;
+/// The frames of the standard profiles as types (draft sections 3.6 and 10), made from the
+/// registry.
+#[cfg(feature = "derive")]
+pub mod profiles;
+mod reader;
+mod tokens;
+mod typed;
+mod value;
+mod writer;
+
+/// For the code of `#[derive(AccpFrame)]` alone.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::private::*;
+}
+
+/// For `accp-context` and `accp-session` alone: it changes with them.
+#[doc(hidden)]
+pub mod __internal {
+    pub use crate::check::Sound;
+    pub use crate::dynamic::full_name;
+    pub use crate::frame::read_bytes;
+    pub use crate::impls::wrong;
+    pub use crate::value::{are_others, into_pair};
+}
+
+#[cfg(feature = "derive")]
+pub use accp_derive::AccpFrame;
+pub use accp_registry::{Intent, Limits, Registry};
+
+pub use agent::AgentId;
+pub use envelope::Envelope;
+pub use error::{DecodeError, EncodeError, ErrorCode};
+pub use external::{External, Externals, Reason};
+pub use frame::{Frame, Param, RawValue};
+pub use lenient::{Repair, Shorthand};
+pub use message::Message;
+pub use reader::{DecodeOptions, Header, Reader, Token};
+pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
+pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, FrameFamily, Typed};
+pub use value::{Decimal, Map, Number, Value};
+pub use writer::{EncodeOptions, Entries, FrameType, LONG_VALUE, Writer};

@@ -1,0 +1,204 @@
+//! Message ids and members.
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A message id (draft section 3.5), compared without regard to case.
+///
+/// ```
+/// use accp_runtime::session::Mid;
+///
+/// assert_eq!(Mid::parse("49679033E07C"), Mid::parse("49679033e07c"));
+/// assert!(Mid::parse("49679033e07c").is_hex());
+/// assert!(!Mid::parse("m1").is_hex()); // taken only where the host's policy says so
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Mid(Repr);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Repr {
+    /// 12 hexadecimal digits.
+    Hex(u64),
+    /// Anything else, as written.
+    Name(Box<str>),
+}
+
+impl Mid {
+    /// The id that this text names. Chains are named the same way, so a `cid` that is the
+    /// `mid` of its request is equal to it.
+    pub fn parse(text: &str) -> Self {
+        let digits = text.bytes().try_fold(0, |value: u64, byte| {
+            let digit = char::from(byte).to_digit(16)?;
+            Some((value << 4) | u64::from(digit))
+        });
+        match digits {
+            Some(value) if text.len() == 12 => Self(Repr::Hex(value)),
+            _ => Self(Repr::Name(text.into())),
+        }
+    }
+
+    /// Whether it has the form of the draft, 12 hexadecimal digits.
+    pub fn is_hex(&self) -> bool {
+        matches!(self.0, Repr::Hex(_))
+    }
+
+    /// The member whose generator makes ids like this one.
+    pub(crate) fn maker(&self) -> Option<MemberId> {
+        let Repr::Hex(value) = self.0 else {
+            return None;
+        };
+        let digit = |place: u32| (value >> (4 * place)) & 0xf;
+        let is_decimal = (0..12).all(|place| digit(place) < 10);
+        let number = digit(11) * 100 + digit(10) * 10 + digit(9);
+        MemberId::new(u16::try_from(number).ok()?).filter(|_| is_decimal)
+    }
+
+    /// The 48 bits of an id in the form of the draft.
+    pub fn as_bits(&self) -> Option<u64> {
+        match self.0 {
+            Repr::Hex(value) => Some(value),
+            Repr::Name(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Mid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Hex(value) => write!(f, "{value:012x}"),
+            Repr::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Debug for Mid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mid({self})")
+    }
+}
+
+impl From<String> for Mid {
+    fn from(text: String) -> Self {
+        Self::parse(&text)
+    }
+}
+
+impl From<Mid> for String {
+    fn from(mid: Mid) -> Self {
+        mid.to_string()
+    }
+}
+
+/// A member of a session by the number that the host gave it: 100 is the host, 101 to 899
+/// the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemberId(u16);
+
+impl MemberId {
+    /// The host itself.
+    pub const HOST: Self = Self(100);
+    /// The last number there is.
+    pub const LAST: Self = Self(899);
+
+    /// The member with this number; `None` outside 100 to 899.
+    pub const fn new(number: u16) -> Option<Self> {
+        if number >= Self::HOST.0 && number <= Self::LAST.0 {
+            Some(Self(number))
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Makes message ids that are unique without luck: the member's number, an epoch that is
+/// raised durably at each start, and a counter. Decimal digits only, because they cost 4
+/// tokens where hexadecimal ones cost 7 or 8.
+#[derive(Debug, Clone)]
+pub(crate) struct MidSource {
+    member: MemberId,
+    /// 1 to 999,999.
+    epoch: u32,
+    /// 0 to 999.
+    counter: u16,
+    /// 1000 to 1.
+    control: u16,
+    /// Link frames have ids of their own, which are never compared with others.
+    link: u32,
+}
+
+impl MidSource {
+    /// Starts a new epoch after `last`, the last one that is durable.
+    pub(crate) fn new(member: MemberId, last: u32) -> Self {
+        Self {
+            member,
+            epoch: last + 1,
+            counter: 0,
+            control: 1000,
+            link: (last + 1).wrapping_mul(1000),
+        }
+    }
+
+    /// The epoch that must be durable before the ids made so far leave.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) fn member(&self) -> MemberId {
+        self.member
+    }
+
+    pub(crate) fn set_member(&mut self, member: MemberId) {
+        self.member = member;
+    }
+
+    /// The next id of a session frame.
+    pub(crate) fn next(&mut self) -> Mid {
+        self.make_room();
+        self.counter += 1;
+        self.mid(self.counter)
+    }
+
+    /// The next id of an entry that takes no number. They are counted down, so that the ids
+    /// of those that do are without a gap.
+    pub(crate) fn next_control(&mut self) -> Mid {
+        self.make_room();
+        self.control -= 1;
+        self.mid(self.control)
+    }
+
+    fn make_room(&mut self) {
+        if self.counter + 1 == self.control {
+            self.epoch += 1;
+            self.counter = 0;
+            self.control = 1000;
+        }
+    }
+
+    fn mid(&self, counter: u16) -> Mid {
+        let text = format!(
+            "{:03}{:06}{counter:03}",
+            self.member.0,
+            self.epoch % 1_000_000,
+        );
+        Mid::parse(&text)
+    }
+
+    /// The next id of a link frame.
+    pub(crate) fn next_link(&mut self) -> String {
+        self.link = self.link.wrapping_add(1);
+        format!("9{:03}{:08}", self.member.0, self.link % 100_000_000)
+    }
+}

@@ -1,0 +1,480 @@
+//! What a host and a member have in common.
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use accp_registry::{ErrorCode, Hash};
+use serde::{Deserialize, Serialize};
+
+use super::encode::{Encoded, Encoder};
+use super::link::{Hello, Link, Of, Piece, Stamp};
+use super::mid::MidSource;
+use super::scan::Scanned;
+use super::state::{Applied, State};
+use super::transfer::Transfers;
+use super::{
+    Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
+    SendError, Snapshot, Time, Transmit, chain, control,
+};
+use accp_frame::{DecodeError, Intent, Map, Registry, Value};
+
+/// Entries between two snapshots, at least.
+const SNAPSHOT_ENTRIES: u64 = 1000;
+/// Extensions of ours that this side understands.
+pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
+
+/// The next batch, which has no room of its own until there is something for it.
+#[derive(Debug, Default)]
+pub(crate) struct Pending(Option<Box<Batch>>);
+
+impl Pending {
+    pub(crate) fn take(&mut self) -> Option<Batch> {
+        let batch = *self.0.take()?;
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        self.0.as_ref().is_some_and(|batch| batch.is_durable())
+    }
+
+    pub(crate) fn get(&mut self) -> &mut Batch {
+        self.0.get_or_insert_default()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub options: Options,
+    /// The hash of the registry in the options.
+    pub schemas: Hash,
+    pub state: State,
+    pub mids: MidSource,
+    /// What the next batch will hold.
+    pub batch: Pending,
+    pub events: VecDeque<Event>,
+    pub reads: VecDeque<Read>,
+    /// The last position of the log on this side.
+    pub position: u64,
+    pub transfers: Transfers,
+    /// The number of the last value that this side has put.
+    pub last_put: u64,
+    /// Positions of frames that wait to be handled.
+    due: BTreeSet<u64>,
+    /// Each with the chain of its frame, and the chain of what caused that.
+    tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
+    schedule: Schedule,
+}
+
+/// When the next snapshot is due: they cost what the log itself costs, at most.
+#[derive(Debug, Default)]
+struct Schedule {
+    entries: u64,
+    bytes: usize,
+    /// The size of the last one.
+    last: usize,
+}
+
+/// The text of a snapshot.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Fold<S, J> {
+    /// Of this format.
+    pub version: u32,
+    pub state: S,
+    /// The last position of the log, which a member that has just joined may not have
+    /// reached.
+    pub received: u64,
+    /// What only a host keeps.
+    pub judge: J,
+}
+
+/// The key under which a registry is had as a whole.
+pub(crate) const ALL_SCHEMAS: &str = "reg_all";
+
+/// The version of the text of a snapshot.
+pub(crate) const FOLD_VERSION: u32 = 1;
+
+impl Side {
+    pub(crate) fn new(options: Options, member: MemberId, epoch: u32) -> Self {
+        let mids = MidSource::new(member, epoch);
+        let schemas = options.registry.hash();
+        let transfers = Transfers::new(options.retry);
+        let mut side = Self {
+            options,
+            schemas,
+            state: State::default(),
+            batch: Pending::default(),
+            events: VecDeque::new(),
+            reads: VecDeque::new(),
+            position: 0,
+            transfers,
+            last_put: 0,
+            due: BTreeSet::new(),
+            tokens: BTreeMap::new(),
+            schedule: Schedule::default(),
+            mids,
+        };
+        side.batch.get().epoch = Some(side.mids.epoch());
+        side
+    }
+
+    /// The member that this side is.
+    pub(crate) fn me(&self) -> MemberId {
+        self.mids.member()
+    }
+
+    /// A new id; the epoch it belongs to is kept before it leaves.
+    pub(crate) fn next_mid(&mut self) -> Mid {
+        let epoch = self.mids.epoch();
+        let mid = self.mids.next();
+        if self.mids.epoch() != epoch {
+            self.batch.get().epoch = Some(self.mids.epoch());
+        }
+        mid
+    }
+
+    /// As [`Side::next_mid`], for a frame of the host about the session.
+    pub(crate) fn next_control_mid(&mut self) -> Mid {
+        let epoch = self.mids.epoch();
+        let mid = self.mids.next_control();
+        if self.mids.epoch() != epoch {
+            self.batch.get().epoch = Some(self.mids.epoch());
+        }
+        mid
+    }
+
+    /// There is nothing to do: gives back the room of what has become empty, because most
+    /// sessions rest most of the time. Trees and queues keep it otherwise.
+    pub(crate) fn rest(&mut self) {
+        if self.events.is_empty() {
+            self.events = VecDeque::new();
+        }
+        if self.reads.is_empty() {
+            self.reads = VecDeque::new();
+        }
+        if self.due.is_empty() {
+            self.due = BTreeSet::new();
+        }
+        self.tokens.retain(|_, token| !token.is_alone());
+        if self.tokens.is_empty() {
+            self.tokens = BTreeMap::new();
+        }
+        self.state.chains.rest();
+        self.transfers.rest();
+    }
+
+    /// Whether so much waits to be handled that no more is taken.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.due.len() >= self.options.backlog
+    }
+
+    /// Whether a frame of this entry is for the handlers of this side.
+    pub(crate) fn is_due(&self, kind: EntryKind, sender: MemberId) -> bool {
+        kind == EntryKind::Frame && sender != self.me() && self.options.handles
+    }
+
+    /// Takes an entry into the log, and folds it unless the fold has it already.
+    pub(crate) fn append(
+        &mut self,
+        entry: Entry,
+        frame: &Scanned<'_>,
+    ) -> Result<Applied, DecodeError> {
+        let applied = if entry.position > self.state.position {
+            self.state.apply(&entry, frame)?
+        } else {
+            Applied::default()
+        };
+        self.position = entry.position;
+        self.schedule.entries += 1;
+        self.schedule.bytes += entry.text.len();
+        if entry.due {
+            self.deliver(&entry, frame);
+        }
+        if applied.cancelled {
+            self.fire();
+        }
+        if let Some(id) = applied.checkpoint {
+            self.events.push_back(Event::Checkpoint(id));
+        }
+        self.batch.get().entries.push(entry);
+        Ok(applied)
+    }
+
+    /// Hands a frame to the handlers of this side.
+    pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>) {
+        self.due.insert(entry.position);
+        let chains = &self.state.chains;
+        let cause = frame.aid().map(|aid| chains.chain_of(&aid).clone());
+        let ids = [chain::of(frame).cloned(), cause];
+        let reached = ids.iter().flatten().any(|chain| chains.reaches(chain));
+        let token = self.tokens.entry(ids).or_default().clone();
+        if reached {
+            token.cancel();
+        }
+        let inbound = Inbound::new(entry.position, entry.sender, entry.text.clone(), token);
+        self.batch.get().inbound.push(inbound);
+    }
+
+    /// Fires the tokens of the chains that were cancelled.
+    fn fire(&mut self) {
+        for (ids, token) in &self.tokens {
+            if ids
+                .iter()
+                .flatten()
+                .any(|chain| self.state.chains.reaches(chain))
+            {
+                token.cancel();
+            }
+        }
+    }
+
+    /// Whether the frame waits to be handled.
+    pub(crate) fn waits(&self, position: u64) -> bool {
+        self.due.contains(&position)
+    }
+
+    pub(crate) fn mark_handled(&mut self, position: u64) {
+        if self.due.remove(&position) {
+            self.batch.get().handled.push(position);
+        }
+        // A token that no handler holds any more is made anew when it is needed.
+        if self.tokens.len() > 2 * self.due.len() {
+            self.tokens.retain(|_, token| !token.is_alone());
+        }
+    }
+
+    /// The positions that wait to be handled.
+    pub(crate) fn due(&self) -> impl Iterator<Item = u64> {
+        self.due.iter().copied()
+    }
+
+    /// Whether the chain of the message was cancelled, or that of its cause.
+    pub(crate) fn is_cancelled(&self, outbound: &Outbound<'_>) -> bool {
+        let chains = &self.state.chains;
+        let mut ids = [&outbound.cid, &outbound.aid].into_iter().flatten();
+        ids.any(|id| chains.reaches(chains.chain_of(&Mid::parse(id))))
+    }
+
+    /// The frames of a message, without `mid` and `seq`.
+    pub(crate) fn encode(
+        &self,
+        outbound: &Outbound<'_>,
+        last_put: u64,
+        parts: bool,
+        now: Time,
+    ) -> Result<Encoded, SendError> {
+        let (intent, operation) = outbound.kind();
+        if Link::is_reserved(intent, operation) {
+            return Err(SendError::Refused {
+                code: ErrorCode::POLICY_DENIED,
+                expected: format!(
+                    "a frame of the session; {intent}:{operation} speaks about the link"
+                ),
+            });
+        }
+        if self.is_cancelled(outbound) {
+            return Err(SendError::Cancelled);
+        }
+        let encoder = Encoder {
+            registry: &self.options.registry,
+            limits: self.options.limits,
+            frame_tokens: self.options.frame_tokens,
+            counter: self.options.counter.as_deref().map(|counter| counter as _),
+            agent: &self.options.agent,
+            member: self.me(),
+            last_put,
+            parts,
+            now,
+        };
+        encoder.encode(outbound)
+    }
+
+    /// The key of the last value that these announce.
+    pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
+        frames
+            .iter()
+            .flat_map(|encoded| &encoded.values)
+            .filter_map(|value| control::put_key(&value.key))
+            .map(|(_, number)| number)
+            .fold(last, u64::max)
+    }
+
+    pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
+        Stamp {
+            mid: self.mids.next_link(),
+            agent: &self.options.agent,
+            held: self.position,
+            now,
+        }
+    }
+
+    pub(crate) fn send(&mut self, to: MemberId, text: String) {
+        self.batch.get().sends.push(Transmit { to, text });
+    }
+
+    /// From now on these are the schemas that this side knows.
+    pub(crate) fn set_registry(&mut self, registry: Registry) {
+        self.schemas = registry.hash();
+        self.options.registry = Arc::new(registry);
+    }
+
+    /// What this side says of itself in `sync:registry`.
+    pub(crate) fn hello(&self) -> Hello {
+        let registry = &self.options.registry;
+        Hello {
+            version: registry.version,
+            hash: self.schemas.short(6),
+            position: self.position,
+            extensions: EXTENSIONS.iter().map(|&name| name.to_owned()).collect(),
+            ..Hello::default()
+        }
+    }
+
+    pub(crate) fn say_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
+        let text =
+            self.stamp(now)
+                .frame(Intent::SYNC, "registry", None, hello.payload(), Of::Nothing);
+        // A hello is far below every limit.
+        if let Ok(text) = text {
+            self.send(to, text);
+        }
+    }
+
+    /// What the registry of this side has over the one that the key names: `reg_` and the
+    /// hash of that, or [`ALL_SCHEMAS`].
+    pub(crate) fn schemas_piece(&self, key: &str, at: u64) -> Option<Piece> {
+        let base = key.strip_prefix("reg_")?;
+        let standard = Registry::shared();
+        let base = if standard.hash().to_string() == base {
+            standard.clone()
+        } else {
+            Registry::empty()
+        };
+        let delta = self.options.registry.delta_from(&base).to_json();
+        let bytes = delta.as_bytes();
+        Some(Piece::of(key, bytes, Hash::of(bytes), at))
+    }
+
+    /// Asks the peers for the bytes that are wanted.
+    pub(crate) fn ask(&mut self, now: Time) {
+        for (to, key, at) in self.transfers.take_due(now) {
+            let mut payload = Map::new();
+            payload.insert("key", Value::from(key));
+            payload.insert("at", Value::Integer(at as i64));
+            let stamp = self.stamp(now);
+            if let Ok(text) = stamp.frame(Intent::QRY, "bytes", None, payload, Of::Nothing) {
+                self.send(to, text);
+            }
+        }
+    }
+
+    /// Puts a snapshot into the batch, when one is due.
+    pub(crate) fn snapshot(&mut self, judge: impl FnOnce() -> serde_json::Value) {
+        let Schedule {
+            entries,
+            bytes,
+            last,
+        } = self.schedule;
+        if entries >= SNAPSHOT_ENTRIES && bytes >= last {
+            self.take_snapshot(judge());
+        }
+    }
+
+    pub(crate) fn take_snapshot(&mut self, judge: serde_json::Value) {
+        let text = self.fold_text(judge);
+        self.schedule = Schedule {
+            entries: 0,
+            bytes: 0,
+            last: text.len(),
+        };
+        self.batch.get().snapshot = Some(Snapshot {
+            // The fold that a member starts from is ahead of its log.
+            position: self.state.position.min(self.position),
+            text,
+        });
+    }
+
+    /// The fold in one text.
+    pub(crate) fn fold_text(&self, judge: serde_json::Value) -> String {
+        let fold = Fold {
+            version: FOLD_VERSION,
+            state: &self.state,
+            received: self.position,
+            judge,
+        };
+        // Maps with keys that are texts or numbers, so that this cannot fail.
+        serde_json::to_string(&fold).unwrap_or_default()
+    }
+
+    /// Takes over a fold.
+    pub(crate) fn restore(
+        &mut self,
+        snapshot: &Snapshot,
+    ) -> Result<serde_json::Value, RestoreError> {
+        let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
+            .map_err(|error| RestoreError::new(snapshot.position, &error))?;
+        if fold.version != FOLD_VERSION {
+            let what = format!("version {} of its format, which is newer", fold.version);
+            return Err(RestoreError::new(snapshot.position, &what));
+        }
+        self.schedule.last = snapshot.text.len();
+        self.state = fold.state;
+        self.position = fold.received;
+        Ok(fold.judge)
+    }
+
+    /// Folds an entry that is durable already.
+    pub(crate) fn replay(&mut self, entry: &Entry) -> Result<(), RestoreError> {
+        let bad = |error: &dyn std::fmt::Display| RestoreError::new(entry.position, error);
+        let frame = Scanned::of_entry(&entry.text).map_err(|error| bad(&error))?;
+        if entry.position > self.state.position {
+            self.state
+                .apply(entry, &frame)
+                .map_err(|error| bad(&error))?;
+        }
+        self.schedule.entries += 1;
+        self.schedule.bytes += entry.text.len();
+        self.position = self.position.max(entry.position);
+        Ok(())
+    }
+
+    /// Delivers again what was not handled before the end.
+    pub(crate) fn redeliver(&mut self, entry: &Entry) -> Result<(), RestoreError> {
+        let frame = Scanned::of_entry(&entry.text)
+            .map_err(|error| RestoreError::new(entry.position, &error))?;
+        self.deliver(entry, &frame);
+        Ok(())
+    }
+}
+
+/// Why a session could not be restored: what its store gave is not what was put there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreError {
+    position: u64,
+    message: String,
+}
+
+impl RestoreError {
+    #[cold]
+    pub(crate) fn new(position: u64, what: &dyn std::fmt::Display) -> Self {
+        Self {
+            position,
+            message: format!("{what}"),
+        }
+    }
+
+    /// The position of the entry or the snapshot at fault.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl std::fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { position, message } = self;
+        write!(
+            f,
+            "position {position} of the log cannot be read: {message}"
+        )
+    }
+}
+
+impl std::error::Error for RestoreError {}
