@@ -152,7 +152,6 @@ fn is_code(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the caller of a session should know.
 
-use super::link::PeerError;
-use super::{MemberId, Mid};
+use crate::wire::link::PeerError;
+use crate::{MemberId, Mid};
 use accp_frame::{ErrorCode, TokenLimit};
 
 /// Something that happened to a session, for the one who drives it. Nothing depends on its

@@ -1,18 +1,22 @@
 //! The side that judges.
+mod accept;
+mod serve;
+mod turn;
+
 use std::collections::BTreeMap;
 
 use accp_registry::{Hash, Problems, Schema};
 
-use super::control::Control;
-use super::judge::{Judge, Numbers, last_checks};
-use super::link::Piece;
-use super::options::Rules;
-use super::relay::Relays;
-use super::role::{Frames, Role};
-use super::scan::Scanned;
-use super::side::Side;
-use super::turn::Turn;
-use super::{
+use crate::delivery::relay::Relays;
+use crate::gate::judge::{Judge, Numbers, last_checks};
+use crate::gate::scan::Scanned;
+use crate::host::turn::Turn;
+use crate::options::Rules;
+use crate::role::{Frames, Role};
+use crate::side::Side;
+use crate::wire::control::Control;
+use crate::wire::link::Piece;
+use crate::{
     Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, MemberId, Mid, Options, Read,
     RestoreError, SendError, Session, Stored, Time, Trigger,
 };
@@ -20,15 +24,15 @@ use accp_frame::{AgentId, EncodeError, Envelope, Message, Registry};
 
 /// What a host does beyond what both sides do.
 pub struct Host {
-    pub(super) rules: Rules,
-    pub(super) judge: Judge,
-    pub(super) relays: Relays,
+    pub(crate) rules: Rules,
+    pub(crate) judge: Judge,
+    pub(crate) relays: Relays,
     /// Who asked for which value, from which byte on, while it is being read.
-    pub(super) serving: BTreeMap<String, Vec<(MemberId, u64)>>,
+    pub(crate) serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// Pieces that go out with the next batch.
-    pub(super) pieces: Vec<(MemberId, Piece)>,
-    pub(super) turn: Turn,
-    pub(super) hooks: Box<dyn CheckpointHooks + Send>,
+    pub(crate) pieces: Vec<(MemberId, Piece)>,
+    pub(crate) turn: Turn,
+    pub(crate) hooks: Box<dyn CheckpointHooks + Send>,
 }
 
 impl std::fmt::Debug for Host {
@@ -150,7 +154,7 @@ impl Session<Host> {
 
     /// Schemas that were registered in an earlier life stay, unless the registry of this one
     /// says otherwise.
-    pub(super) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
+    pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
         let Some(hash) = self.side.state.schemas() else {
             return;
         };
@@ -163,7 +167,7 @@ impl Session<Host> {
     }
 
     /// Says which schemas are in force, when that is news.
-    pub(super) fn announce_schemas(&mut self, now: Time) {
+    pub(crate) fn announce_schemas(&mut self, now: Time) {
         let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
             let json = self.side.options.registry.to_json();
@@ -297,7 +301,7 @@ impl Session<Host> {
     }
 
     /// An entry of the host's own about the session.
-    pub(super) fn control(&mut self, control: &Control, now: Time) {
+    pub(crate) fn control(&mut self, control: &Control, now: Time) {
         let mut message = control.to_message(&self.side.options.agent);
         let mid = self.side.next_control_mid();
         message.envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
@@ -305,7 +309,7 @@ impl Session<Host> {
         let _ = self.control_message(&message, mid, now);
     }
 
-    pub(super) fn control_message(
+    pub(crate) fn control_message(
         &mut self,
         message: &Message<'_>,
         mid: Mid,

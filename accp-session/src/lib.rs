@@ -82,76 +82,55 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod accept;
-mod batch;
-mod by_member;
-mod cancel;
-mod chain;
-mod codec;
-mod control;
-mod encode;
+mod delivery;
 mod event;
-mod follow;
-mod groups;
+mod gate;
+mod handler;
 mod host;
-mod inbound;
-mod judge;
-mod link;
-mod locate;
+mod log;
 mod member;
-mod mid;
 mod options;
-mod outbound;
-mod outbox;
-mod parts;
-mod reference;
-mod relay;
+mod output;
+mod refs;
 mod role;
-mod router;
-mod scan;
-mod seen;
-mod serve;
-mod shared;
+mod send;
 mod side;
-mod state;
-mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod transfer;
-mod turn;
+mod wire;
 
 pub use accp_context::{
     Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Fact, Frozen, Headers, Hot,
     Kept, Paying, Shown, Summarizer, Time, TokenBudget, Trigger, Turn, Used, Verdict, Warm,
     render_context,
 };
-pub use batch::{
+pub use delivery::groups::{GroupLimits, Groups, Progress};
+pub use delivery::parts::{Part, Split, join, split};
+pub use event::Event;
+pub use handler::cancel::{CancelToken, Cancelled};
+pub use handler::inbound::Inbound;
+pub use handler::router::Router;
+pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
+pub use host::{Host, JoinError};
+pub use log::mid::{MemberId, Mid};
+pub use log::shared::{SharedState, StateError, StateUpdate};
+pub use log::state::{Party, State};
+pub use member::Member;
+pub use options::{Options, Rules, Scope};
+pub use output::{
     Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Read, Seen, Snapshot, Stored, Transmit,
 };
-pub use cancel::{CancelToken, Cancelled};
-pub use codec::{Codec, EncodedFrames};
-pub use event::Event;
-pub use groups::{GroupLimits, Groups, Progress};
-pub use host::{Host, JoinError};
-pub use inbound::Inbound;
-pub use link::PeerError;
-pub use locate::{Located, ReadError};
-pub use member::Member;
-pub use mid::{MemberId, Mid};
-pub use options::{Options, Rules, Scope};
-pub use outbound::{Outbound, SendError};
-pub use parts::{Part, Split, join, split};
-pub use reference::{ColdKey, Reference, Target, Walk, read_value, references};
+pub use refs::locate::{Located, ReadError};
+pub use refs::reference::{ColdKey, Reference, Target, Walk, read_value, references};
 pub use role::Role;
-pub use router::Router;
-pub use shared::{SharedState, StateError, StateUpdate};
+pub use send::codec::{Codec, EncodedFrames};
+pub use send::outbound::{Outbound, SendError};
 pub use side::RestoreError;
-pub use state::{Party, State};
-pub use stream::{Chunk, Ended, StreamLimits, Streams};
+pub use wire::link::PeerError;
 
 use accp_context::view_context;
-use encode::Encoded;
 use role::Frames;
+use send::encode::Encoded;
 use side::Side;
 
 /// One side of a session: `Session<Host>` or `Session<Member>`. The module's documentation

@@ -1,13 +1,15 @@
 //! The side that follows.
 
+mod follow;
+
 use accp_registry::Hash;
 
-use super::accept::scan;
-use super::link::{Link, Of, Piece};
-use super::outbox::{Backoff, Outbox};
-use super::role::{Frames, Role};
-use super::side::Side;
-use super::{
+use crate::delivery::outbox::{Backoff, Outbox};
+use crate::gate::scan::scan;
+use crate::role::{Frames, Role};
+use crate::side::Side;
+use crate::wire::link::{Link, Of, Piece};
+use crate::{
     Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Session, Stored,
     Time,
 };
@@ -16,26 +18,26 @@ use accp_frame::{Intent, Registry};
 /// What a member does beyond what both sides do.
 #[derive(Debug)]
 pub struct Member {
-    pub(super) outbox: Outbox,
+    pub(crate) outbox: Outbox,
     /// Whether the host has answered since this side started.
-    pub(super) joined: bool,
+    pub(crate) joined: bool,
     /// Until the host has answered.
-    pub(super) hello: Backoff,
+    pub(crate) hello: Backoff,
     /// The fold to start from is under way: where it ends and where the log begins.
-    pub(super) fetching: Option<(u64, u64)>,
-    pub(super) say: Say,
+    pub(crate) fetching: Option<(u64, u64)>,
+    pub(crate) say: Say,
     /// Pieces that the host has asked for.
-    pub(super) wanted: Vec<(String, u64)>,
+    pub(crate) wanted: Vec<(String, u64)>,
     /// The registry of the host, while it is being fetched: the frames that follow may need
     /// it.
-    pub(super) learning: Option<Hash>,
+    pub(crate) learning: Option<Hash>,
     /// Whether the host takes frames in parts.
-    pub(super) parts: bool,
+    pub(crate) parts: bool,
 }
 
 /// What the host is to be told in the next batch.
 #[derive(Debug, Default)]
-pub(super) struct Say {
+pub(crate) struct Say {
     /// Who is here and what is held.
     pub hello: bool,
     /// What is held.
@@ -53,7 +55,7 @@ impl Session<Member> {
         Self::start(options, &Stored::default())
     }
 
-    pub(super) fn start(options: Options, stored: &Stored) -> Self {
+    pub(crate) fn start(options: Options, stored: &Stored) -> Self {
         let retry = options.retry;
         let side = Side::new(options, MemberId::LAST, stored.epoch);
         let outbox = Outbox::new(stored.outbox.clone(), stored.outbox_sequence, retry);
@@ -104,7 +106,7 @@ impl Session<Member> {
     }
 
     /// The schemas in force were kept, unless there was no time for it.
-    pub(super) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
+    pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
         let Some(hash) = self.side.state.schemas() else {
             return;
         };
@@ -130,7 +132,7 @@ impl Session<Member> {
         }
     }
 
-    /// Fetches the bytes of a value from the host; [`Event::Supplied`](super::Event::Supplied) tells when they are
+    /// Fetches the bytes of a value from the host; [`Event::Supplied`](crate::Event::Supplied) tells when they are
     /// in the batch.
     ///
     /// `announced` is what the log said of the value; a member that joined later does not know

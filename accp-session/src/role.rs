@@ -1,9 +1,9 @@
 //! What differs between a host and a member, behind one session.
 
-use super::encode::Composed;
-use super::{Cold, Entry, Mid, SendError, Session, Time};
+use crate::send::encode::Composed;
+use crate::{Cold, Entry, Mid, SendError, Session, Time};
 
-/// [`Host`](super::Host) or [`Member`](super::Member).
+/// [`Host`](crate::Host) or [`Member`](crate::Member).
 pub trait Role: Sized + sealed::Sealed {
     /// Whether the host would take these frames, as far as that is known here.
     #[doc(hidden)]

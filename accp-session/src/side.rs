@@ -5,15 +5,17 @@ use std::sync::Arc;
 use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
-use super::encode::{Encoded, Encoder};
-use super::link::{Hello, Link, Of, Piece, Stamp};
-use super::mid::MidSource;
-use super::scan::Scanned;
-use super::state::{Applied, State};
-use super::transfer::Transfers;
-use super::{
+use crate::delivery::transfer::Transfers;
+use crate::gate::scan::Scanned;
+use crate::log::chain;
+use crate::log::mid::MidSource;
+use crate::log::state::{Applied, State};
+use crate::send::encode::{Encoded, Encoder};
+use crate::wire::control;
+use crate::wire::link::{Hello, Link, Of, Piece, Stamp};
+use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
-    SendError, Snapshot, Time, Transmit, chain, control,
+    SendError, Snapshot, Time, Transmit,
 };
 use accp_frame::{DecodeError, Intent, Map, Registry, Value};
 

@@ -1,0 +1,7 @@
+//! What makes frames arrive: outbox, relays, transfers, parts.
+
+pub(crate) mod groups;
+pub(crate) mod outbox;
+pub(crate) mod parts;
+pub(crate) mod relay;
+pub(crate) mod transfer;

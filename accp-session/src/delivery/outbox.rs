@@ -1,0 +1,277 @@
+//! What a member has sent and not heard of.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::options::Scope;
+use crate::{Mid, Outgoing, Time};
+
+/// Frames under way where each sender numbers its own.
+const WINDOW: usize = 32;
+/// How often the time to wait is doubled.
+const DOUBLINGS: u32 = 5;
+
+/// Waits longer each time that nothing is heard.
+#[derive(Debug, Clone)]
+pub(crate) struct Backoff {
+    first: Duration,
+    tries: u32,
+    at: Option<Time>,
+}
+
+impl Backoff {
+    pub(crate) fn new(first: Duration) -> Self {
+        Self {
+            first,
+            tries: 0,
+            at: None,
+        }
+    }
+
+    /// When it is time to try again.
+    pub(crate) fn at(&self) -> Option<Time> {
+        self.at
+    }
+
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.at.is_some_and(|at| at <= now)
+    }
+
+    /// Starts to wait, unless it waits already.
+    pub(crate) fn arm(&mut self, now: Time) {
+        if self.at.is_none() {
+            self.wait(now);
+        }
+    }
+
+    /// Waits anew, twice as long as the last time.
+    pub(crate) fn again(&mut self, now: Time) {
+        self.tries += 1;
+        self.wait(now);
+    }
+
+    fn wait(&mut self, now: Time) {
+        self.at = Some(now + self.first * (1 << self.tries.min(DOUBLINGS)));
+    }
+
+    /// There is nothing to wait for.
+    pub(crate) fn rest(&mut self) {
+        self.tries = 0;
+        self.at = None;
+    }
+
+    pub(crate) fn tries(&self) -> u32 {
+        self.tries
+    }
+}
+
+/// The frames whose fate is unknown, in the order in which they were sent.
+///
+/// The first one has the number [`sequence`](Self::sequence) and the others follow without
+/// a gap. What the host has consumed and not acknowledged yet is a beginning of the list,
+/// so that the numbers stay right whatever gets lost: a number changes only when a frame
+/// before it was refused for good, and then downwards.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    scope: Scope,
+    frames: VecDeque<Outgoing>,
+    /// The number of the first frame.
+    sequence: u64,
+    /// How many of the first frames went out since the last timeout.
+    sent: usize,
+    /// How many of the first frames may ever have gone out.
+    ever_sent: usize,
+    next_order: u64,
+    /// The number that a refusal asked for and that was acted on.
+    acted: Option<u64>,
+    pub retry: Backoff,
+}
+
+impl Outbox {
+    pub(crate) fn new(frames: Vec<Outgoing>, sequence: u64, retry: Duration) -> Self {
+        let next_order = frames.last().map_or(1, |last| last.order + 1);
+        Self {
+            scope: Scope::Shared,
+            // Of those that a store gave back, any may have gone out.
+            ever_sent: frames.len(),
+            frames: frames.into(),
+            sequence: sequence.max(1),
+            sent: 0,
+            next_order,
+            acted: None,
+            retry: Backoff::new(retry),
+        }
+    }
+
+    pub(crate) fn set_scope(&mut self, scope: Scope) {
+        self.scope = scope;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    pub(crate) fn frames(&self) -> impl Iterator<Item = &Outgoing> {
+        self.frames.iter()
+    }
+
+    /// The number of the first frame.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    pub(crate) fn push(&mut self, mid: Mid, head: String, tail: String) -> &Outgoing {
+        let outgoing = Outgoing {
+            order: self.next_order,
+            mid,
+            head,
+            tail,
+        };
+        self.next_order += 1;
+        self.frames.push_back(outgoing);
+        let last = self.frames.len() - 1;
+        &self.frames[last]
+    }
+
+    fn find(&self, mid: &Mid) -> Option<usize> {
+        self.frames.iter().position(|frame| frame.mid == *mid)
+    }
+
+    /// The host has consumed this frame, as the number `at` if it says so, and with it all
+    /// before it. Gives what leaves the outbox.
+    pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) -> Vec<Outgoing> {
+        let Some(index) = self.find(mid) else {
+            return Vec::new();
+        };
+        let gone: Vec<_> = self.frames.drain(..=index).collect();
+        self.sent = self.sent.saturating_sub(gone.len());
+        self.ever_sent = self.ever_sent.saturating_sub(gone.len());
+        self.sequence = match (self.scope, at) {
+            (_, Some(at)) => at + 1,
+            (_, None) => self.sequence + gone.len() as u64,
+        };
+        self.acted = None;
+        self.progress();
+        gone
+    }
+
+    /// The host will never take this frame. The ones behind move up.
+    pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
+        let index = self.find(mid)?;
+        let gone = self.frames.remove(index);
+        // What stood behind it has another number now.
+        self.sent = self.sent.min(index);
+        if index < self.ever_sent {
+            self.ever_sent -= 1;
+        }
+        self.acted = None;
+        self.progress();
+        gone
+    }
+
+    /// Gives a frame another id, at its place.
+    pub(crate) fn rename(&mut self, mid: &Mid, new: Mid, aid: Option<&str>) -> Option<&Outgoing> {
+        let index = self.find(mid)?;
+        let frame = self.frames.get_mut(index)?;
+        frame.mid = new;
+        if let Some(aid) = aid {
+            frame.tail = crate::send::outbound::with_cause(&frame.tail, aid);
+        }
+        self.sent = self.sent.min(index);
+        Some(frame)
+    }
+
+    /// The host says which number it waits for.
+    ///
+    /// With shared numbering that is the number to use. Where each sender has its own, it
+    /// only means that something was lost on the way.
+    pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
+        if self.find(mid).is_none() || self.acted == Some(expected) {
+            return;
+        }
+        self.acted = Some(expected);
+        self.sent = 0;
+        if self.scope == Scope::Shared {
+            self.sequence = expected;
+        }
+    }
+
+    /// With shared numbering: another frame has taken the number `taken`.
+    pub(crate) fn passed(&mut self, taken: u64) {
+        if self.scope == Scope::Shared && taken >= self.sequence {
+            self.sequence = taken + 1;
+        }
+    }
+
+    /// Takes out frames that have never gone out.
+    pub(crate) fn take_unsent(
+        &mut self,
+        mut unwanted: impl FnMut(&Outgoing) -> bool,
+    ) -> Vec<Outgoing> {
+        let mut gone = Vec::new();
+        let mut index = self.ever_sent;
+        while index < self.frames.len() {
+            if unwanted(&self.frames[index]) {
+                gone.extend(self.frames.remove(index));
+            } else {
+                index += 1;
+            }
+        }
+        gone
+    }
+
+    /// Gives back the room of what is gone.
+    pub(crate) fn rest(&mut self) {
+        if self.frames.is_empty() {
+            self.frames = VecDeque::new();
+        }
+    }
+
+    fn progress(&mut self) {
+        self.retry.rest();
+    }
+
+    /// Nothing was heard: everything goes out again.
+    pub(crate) fn timeout(&mut self, now: Time) {
+        self.sent = 0;
+        self.acted = None;
+        self.retry.again(now);
+    }
+
+    /// The texts that are to go out now.
+    pub(crate) fn take_due(&mut self, now: Time) -> Vec<String> {
+        let window = match self.scope {
+            Scope::Shared => 1,
+            Scope::Sender => WINDOW,
+        };
+        let end = self.frames.len().min(window);
+        if end > 0 {
+            self.retry.arm(now);
+        }
+        if self.sent >= end {
+            return Vec::new();
+        }
+        let texts = self.frames.range(self.sent..end).enumerate();
+        let first = self.sequence + self.sent as u64;
+        let texts = texts
+            .map(|(offset, frame)| frame.text(first + offset as u64))
+            .collect();
+        self.sent = end;
+        self.ever_sent = self.ever_sent.max(end);
+        texts
+    }
+}
+
+impl Outgoing {
+    /// The frame under this number.
+    pub fn text(&self, sequence: u64) -> String {
+        format!(
+            "{}[mid:{},seq:{sequence}{}]",
+            self.head, self.mid, self.tail
+        )
+    }
+}

@@ -1,0 +1,368 @@
+//! The way of the log to the members: each gets every relayed entry once and in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::delivery::outbox::Backoff;
+use crate::log::by_member::ByMember;
+use crate::{Entry, MemberId, Mid, Read, Time, Transmit};
+
+/// Entries under way to a member.
+const WINDOW: usize = 64;
+/// Entries that are kept at hand for members that lag behind; more are read from the store.
+const TAIL: usize = 1024;
+/// Bytes of their texts.
+const TAIL_BYTES: usize = 1 << 20;
+
+/// Where the log stands with each member.
+#[derive(Debug)]
+pub(crate) struct Relays {
+    pub cursors: ByMember<Cursor>,
+    /// The newest relayed entries, as far as some member needs them.
+    tail: VecDeque<Relayed>,
+    tail_bytes: usize,
+    /// The last relayed position before the tail.
+    before: u64,
+    /// The last relayed position of the log.
+    last: u64,
+    retry: Duration,
+}
+
+/// Where the log stands with one member.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// Whether it is to be told that the host is back, until it answers.
+    pub greeting: bool,
+    /// Whether its link was said to be gone, and nothing has come from it since.
+    gone: bool,
+    /// What it said it holds; `None` when it cannot be reached, or has not said so since the
+    /// start of the host.
+    pub acked: Option<u64>,
+    /// The last position that went out.
+    sent: u64,
+    /// The position at which a repeated acknowledgement was acted on.
+    rewound: Option<u64>,
+    retry: Backoff,
+    /// Up to where the log was read for it, and found void behind what was sent.
+    read: u64,
+    /// The position from which the log is being read for it.
+    reading: Option<u64>,
+    /// The last of its frames that is to be acknowledged.
+    pub ack: Option<(Mid, u64)>,
+    /// The schemas, by their hash, that it was last asked for.
+    pub schemas: Option<String>,
+    /// The fold that it may fetch.
+    pub offer: Option<(u64, Arc<[u8]>)>,
+}
+
+#[derive(Debug, Clone)]
+struct Relayed {
+    position: u64,
+    sender: MemberId,
+    tokens: u32,
+    cut: bool,
+    text: Arc<str>,
+}
+
+impl Cursor {
+    /// What comes after `held` goes out again.
+    fn rewind(&mut self, held: u64) {
+        self.sent = held;
+        self.read = held;
+        self.reading = None;
+        self.rewound = None;
+    }
+}
+
+impl Relayed {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            position: entry.position,
+            sender: entry.sender,
+            tokens: entry.tokens,
+            cut: entry.cut,
+            text: Arc::clone(&entry.text),
+        }
+    }
+
+    /// The frame with what a member needs to know of its place.
+    fn text_after(&self, prev: u64) -> String {
+        let text = self.text.strip_suffix(']').unwrap_or(&self.text);
+        let mut out = format!("{text},pos:{},by:{}", self.position, self.sender);
+        let mut put = |pair: &str| out.push_str(pair);
+        if prev + 1 != self.position {
+            put(&format!(",prev:{prev}"));
+        }
+        if self.tokens > 0 {
+            put(&format!(",tok:{}", self.tokens));
+        }
+        if self.cut {
+            put(",cut:true");
+        }
+        put("]");
+        out
+    }
+}
+
+impl Relays {
+    pub(crate) fn new(last: u64, retry: Duration) -> Self {
+        Self {
+            cursors: ByMember::default(),
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            before: last,
+            last,
+            retry,
+        }
+    }
+
+    /// The cursor of a member.
+    pub(crate) fn cursor(&mut self, member: MemberId) -> &mut Cursor {
+        let retry = self.retry;
+        self.cursors.or_insert_with(member, || Cursor {
+            greeting: false,
+            gone: false,
+            acked: None,
+            sent: 0,
+            rewound: None,
+            retry: Backoff::new(retry),
+            read: 0,
+            reading: None,
+            ack: None,
+            schemas: None,
+            offer: None,
+        })
+    }
+
+    /// What a member said last that it holds.
+    pub(crate) fn held(&self, member: MemberId) -> u64 {
+        let cursor = self.cursors.get(member);
+        cursor.and_then(|cursor| cursor.acked).unwrap_or_default()
+    }
+
+    /// An entry that goes to every member.
+    pub(crate) fn push(&mut self, entry: &Entry) {
+        self.last = entry.position;
+        if self
+            .cursors
+            .iter()
+            .any(|(_, cursor)| cursor.acked.is_some())
+        {
+            self.tail_bytes += entry.text.len();
+            self.tail.push_back(Relayed::of(entry));
+            self.trim();
+        } else {
+            self.tail.clear();
+            self.tail_bytes = 0;
+            self.before = self.last;
+        }
+    }
+
+    /// The last relayed position.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Lets go what every member has, and what is too much to keep.
+    fn trim(&mut self) {
+        let needed = self
+            .cursors
+            .iter()
+            .filter_map(|(_, cursor)| cursor.acked)
+            .min();
+        while let Some(first) = self.tail.front() {
+            let is_over = self.tail.len() > TAIL || self.tail_bytes > TAIL_BYTES;
+            if !is_over && needed.is_none_or(|needed| first.position > needed) {
+                break;
+            }
+            self.tail_bytes -= first.text.len();
+            self.before = first.position;
+            self.tail.pop_front();
+        }
+    }
+
+    /// A member says what it holds, in a hello.
+    pub(crate) fn greeted(&mut self, member: MemberId, held: u64) {
+        let cursor = self.cursor(member);
+        cursor.greeting = false;
+        cursor.acked = Some(held);
+        cursor.rewind(held);
+        cursor.retry.rest();
+        self.trim();
+    }
+
+    /// A member holds nothing yet; it is asked until it has the fold to start from. (Or it
+    /// said so long ago, and what it holds is not known.)
+    pub(crate) fn starting(&mut self, member: MemberId, now: Time) {
+        let cursor = self.cursor(member);
+        cursor.acked = None;
+        cursor.greeting = true;
+        cursor.retry.arm(now);
+    }
+
+    /// A member acknowledges what it holds.
+    pub(crate) fn acknowledged(&mut self, member: MemberId, held: u64) {
+        let last = self.last;
+        let cursor = self.cursor(member);
+        if held > last {
+            return;
+        }
+        match cursor.acked {
+            Some(acked) if held < acked => {}
+            Some(acked) if held == acked => {
+                // Something is missing on its side; what it says again is no news.
+                if cursor.sent > held && cursor.rewound != Some(held) {
+                    cursor.rewind(held);
+                    cursor.rewound = Some(held);
+                }
+            }
+            _ => {
+                cursor.acked = Some(held);
+                cursor.greeting = false;
+                cursor.offer = None;
+                cursor.sent = cursor.sent.max(held);
+                cursor.rewound = None;
+                cursor.retry.rest();
+                self.trim();
+            }
+        }
+    }
+
+    /// A member that was said to be gone says something. It may take an answer from before
+    /// for the one to its last hello, so it is asked what it holds.
+    pub(crate) fn heard(&mut self, member: MemberId, now: Time) {
+        let cursor = self.cursor(member);
+        if std::mem::take(&mut cursor.gone) && cursor.acked.is_none() {
+            self.starting(member, now);
+        }
+    }
+
+    pub(crate) fn disconnected(&mut self, member: MemberId) {
+        let cursor = self.cursor(member);
+        cursor.greeting = false;
+        cursor.gone = true;
+        cursor.acked = None;
+        cursor.retry.rest();
+        self.trim();
+    }
+
+    /// Whether every member that can be reached has everything.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.cursors.iter().all(|(_, cursor)| {
+            !cursor.greeting && cursor.acked.is_none_or(|acked| acked == self.last)
+        })
+    }
+
+    /// What goes out to the members now, and what has to be read for it.
+    pub(crate) fn take_due(&mut self, now: Time) -> (Vec<Transmit>, Vec<Read>) {
+        let (mut sends, mut reads) = (Vec::new(), Vec::new());
+        for (member, cursor) in self.cursors.iter_mut() {
+            let Some(acked) = cursor.acked else {
+                continue;
+            };
+            if acked < self.last {
+                cursor.retry.arm(now);
+            }
+            if cursor.sent < self.before {
+                // One window at a time: what was read last has to arrive first.
+                if cursor.reading.is_none() && cursor.sent == acked {
+                    let from = cursor.sent.max(cursor.read) + 1;
+                    cursor.reading = Some(from);
+                    reads.push(Read::Entries {
+                        from,
+                        limit: WINDOW,
+                    });
+                }
+                continue;
+            }
+            let place = |position| {
+                self.tail
+                    .partition_point(|entry| entry.position <= position)
+            };
+            let start = place(cursor.sent);
+            let room = WINDOW.saturating_sub(start - place(acked));
+            for entry in self.tail.range(start..).take(room) {
+                sends.push(Transmit {
+                    to: member,
+                    text: entry.text_after(cursor.sent),
+                });
+                cursor.sent = entry.position;
+            }
+        }
+        (sends, reads)
+    }
+
+    /// Entries of the log that were read for members that lag behind.
+    pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
+        let mut sends = Vec::new();
+        for (member, cursor) in self.cursors.iter_mut() {
+            if cursor.reading != Some(from) {
+                continue;
+            }
+            cursor.reading = None;
+            if cursor.acked.is_none() {
+                continue;
+            }
+            cursor.read = entries.last().map_or(cursor.read, |last| last.position);
+            for entry in entries.iter().filter(|entry| entry.kind.is_relayed()) {
+                // It may have been acknowledged while the log was read.
+                if entry.position <= cursor.sent {
+                    continue;
+                }
+                sends.push(Transmit {
+                    to: member,
+                    text: Relayed::of(entry).text_after(cursor.sent),
+                });
+                cursor.sent = entry.position;
+            }
+        }
+        sends
+    }
+
+    /// Gives back the room of what every member has.
+    pub(crate) fn rest(&mut self) {
+        if self.tail.is_empty() {
+            self.tail = VecDeque::new();
+        }
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.cursors
+            .iter()
+            .filter_map(|(_, cursor)| cursor.retry.at())
+            .min()
+    }
+
+    /// The members that are to be told that the host is back.
+    pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
+        let mut members = Vec::new();
+        for (member, cursor) in self.cursors.iter_mut() {
+            if cursor.greeting && cursor.retry.at().is_none_or(|at| at <= now) {
+                cursor.retry.again(now);
+                members.push(member);
+            }
+        }
+        members
+    }
+
+    pub(crate) fn timeout(&mut self, now: Time) {
+        let last = self.last;
+        for (_, cursor) in self
+            .cursors
+            .iter_mut()
+            .filter(|(_, cursor)| !cursor.greeting)
+        {
+            if !cursor.retry.is_due(now) {
+                continue;
+            }
+            match cursor.acked {
+                Some(acked) if acked < last => {
+                    cursor.rewind(acked);
+                    cursor.retry.again(now);
+                }
+                _ => cursor.retry.rest(),
+            }
+        }
+    }
+}

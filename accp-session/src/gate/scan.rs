@@ -1,0 +1,197 @@
+//! The first look at a frame: its grammar, its envelope and nothing that needs a schema.
+
+use accp_frame::{
+    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Reader, Value,
+};
+
+use crate::Mid;
+use accp_frame::__internal::Sound;
+
+/// A frame that keeps to the grammar.
+#[derive(Debug)]
+pub(crate) struct Scanned<'a> {
+    pub text: &'a str,
+    pub header: Header<'a>,
+    pub intent: Intent,
+    /// Where the payload begins, after its `{`.
+    pub start: usize,
+    /// Where it ends, after its `}`.
+    pub end: usize,
+    /// The schema code, if there is one.
+    pub schema: Option<&'a str>,
+    pub envelope: Envelope<'a>,
+    mid: Option<Mid>,
+    cid: Option<Mid>,
+}
+
+impl<'a> Scanned<'a> {
+    /// Step 1 of decoding (draft section 7.3): the grammar, whole.
+    pub(crate) fn new(text: &'a str, limits: Limits) -> Result<Self, DecodeError> {
+        Self::with_intent(text, limits, |header| {
+            let at = 2 + header.agent.len();
+            let expected = "an intent of the draft (section 4.1)";
+            Intent::lookup(header.intent)
+                .ok_or_else(|| DecodeError::new(ErrorCode::INVALID_INTENT, at, expected))
+        })
+    }
+
+    /// The id of a frame that keeps to the grammar and to nothing else.
+    pub(crate) fn mid_of(text: &str) -> Option<Mid> {
+        let scanned = Scanned::with_intent(text, Limits::NONE, |_| Ok(Intent::ACK)).ok()?;
+        scanned.mid
+    }
+
+    fn with_intent(
+        text: &'a str,
+        limits: Limits,
+        intent: impl FnOnce(&Header<'a>) -> Result<Intent, DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let options = DecodeOptions {
+            limits,
+            marks: true,
+        };
+        let mut r = Reader::new(text, options)?;
+        let header = r.header()?;
+        let start = r.at();
+        let mut schema = None;
+        while let Some(key) = r.param()? {
+            let value = r.skip_value()?;
+            if key == "schema" {
+                schema = Some(value);
+            }
+        }
+        let end = r.at();
+        let envelope = Envelope::read(&mut r)?;
+        Ok(Self {
+            text,
+            intent: intent(&header)?,
+            header,
+            start,
+            end,
+            schema,
+            mid: envelope.msg_id.as_deref().map(Mid::parse),
+            cid: envelope.correlation_id.as_deref().map(Mid::parse),
+            envelope,
+        })
+    }
+
+    /// As [`Scanned::new`], of an entry, which was judged before it became one.
+    pub(crate) fn of_entry(text: &'a str) -> Result<Self, DecodeError> {
+        Self::new(text, Limits::NONE)
+    }
+
+    /// For the checks that need the registry.
+    pub(crate) fn sound(&self) -> Sound<'_, 'a> {
+        Sound {
+            text: self.text,
+            header: self.header,
+            intent: self.intent,
+            start: self.start,
+            schema: self.schema,
+            envelope: &self.envelope,
+        }
+    }
+
+    /// The frame without its metadata.
+    pub(crate) fn head(&self) -> &'a str {
+        self.text.get(..self.end).unwrap_or_default()
+    }
+
+    pub(crate) fn mid(&self) -> Option<&Mid> {
+        self.mid.as_ref()
+    }
+
+    pub(crate) fn cid(&self) -> Option<&Mid> {
+        self.cid.as_ref()
+    }
+
+    pub(crate) fn aid(&self) -> Option<Mid> {
+        self.envelope.causation_id.as_deref().map(Mid::parse)
+    }
+
+    /// A whole number in the metadata that is ours.
+    pub(crate) fn extra(&self, key: &str) -> Option<u64> {
+        match self.envelope.extra.get(key)? {
+            Value::Integer(value) => u64::try_from(*value).ok(),
+            _ => None,
+        }
+    }
+
+    /// A text in the metadata that is ours; an id of digits alone reads as an integer.
+    pub(crate) fn extra_mid(&self, key: &str) -> Option<Mid> {
+        match self.envelope.extra.get(key)? {
+            Value::String(text) => Some(Mid::parse(text)),
+            Value::Integer(value) => Some(Mid::parse(&format!("{value}"))),
+            _ => None,
+        }
+    }
+}
+
+/// Framing before grammar: one line of text.
+pub(crate) fn scan(frame: &[u8], limits: accp_frame::Limits) -> Result<Scanned<'_>, DecodeError> {
+    match std::str::from_utf8(frame) {
+        Ok(text) => Scanned::new(text, limits),
+        Err(_) => Err(accp_frame::Frame::parse_bytes(frame)
+            .err()
+            .unwrap_or_else(|| DecodeError::new(ErrorCode::PARSE_ERROR, 0, "printable ASCII"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use accp_frame::{DecodeOptions, Message, Registry};
+
+    const KEYS: &[&str] = &[
+        "asgn", "assignee", "task", "pri", "priority", "dead", "deps", "stat", "prog", "x", "d",
+        "data", "schema", "_",
+    ];
+    const VALUES: &[&str] = &[
+        "dev",
+        "\\@dev",
+        "a_b",
+        "42",
+        "1.5",
+        "true",
+        "~",
+        "[a,b]",
+        "[]",
+        "{a:1}",
+        "{a:1,a:2}",
+        "$cold.p1",
+        "TA",
+        "TX",
+        "XX",
+        "[[a,1]]",
+    ];
+
+    fn param() -> impl Strategy<Value = String> {
+        (prop::sample::select(KEYS), prop::sample::select(VALUES))
+            .prop_map(|(key, value)| format!("{key}:{value}"))
+    }
+
+    proptest! {
+        #[test]
+        fn the_check_says_what_decoding_says(
+            params in prop::collection::vec(param(), 0..7),
+            operation in prop::sample::select(&["schedule", "tool", "plan"][..]),
+            intent in prop::sample::select(&["req", "done", "fail"][..]),
+            coded in any::<bool>(),
+        ) {
+            let mut params = params;
+            if coded {
+                params.push("schema:TA".into());
+            }
+            let text = format!("@a>{intent}:{operation}{{{}}}[mid:m1,seq:1]", params.join("|"));
+            let registry = Registry::shared();
+            let options = DecodeOptions::default();
+            let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
+            if let Ok(frame) = Scanned::of_entry(&text) {
+                let checked = frame.sound().check(registry, &options);
+                prop_assert_eq!(checked, decoded, "{}", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The message ids that a session has consumed.
+use std::collections::BTreeMap;
+
+use crate::log::by_member::ByMember;
+use crate::{MemberId, Mid, Seen};
+
+/// Where a consumed message id stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub sender: MemberId,
+    pub sequence: u64,
+    pub dropped: bool,
+}
+
+/// The set of consumed ids (draft section 3.7, item 1), exact and never forgotten.
+///
+/// Ids that are counted up, as ours are, stand in runs, so that a million of them take less
+/// than a megabyte; an id from elsewhere stands by itself, in 16 bytes and what a tree adds.
+#[derive(Debug, Default)]
+pub(crate) struct SeenSet {
+    /// The newest run of each sender. It is the one that grows.
+    open: ByMember<(u64, Run)>,
+    /// All others by their first id.
+    runs: BTreeMap<u64, Run>,
+    /// Runs of one.
+    singles: BTreeMap<u64, Packed>,
+    names: BTreeMap<Box<str>, Place>,
+}
+
+/// Ids of one sender, each one more than the last, whose numbers are equally far apart: by
+/// one where each sender has its own, by two where two take turns in counting together.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    sequence: u64,
+    length: u32,
+    /// Between the numbers; of one id 0.
+    step: u32,
+    sender: MemberId,
+    dropped: bool,
+}
+
+/// A place in one word.
+#[derive(Debug, Clone, Copy)]
+struct Packed(u64);
+
+impl Packed {
+    /// `None` for a number that no session lives to see.
+    fn new(place: Place) -> Option<Self> {
+        let flags = u64::from(place.sender.number()) << 1 | u64::from(place.dropped);
+        (place.sequence < 1 << 47).then_some(Self(place.sequence << 17 | flags))
+    }
+
+    fn place(self) -> Option<Place> {
+        Some(Place {
+            sender: MemberId::new((self.0 >> 1) as u16)?,
+            sequence: self.0 >> 17,
+            dropped: self.0 & 1 == 1,
+        })
+    }
+}
+
+/// Ids of digits alone are counted as such.
+fn key(bits: u64) -> u64 {
+    let mut value = 0;
+    for at in (0..12).rev() {
+        let digit = (bits >> (4 * at)) & 0xf;
+        if digit > 9 {
+            return bits | 1 << 48;
+        }
+        value = value * 10 + digit;
+    }
+    value
+}
+
+impl Run {
+    fn one(place: Place) -> Self {
+        Self {
+            sequence: place.sequence,
+            length: 1,
+            step: 0,
+            sender: place.sender,
+            dropped: place.dropped,
+        }
+    }
+
+    fn get(&self, offset: u64) -> Option<Place> {
+        (offset < u64::from(self.length)).then(|| Place {
+            sender: self.sender,
+            sequence: self.sequence + offset * u64::from(self.step),
+            dropped: self.dropped,
+        })
+    }
+
+    /// Whether the place is the next one of the run, which it is then.
+    fn grow(&mut self, offset: u64, place: Place) -> bool {
+        if offset != u64::from(self.length) || self.length == u32::MAX {
+            return false;
+        }
+        let mut grown = *self;
+        grown.length += 1;
+        if self.length == 1 {
+            let step = place.sequence.checked_sub(self.sequence);
+            let Some(step) = step.and_then(|step| u32::try_from(step).ok()) else {
+                return false;
+            };
+            grown.step = step;
+        }
+        let fits = grown.get(offset) == Some(place);
+        if fits {
+            *self = grown;
+        }
+        fits
+    }
+}
+
+impl SeenSet {
+    pub(crate) fn get(&self, mid: &Mid) -> Option<Place> {
+        let Some(bits) = mid.as_bits() else {
+            return self.names.get(mid.to_string().as_str()).copied();
+        };
+        let key = key(bits);
+        let place = |(start, run): (&u64, &Run)| run.get(key.checked_sub(*start)?);
+        let mut open = self.open.iter();
+        open.find_map(|(_, (start, run))| place((start, run)))
+            .or_else(|| self.runs.range(..=key).next_back().and_then(place))
+            .or_else(|| self.singles.get(&key)?.place())
+    }
+
+    /// Adds an id that is not in the set.
+    pub(crate) fn insert(&mut self, mid: &Mid, place: Place) {
+        let Some(bits) = mid.as_bits() else {
+            self.names.insert(mid.to_string().into(), place);
+            return;
+        };
+        let key = key(bits);
+        let new = (key, Run::one(place));
+        let (start, run) = self.open.or_insert_with(place.sender, || new);
+        if *start == key || run.grow(key.wrapping_sub(*start), place) {
+            return;
+        }
+        let (start, run) = std::mem::replace(self.open.or_insert_with(place.sender, || new), new);
+        let single = run.get(0).filter(|_| run.length == 1);
+        if let Some(single) = single.and_then(Packed::new) {
+            self.singles.insert(start, single);
+        } else {
+            self.runs.insert(start, run);
+        }
+    }
+
+    pub(crate) fn from_stored(seen: &[Seen]) -> Self {
+        let mut set = Self::default();
+        for seen in seen {
+            let place = Place {
+                sender: seen.sender,
+                sequence: seen.sequence,
+                dropped: seen.dropped,
+            };
+            set.insert(&seen.mid, place);
+        }
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn mid() -> impl Strategy<Value = Mid> {
+        prop_oneof![
+            (0u64..40).prop_map(|n| Mid::parse(&format!("{n:012x}"))),
+            any::<u64>().prop_map(|n| Mid::parse(&format!("{:012x}", n >> 16))),
+            "m[0-9]".prop_map(|name| Mid::parse(&name)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn is_the_map_it_stands_for(ids in prop::collection::vec((mid(), 100u16..103, any::<bool>()), 0..200)) {
+            let mut set = SeenSet::default();
+            let mut model = BTreeMap::new();
+            for (sequence, (mid, sender, dropped)) in ids.iter().enumerate() {
+                prop_assert_eq!(set.get(mid), model.get(mid).copied());
+                if model.contains_key(mid) {
+                    continue;
+                }
+                let sender = MemberId::new(*sender).unwrap();
+                let place = Place { sender, sequence: sequence as u64, dropped: *dropped };
+                set.insert(mid, place);
+                model.insert(mid.clone(), place);
+            }
+            for (mid, _, _) in &ids {
+                prop_assert_eq!(set.get(mid), model.get(mid).copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! For those who handle frames.
+
+pub(crate) mod cancel;
+pub(crate) mod inbound;
+pub(crate) mod router;
+pub(crate) mod stream;

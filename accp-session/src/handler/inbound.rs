@@ -1,0 +1,76 @@
+//! An accepted frame on its way to a handler.
+
+use std::sync::Arc;
+
+use crate::{CancelToken, MemberId};
+use accp_frame::{DecodeError, DecodeFrame, Message, Registry, Typed};
+
+/// An accepted frame of another member, to be handled here.
+///
+/// It is delivered again after a restart until
+/// [`Session::handled`](crate::Session::handled) says that it is done.
+///
+/// ```
+/// use accp_runtime::profiles::ScheduleReq;
+/// # use accp_runtime::session::{CancelToken, Inbound, MemberId};
+/// # let text = "@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}[mid:101000001001,seq:1,ts:0]";
+/// # let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+/// let request = inbound.decode::<ScheduleReq>()?;
+/// assert_eq!(request.frame.task, "impl_auth");
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Inbound {
+    position: u64,
+    sender: MemberId,
+    text: Arc<str>,
+    cancel: CancelToken,
+}
+
+impl Inbound {
+    /// A frame at its place in the log.
+    pub fn new(position: u64, sender: MemberId, text: Arc<str>, cancel: CancelToken) -> Self {
+        Self {
+            position,
+            sender,
+            text,
+            cancel,
+        }
+    }
+
+    /// The place in the log, to mark it handled by.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The member that sent it.
+    pub fn sender(&self) -> MemberId {
+        self.sender
+    }
+
+    /// The frame as its sender wrote it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Fires when the chain of this frame is cancelled.
+    pub fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// The frame as a type of yours.
+    ///
+    /// # Errors
+    /// As [`Typed::decode`].
+    pub fn decode<'a, T: DecodeFrame<'a>>(&'a self) -> Result<Typed<'a, T>, DecodeError> {
+        Typed::decode(&self.text)
+    }
+
+    /// The frame under full names.
+    ///
+    /// # Errors
+    /// As [`Message::decode`].
+    pub fn message(&self, registry: &Registry) -> Result<Message<'_>, DecodeError> {
+        Message::decode(&self.text, registry)
+    }
+}

@@ -1,0 +1,522 @@
+//! Streams: chunks in the order in which they were made, however they come (draft section
+//! 10.4).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::MemberId;
+use accp_frame::profiles::InferStream;
+use accp_frame::{DecodeError, ErrorCode};
+
+/// Puts the chunks of streams in order. A stream is known by its sender and the `cid` that
+/// all its chunks share.
+///
+/// A chunk waits here until those before it are there and until it is taken out; how many
+/// may wait is bounded, and a chunk over the bound is refused and not lost silently. A chunk
+/// that comes twice counts once.
+///
+/// ```
+/// use accp_runtime::Typed;
+/// use accp_runtime::profiles::InferStream;
+/// use accp_runtime::session::{MemberId, StreamLimits, Streams};
+///
+/// let mut streams = Streams::new(StreamLimits::default());
+/// let mut said = String::new();
+/// for text in [
+///     "@s>stream:infer{idx:1|d:_world|schema:ST}[mid:101000001001,seq:1,cid:abc]",
+///     "@s>stream:infer{idx:0|d:Hello|schema:ST}[mid:101000001002,seq:2,cid:abc]",
+///     "@s>stream:infer{idx:2|d:!|done:true|schema:ST}[mid:101000001003,seq:3,cid:abc]",
+/// ] {
+///     let chunk = Typed::<InferStream>::decode(text)?.frame;
+///     streams.push(MemberId::HOST, "abc", &chunk)?;
+///     said.extend(streams.ready(MemberId::HOST, "abc").map(|chunk| chunk.data));
+/// }
+/// assert_eq!(said, "Hello world!");
+///
+/// let ended = streams.end(MemberId::HOST, "abc").expect("it was open");
+/// assert!(ended.is_complete());
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Streams {
+    limits: StreamLimits,
+    senders: BTreeMap<MemberId, BTreeMap<String, Stream>>,
+    /// How many streams there have been.
+    opened: u64,
+}
+
+/// Bounds on what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// Streams of one sender: 8 by default.
+    pub streams: usize,
+    /// Chunks of one stream: 256 by default.
+    pub chunks: usize,
+    /// Bytes of the chunks of one stream: 256 KiB by default.
+    pub bytes: usize,
+}
+
+/// A chunk in its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its place in the stream, from 0.
+    pub index: u64,
+    /// What it holds.
+    pub data: String,
+    /// Whether it is the last one.
+    pub is_final: bool,
+}
+
+/// What was left of a stream at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The chunks that had not been taken out, ascending; there are gaps between them where
+    /// some are missing.
+    pub chunks: Vec<Chunk>,
+    /// The indexes that never came, so far as the others tell, ascending.
+    pub missing: Vec<Range<u64>>,
+    /// Whether the final chunk came.
+    pub has_final: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Stream {
+    /// The how manieth stream it is.
+    opened: u64,
+    /// The index of the chunk that is taken out next.
+    next: u64,
+    /// The first index, from `next` on, that has not come.
+    missing: u64,
+    /// How many chunks there are, once one says so.
+    count: Option<u64>,
+    has_final: bool,
+    chunks: BTreeMap<u64, String>,
+    bytes: usize,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            streams: 8,
+            chunks: 256,
+            bytes: 256 * 1024,
+        }
+    }
+}
+
+impl Streams {
+    /// No streams.
+    pub const fn new(limits: StreamLimits) -> Self {
+        Self {
+            limits,
+            senders: BTreeMap::new(),
+            opened: 0,
+        }
+    }
+
+    /// Takes a chunk of the stream that `sender` sends under `cid`.
+    ///
+    /// The bounds do not hold for the one chunk that all others wait for, once what was ready
+    /// has been taken out: else a stream could stop for good. A stream that has come to its
+    /// end makes room for another one.
+    ///
+    /// # Errors
+    /// E1004 when the chunk contradicts another one: other data at its index, another number
+    /// of chunks, another final chunk, an index beyond the final one, or the last index of
+    /// all without `is_final`. E2003 over a bound. Nothing has changed then.
+    pub fn push(
+        &mut self,
+        sender: MemberId,
+        cid: &str,
+        chunk: &InferStream<'_>,
+    ) -> Result<(), DecodeError> {
+        let streams = self.senders.get(&sender);
+        let known = streams.and_then(|streams| streams.get(cid));
+        let fresh = match known {
+            Some(stream) => stream.check(chunk, self.limits)?,
+            None => Stream::default().check(chunk, self.limits)?,
+        };
+        let Some(fresh) = fresh else {
+            return Ok(());
+        };
+        if known.is_none() {
+            if streams.map_or(0, BTreeMap::len) >= self.limits.streams {
+                self.make_room(sender)?;
+            }
+            let stream = Stream {
+                opened: self.opened,
+                ..Stream::default()
+            };
+            self.opened += 1;
+            let streams = self.senders.entry(sender).or_default();
+            streams.insert(cid.into(), stream);
+        }
+        if let Some(stream) = self.stream(sender, cid) {
+            stream.take(fresh, chunk);
+        }
+        Ok(())
+    }
+
+    /// Takes out the chunks whose turn it is, in their order. Those that are not asked for
+    /// stay.
+    pub fn ready(&mut self, sender: MemberId, cid: &str) -> impl Iterator<Item = Chunk> {
+        let mut stream = self.stream(sender, cid);
+        std::iter::from_fn(move || stream.as_mut()?.next_ready())
+    }
+
+    /// Closes a stream, at the frame `end` of its sender or when its chain is cancelled, and
+    /// gives what is left of it; `None` when there is no such stream.
+    pub fn end(&mut self, sender: MemberId, cid: &str) -> Option<Ended> {
+        let streams = self.senders.get_mut(&sender)?;
+        let stream = streams.remove(cid)?;
+        if streams.is_empty() {
+            self.senders.remove(&sender);
+        }
+        Some(stream.end())
+    }
+
+    fn stream(&mut self, sender: MemberId, cid: &str) -> Option<&mut Stream> {
+        self.senders.get_mut(&sender)?.get_mut(cid)
+    }
+
+    /// Forgets the oldest stream of a sender that is done.
+    fn make_room(&mut self, sender: MemberId) -> Result<(), DecodeError> {
+        let streams = self.senders.get_mut(&sender);
+        let done = streams.and_then(|streams| {
+            let done = streams.iter().filter(|(_, stream)| stream.is_done());
+            let (cid, _) = done.min_by_key(|(_, stream)| stream.opened)?;
+            let cid = cid.clone();
+            streams.remove(&cid)
+        });
+        if done.is_some() {
+            return Ok(());
+        }
+        let expected = format!("at most {} open streams of a sender", self.limits.streams);
+        Err(DecodeError::new(ErrorCode::BUDGET_EXCEEDED, 0, expected))
+    }
+}
+
+impl Ended {
+    /// Whether every chunk came.
+    pub fn is_complete(&self) -> bool {
+        self.has_final && self.missing.is_empty()
+    }
+}
+
+/// What a chunk tells that was not known.
+#[derive(Clone, Copy)]
+struct Fresh {
+    index: u64,
+    count: Option<u64>,
+}
+
+impl Stream {
+    /// What is new in a chunk; `None` when it came before.
+    fn check(
+        &self,
+        chunk: &InferStream<'_>,
+        limits: StreamLimits,
+    ) -> Result<Option<Fresh>, DecodeError> {
+        let Ok(index) = u64::try_from(chunk.chunk_index) else {
+            return wrong("chunk_index", "an index from 0");
+        };
+        let seen = self.seen();
+        let count = match chunk.total_chunks.map(u64::try_from) {
+            None => self.count,
+            Some(Ok(total)) if total >= seen.max(1) && self.count.is_none_or(|c| c == total) => {
+                Some(total)
+            }
+            Some(_) => return wrong("total_chunks", "as many chunks as the others say or tell"),
+        };
+        if count.is_some_and(|count| index >= count) {
+            return wrong("chunk_index", "an index up to the final one");
+        }
+        let is_last = count.is_some_and(|count| index + 1 == count);
+        if chunk.is_final && ((count.is_some() && !is_last) || index + 1 < seen) {
+            return wrong("is_final", "the final chunk at the last index");
+        }
+        if is_last && !chunk.is_final {
+            return wrong("is_final", "true at the last index");
+        }
+        if index < self.next {
+            // It has been taken out, so there is nothing left to compare it with.
+            return Ok(None);
+        }
+        if let Some(data) = self.chunks.get(&index) {
+            if *data == chunk.data {
+                return Ok(None);
+            }
+            return wrong("data", "what came before under this index");
+        }
+        let has_room =
+            self.chunks.len() < limits.chunks && self.bytes + chunk.data.len() <= limits.bytes;
+        let is_awaited = index == self.next && self.missing == self.next;
+        if !has_room && !is_awaited {
+            let StreamLimits { chunks, bytes, .. } = limits;
+            let expected = format!("at most {chunks} chunks and {bytes} bytes waiting in a stream");
+            return Err(DecodeError::new(ErrorCode::BUDGET_EXCEEDED, 0, expected));
+        }
+        let count = if chunk.is_final {
+            Some(index + 1)
+        } else {
+            count
+        };
+        Ok(Some(Fresh { index, count }))
+    }
+
+    fn take(&mut self, fresh: Fresh, chunk: &InferStream<'_>) {
+        let Fresh { index, count } = fresh;
+        self.count = count;
+        self.has_final |= chunk.is_final;
+        self.bytes += chunk.data.len();
+        self.chunks.insert(index, String::from(&*chunk.data));
+        while self.chunks.contains_key(&self.missing) {
+            self.missing += 1;
+        }
+    }
+
+    fn next_ready(&mut self) -> Option<Chunk> {
+        let data = self.chunks.remove(&self.next)?;
+        self.bytes -= data.len();
+        let chunk = self.chunk(self.next, data);
+        self.next += 1;
+        Some(chunk)
+    }
+
+    fn chunk(&self, index: u64, data: String) -> Chunk {
+        let is_final = self.has_final && self.count == Some(index + 1);
+        Chunk {
+            index,
+            data,
+            is_final,
+        }
+    }
+
+    /// One more than the highest index that came.
+    fn seen(&self) -> u64 {
+        self.chunks
+            .last_key_value()
+            .map_or(self.next, |(last, _)| last + 1)
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_final && self.count == Some(self.next)
+    }
+
+    fn end(mut self) -> Ended {
+        let end = self.count.unwrap_or_else(|| self.seen());
+        let mut missing = Vec::new();
+        let mut due = self.next;
+        for &index in self.chunks.keys().chain([&end]) {
+            if due < index {
+                missing.push(due..index);
+            }
+            due = index + 1;
+        }
+        let chunks = std::mem::take(&mut self.chunks).into_iter();
+        let chunks = chunks.map(|(index, data)| self.chunk(index, data));
+        Ended {
+            chunks: chunks.collect(),
+            missing,
+            has_final: self.has_final,
+        }
+    }
+}
+
+#[cold]
+fn wrong<T>(field: &'static str, expected: &'static str) -> Result<T, DecodeError> {
+    let error = DecodeError::new(ErrorCode::INVALID_TYPE, 0, expected);
+    Err(error.within(Cow::Borrowed(field)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const S: MemberId = MemberId::HOST;
+
+    fn chunk(index: i64, total: Option<i64>, data: &str, is_final: bool) -> InferStream<'_> {
+        InferStream {
+            chunk_index: index,
+            total_chunks: total,
+            data: Cow::Borrowed(data),
+            is_final,
+        }
+    }
+
+    /// Chunks in any order, some of them more than once, and whether to take out after each.
+    fn any_arrival() -> impl Strategy<Value = (Vec<String>, Vec<(usize, bool)>)> {
+        prop::collection::vec("[a-z]{0,4}", 1..12).prop_flat_map(|texts| {
+            let order: Vec<usize> = (0..texts.len()).chain(0..texts.len()).collect();
+            let again = prop::collection::vec(any::<bool>(), order.len());
+            let order = Just(order).prop_shuffle();
+            let order =
+                (order, again).prop_map(|(order, take)| order.into_iter().zip(take).collect());
+            (Just(texts), order)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_gives_the_text(
+            (texts, arrival) in any_arrival(), has_total: bool, other in "[a-z]{0,2}",
+        ) {
+            let mut streams = Streams::new(StreamLimits::default());
+            let mut said: Vec<String> = Vec::new();
+            let mut came: Vec<usize> = Vec::new();
+            for (index, takes) in arrival {
+                let total = has_total.then_some(texts.len() as i64);
+                let chunk = chunk(index as i64, total, &texts[index], index + 1 == texts.len());
+                prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
+                let before = streams.clone();
+                // The same data once more, and other data unless it is gone.
+                prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
+                let clash = InferStream { data: Cow::Borrowed(&other), ..chunk };
+                let is_clash = other != texts[index] && index >= said.len();
+                prop_assert_eq!(streams.push(S, "c", &clash).is_err(), is_clash);
+                prop_assert_eq!(&streams, &before);
+                came.push(index);
+                if takes {
+                    for chunk in streams.ready(S, "c") {
+                        prop_assert_eq!(chunk.index as usize, said.len());
+                        prop_assert_eq!(chunk.is_final, said.len() + 1 == texts.len());
+                        said.push(chunk.data);
+                    }
+                    let expected = (0..texts.len()).find(|index| !came.contains(index));
+                    prop_assert_eq!(said.len(), expected.unwrap_or(texts.len()));
+                }
+            }
+            let ended = streams.end(S, "c").unwrap();
+            prop_assert!(ended.is_complete());
+            said.extend(ended.chunks.into_iter().map(|chunk| chunk.data));
+            prop_assert_eq!(said, texts);
+            prop_assert_eq!(streams.end(S, "c"), None);
+        }
+
+        #[test]
+        fn no_stream_keeps_more_than_its_bounds(
+            pushes in prop::collection::vec(("[a-d]", -1_i64..9, prop::option::of(0_i64..9), "x{0,6}", 0..8_u8), 0..60),
+        ) {
+            let limits = StreamLimits { streams: 2, chunks: 3, bytes: 8 };
+            let mut streams = Streams::new(limits);
+            for (cid, index, total, data, what) in pushes {
+                let before = streams.clone();
+                if streams.push(S, &cid, &chunk(index, total, &data, what == 0)).is_err() {
+                    prop_assert_eq!(&streams, &before);
+                }
+                if what < 3 {
+                    streams.ready(S, &cid).for_each(drop);
+                }
+                if what == 7 {
+                    streams.end(S, &cid);
+                }
+                prop_assert!(streams.senders.values().all(|streams| streams.len() <= limits.streams));
+                for stream in streams.senders.values().flat_map(BTreeMap::values) {
+                    let bytes: usize = stream.chunks.values().map(String::len).sum();
+                    prop_assert_eq!(stream.bytes, bytes);
+                    // And the one that the others waited for.
+                    prop_assert!(bytes <= limits.bytes + 6 && stream.chunks.len() <= limits.chunks + 1);
+                }
+            }
+        }
+
+        #[test]
+        fn the_end_lists_what_is_missing(
+            came in prop::collection::btree_set(0_u64..12, 1..10), taken in any::<bool>(), total in prop::option::of(13_i64..15),
+        ) {
+            let mut streams = Streams::new(StreamLimits::default());
+            for &index in &came {
+                streams.push(S, "c", &chunk(index as i64, total, "x", false)).unwrap();
+            }
+            let taken: Vec<u64> = if taken {
+                streams.ready(S, "c").map(|chunk| chunk.index).collect()
+            } else {
+                Vec::new()
+            };
+            let ended = streams.end(S, "c").unwrap();
+            let left = ended.chunks.iter().map(|chunk| chunk.index);
+            prop_assert!(came.iter().copied().eq(taken.into_iter().chain(left)));
+            let end = total.map_or_else(|| came.last().unwrap() + 1, |total| total as u64);
+            let missing = ended.missing.iter().cloned().flatten();
+            prop_assert!(missing.eq((0..end).filter(|index| !came.contains(index))));
+            prop_assert!(!ended.is_complete());
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_done_makes_room() {
+        let mut streams = Streams::new(StreamLimits {
+            streams: 2,
+            ..StreamLimits::default()
+        });
+        for cid in ["b", "a"] {
+            streams.push(S, cid, &chunk(0, None, "x", true)).unwrap();
+        }
+        let before = streams.clone();
+        let error = streams
+            .push(S, "c", &chunk(0, None, "x", false))
+            .unwrap_err();
+        insta::assert_snapshot!(error, @"E2003 at byte 0: expected at most 2 open streams of a sender");
+        assert_eq!(streams, before);
+        // Another sender has its own bound.
+        let other = MemberId::new(101).unwrap();
+        streams
+            .push(other, "c", &chunk(0, None, "x", false))
+            .unwrap();
+        for cid in ["a", "b"] {
+            assert_eq!(streams.ready(S, cid).count(), 1);
+        }
+        streams.push(S, "c", &chunk(0, None, "x", false)).unwrap();
+        assert_eq!(streams.end(S, "b"), None);
+        assert!(streams.end(S, "a").is_some_and(|ended| ended.is_complete()));
+    }
+
+    #[test]
+    fn the_chunk_that_all_wait_for_is_taken_over_the_bound() {
+        let limits = StreamLimits {
+            chunks: 2,
+            ..StreamLimits::default()
+        };
+        let mut streams = Streams::new(limits);
+        for index in [0, 2] {
+            streams
+                .push(S, "c", &chunk(index, None, "x", false))
+                .unwrap();
+        }
+        let error = streams
+            .push(S, "c", &chunk(1, None, "x", false))
+            .unwrap_err();
+        insta::assert_snapshot!(error, @"E2003 at byte 0: expected at most 2 chunks and 262144 bytes waiting in a stream");
+        assert_eq!(streams.ready(S, "c").count(), 1);
+        streams.push(S, "c", &chunk(3, None, "x", false)).unwrap();
+        assert!(streams.push(S, "c", &chunk(4, None, "x", false)).is_err());
+        streams.push(S, "c", &chunk(1, None, "x", false)).unwrap();
+        assert_eq!(streams.ready(S, "c").count(), 3);
+    }
+
+    #[test]
+    fn says_what_contradicts() {
+        let mut streams = Streams::new(StreamLimits::default());
+        streams.push(S, "c", &chunk(0, None, "x", false)).unwrap();
+        streams.push(S, "c", &chunk(3, None, "x", false)).unwrap();
+        let error = |streams: &mut Streams, chunk: InferStream<'_>| {
+            let before = streams.clone();
+            let error = streams.push(S, "c", &chunk).unwrap_err().to_string();
+            assert_eq!(*streams, before);
+            error
+        };
+        insta::assert_snapshot!(error(&mut streams, chunk(-1, None, "x", false)), @"E1004 at byte 0 in chunk_index: expected an index from 0");
+        insta::assert_snapshot!(error(&mut streams, chunk(3, None, "y", false)), @"E1004 at byte 0 in data: expected what came before under this index");
+        insta::assert_snapshot!(error(&mut streams, chunk(1, Some(3), "x", false)), @"E1004 at byte 0 in total_chunks: expected as many chunks as the others say or tell");
+        insta::assert_snapshot!(error(&mut streams, chunk(1, Some(-3), "x", false)), @"E1004 at byte 0 in total_chunks: expected as many chunks as the others say or tell");
+        insta::assert_snapshot!(error(&mut streams, chunk(2, None, "x", true)), @"E1004 at byte 0 in is_final: expected the final chunk at the last index");
+        insta::assert_snapshot!(error(&mut streams, chunk(4, Some(5), "x", false)), @"E1004 at byte 0 in is_final: expected true at the last index");
+        streams.push(S, "c", &chunk(4, Some(5), "x", true)).unwrap();
+        insta::assert_snapshot!(error(&mut streams, chunk(5, None, "x", false)), @"E1004 at byte 0 in chunk_index: expected an index up to the final one");
+        insta::assert_snapshot!(error(&mut streams, chunk(2, Some(6), "x", false)), @"E1004 at byte 0 in total_chunks: expected as many chunks as the others say or tell");
+        insta::assert_snapshot!(error(&mut streams, chunk(3, None, "x", true)), @"E1004 at byte 0 in is_final: expected the final chunk at the last index");
+    }
+}

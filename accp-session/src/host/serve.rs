@@ -1,0 +1,226 @@
+//! What a host makes of link frames, and the bytes it serves.
+use std::sync::Arc;
+
+use accp_registry::{Delta, Hash};
+
+use crate::delivery::transfer::Progress;
+use crate::gate::scan::Scanned;
+use crate::options::Scope;
+use crate::side::ALL_SCHEMAS;
+use crate::wire::control::Control;
+use crate::wire::link::{Hello, Link, Of, Piece};
+use crate::{Cold, Entry, Event, Host, MemberId, Read, Session, Time};
+use accp_frame::{Intent, Registry};
+
+impl Session<Host> {
+    pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
+        match link {
+            Link::Ack { of: None, held, .. } | Link::Pong { held } => {
+                self.role.relays.acknowledged(from, held);
+            }
+            Link::Ack { .. } => {}
+            Link::Ping => {
+                let pong = self.side.stamp(now).beat(Intent::PONG);
+                self.side.send(from, pong);
+                let last = self.role.judge.numbers.last(from);
+                if let Some((mid, at)) = last.map(|(mid, at)| (mid.clone(), at)) {
+                    self.role.relays.cursor(from).ack = Some((mid, at));
+                }
+            }
+            Link::Hello(hello) => {
+                self.greet(from, Some(&hello), now);
+                let own = self.side.schemas.to_string();
+                let cursor = self.role.relays.cursor(from);
+                if self.role.rules.learn_schemas
+                    && !own.starts_with(&hello.hash)
+                    && cursor.schemas.as_ref() != Some(&hello.hash)
+                {
+                    cursor.schemas = Some(hello.hash);
+                    self.side.transfers.want(ALL_SCHEMAS, from, None);
+                }
+            }
+            Link::Error(error) => {
+                let event = Event::PeerError(from, error);
+                self.side.events.push_back(event);
+            }
+            Link::Want { key, at } => self.serve(from, &key, at, now),
+            Link::Bytes(piece) => self.take_piece(from, piece, now),
+        }
+    }
+
+    /// Answers a hello, or says one.
+    pub(crate) fn greet(&mut self, member: MemberId, hello: Option<&Hello>, now: Time) {
+        let Some(party) = self.side.state.members.get(member).cloned() else {
+            return;
+        };
+        if !party.present {
+            return;
+        }
+        let mut answer = Hello {
+            sender_scope: self.side.state.scope == Scope::Sender,
+            member: Some(member),
+            ..self.side.hello()
+        };
+        if let Some(hello) = hello {
+            let held = match hello.position {
+                0 => {
+                    answer.snapshot = Some(self.offer(member));
+                    party.joined
+                }
+                held => held.min(self.role.relays.last()),
+            };
+            answer.from = Some(held);
+            self.role.relays.greeted(member, held);
+            if hello.position == 0 {
+                self.role.relays.starting(member, now);
+            }
+        }
+        self.side.say_hello(member, &answer, now);
+    }
+
+    /// The fold that a member starts from; the same one until it has it.
+    pub(crate) fn offer(&mut self, member: MemberId) -> u64 {
+        if let Some((position, _)) = self.role.relays.cursor(member).offer {
+            return position;
+        }
+        let text = self.side.fold_text(serde_json::Value::Null);
+        let position = self.side.state.position;
+        let offer = (position, Arc::from(text.into_bytes()));
+        self.role.relays.cursor(member).offer = Some(offer);
+        position
+    }
+
+    /// Values that a member has announced are fetched at once: it may not come back.
+    pub(crate) fn fetch_puts(&mut self, from: MemberId, frame: &Scanned<'_>) {
+        let Ok(Control::Put { values }) = Control::read(frame) else {
+            return;
+        };
+        self.role.judge.note_puts(from, &values);
+        for (key, digest, length) in values {
+            // A store that the two sides share has the bytes already.
+            self.side.reads.push_back(Read::Cold { key: key.clone() });
+            self.side.batch.get().cold.push(Cold {
+                key,
+                digest,
+                length,
+                bytes: None,
+            });
+        }
+    }
+
+    pub(crate) fn take_piece(&mut self, from: MemberId, piece: Piece, now: Time) {
+        let key = piece.key.clone();
+        match self.side.transfers.take(from, piece) {
+            Progress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            Progress::Whole(bytes) => {
+                let cold = Cold {
+                    key: key.clone(),
+                    digest: Hash::of(&bytes),
+                    length: bytes.len() as u64,
+                    bytes: Some(bytes.into()),
+                };
+                self.side.batch.get().cold.push(cold.clone());
+                self.role.judge.numbers.missing.remove(&key);
+                self.side.events.push_back(Event::Supplied(key));
+                self.answer_wants(&cold, now);
+            }
+            Progress::Tampered => self.side.events.push_back(Event::Tampered(key)),
+            Progress::More | Progress::Ignored => {}
+        }
+    }
+
+    pub(crate) fn serve(&mut self, to: MemberId, key: &str, at: u64, now: Time) {
+        if let Some(piece) = self.side.schemas_piece(key, at) {
+            return self.send_piece(to, &piece, now);
+        }
+        if let Some(fold) = key.strip_prefix("snap_") {
+            match self.role.relays.cursor(to).offer.clone() {
+                Some((position, bytes)) if fold.parse() == Ok(position) => {
+                    let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
+                    self.send_piece(to, &piece, now);
+                }
+                // It is an offer of before; there is a new one.
+                _ => self.greet(to, Some(&Hello::default()), now),
+            }
+            return;
+        }
+        let position = key.strip_prefix('p').and_then(|digits| digits.parse().ok());
+        if let Some(from) = position.filter(|position| *position <= self.side.position) {
+            let waiting = self.role.serving.entry(key.into()).or_default();
+            if waiting.is_empty() {
+                self.side.reads.push_back(Read::Entries { from, limit: 1 });
+            }
+            if !waiting.contains(&(to, at)) {
+                waiting.push((to, at));
+            }
+            return;
+        }
+        if self.side.state.is_put(key) {
+            let waiting = self.role.serving.entry(key.into()).or_default();
+            if waiting.is_empty() {
+                self.side.reads.push_back(Read::Cold { key: key.into() });
+            }
+            if !waiting.contains(&(to, at)) {
+                waiting.push((to, at));
+            }
+        }
+    }
+
+    /// Serves a frame of the log to those who have asked for it.
+    pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
+        let key = format!("p{from}");
+        let Some(waiting) = self.role.serving.remove(&key) else {
+            return;
+        };
+        // A void entry is nobody's business.
+        let entry = entries.first();
+        let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
+        else {
+            return;
+        };
+        let bytes = entry.text.as_bytes();
+        for (member, at) in waiting {
+            let piece = Piece::of(&key, bytes, Hash::of(bytes), at);
+            self.role.pieces.push((member, piece));
+        }
+    }
+
+    pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
+        let Some(bytes) = &cold.bytes else { return };
+        for (member, at) in self.role.serving.remove(&cold.key).unwrap_or_default() {
+            let piece = Piece::of(&cold.key, bytes, cold.digest, at);
+            self.send_piece(member, &piece, now);
+        }
+    }
+
+    /// Takes over the schemas of a member that the session lacks.
+    pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
+        let learnt = std::str::from_utf8(delta)
+            .map_err(|error| error.to_string())
+            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
+            .and_then(|delta| {
+                let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
+                theirs.map_err(|error| error.to_string())
+            })
+            .and_then(|theirs| {
+                let mut all = (*self.side.options.registry).clone();
+                all.merge(theirs).map_err(|problems| problems.to_string())?;
+                Ok(all)
+            });
+        match learnt {
+            Ok(registry) => {
+                self.side.set_registry(registry);
+                self.announce_schemas(now);
+            }
+            Err(why) => self.side.events.push_back(Event::SchemasUnavailable(why)),
+        }
+    }
+
+    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+        let stamp = self.side.stamp(now);
+        let frame = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing);
+        if let Ok(text) = frame {
+            self.side.send(to, text);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! When a host takes a checkpoint.
+
+use crate::wire::control::Control;
+use crate::{Checkpoint, Checkpointer, Event, Host, Session, Time, Trigger, Verdict};
+
+/// What one input has led to, as far as checkpoints are concerned.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    pub current: Option<u64>,
+    pub request: Option<u64>,
+    pub triggers: Vec<Trigger>,
+}
+
+impl Session<Host> {
+    /// Takes the checkpoint that the input has triggered, if any. All triggers of one input
+    /// are one checkpoint.
+    pub(crate) fn end_turn(&mut self, now: Time) -> Option<Checkpoint> {
+        let turn = std::mem::take(&mut self.role.turn);
+        let counter = self.side.options.counter.clone()?;
+        let mut triggers = turn.triggers;
+        let (state, limits) = (&self.side.state, self.side.options.context);
+        // A frame that is too large all by itself stays until the next one comes.
+        if turn.current.is_some() && state.hot.is_over_trigger(&limits) {
+            triggers.push(Trigger::Hot);
+        }
+        if triggers.is_empty() || state.tokenizer.is_none() {
+            return None;
+        }
+        let in_flight: Vec<_> = state.chains.in_flight().collect();
+        let checkpointer = Checkpointer {
+            registry: &self.side.options.registry,
+            counter: &*counter,
+            summarizer: &*self.role.rules.summarizer,
+            limits,
+        };
+        let why = crate::Turn {
+            current: turn.current,
+            request: turn.request,
+            in_flight: &in_flight,
+            triggers: &triggers,
+            at: now,
+        };
+        let frozen = checkpointer.freeze(&state.hot, &state.warm, why);
+        if let Verdict::Veto(why) = self.role.hooks.before(&frozen)
+            && !state.hot.is_full()
+        {
+            let event = Event::CheckpointDeferred(why.clone());
+            self.side.events.push_back(event);
+            self.control(&Control::Veto { why }, now);
+            return None;
+        }
+        let checkpoint = checkpointer.take(&frozen);
+        self.role.hooks.after(&checkpoint);
+        self.control(&Control::Checkpoint(Box::new(checkpoint.clone())), now);
+        Some(checkpoint)
+    }
+}

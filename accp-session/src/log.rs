@@ -1,0 +1,7 @@
+//! The log of a session, and what it folds to.
+
+pub(crate) mod by_member;
+pub(crate) mod chain;
+pub(crate) mod mid;
+pub(crate) mod shared;
+pub(crate) mod state;

@@ -1,0 +1,370 @@
+//! What a member makes of what its host sends.
+use std::sync::Arc;
+
+use accp_registry::{Delta, ErrorCode, Hash};
+
+use crate::delivery::transfer::Progress;
+use crate::gate::scan::Scanned;
+use crate::wire::control::kind_of;
+use crate::wire::control::{self, Control};
+use crate::wire::link::{Hello, Link, Of, PeerError, Piece};
+use crate::{
+    Cold, Entry, EntryKind, Event, Member, MemberId, Mid, OutboxChange, Outgoing, Read,
+    RestoreError, Session, Snapshot, Time,
+};
+use accp_frame::{Intent, Value};
+impl Session<Member> {
+    /// An entry of the log.
+    pub(crate) fn relayed(&mut self, position: u64, relay: &Scanned<'_>, now: Time) {
+        let prev = relay.extra("prev").unwrap_or(position.saturating_sub(1));
+        let Member {
+            fetching,
+            learning,
+            joined,
+            ..
+        } = &self.role;
+        // What is not taken now comes again.
+        if self.side.is_busy() || fetching.is_some() || learning.is_some() || !joined {
+            return;
+        }
+        // The host learns what is held, be this news or not.
+        self.role.say.ack = true;
+        if position <= self.side.position || prev != self.side.position {
+            return;
+        }
+        let Some(text) = original(relay.text) else {
+            return;
+        };
+        let Ok(frame) = Scanned::of_entry(&text) else {
+            return;
+        };
+        let (Some(mid), sender) = (frame.mid().cloned(), relay.extra("by")) else {
+            return;
+        };
+        let sender = sender.and_then(|by| MemberId::new(u16::try_from(by).ok()?));
+        let sender = sender.unwrap_or(MemberId::HOST);
+        let kind = kind_of(&frame);
+        let sequence = if Control::is_host_s(&frame) {
+            0
+        } else {
+            frame.envelope.sequence.unwrap_or_default()
+        };
+        let entry = Entry {
+            position,
+            at: now,
+            kind,
+            sender,
+            mid,
+            sequence,
+            tokens: relay.extra("tok").unwrap_or_default() as u32,
+            cut: matches!(relay.envelope.extra.get("cut"), Some(Value::Boolean(true))),
+            due: self.side.is_due(kind, sender),
+            text: Arc::from(text.as_str()),
+        };
+        let mid = entry.mid.clone();
+        let Ok(applied) = self.side.append(entry, &frame) else {
+            return;
+        };
+        if kind == EntryKind::Control {
+            self.keep_puts(&frame);
+        }
+        if sequence > 0 {
+            self.role.outbox.passed(sequence);
+        }
+        if sender == self.side.me() {
+            self.acknowledged(&mid, Some(sequence));
+        }
+        if applied.cancelled {
+            self.drop_cancelled();
+        }
+        if let Some(hash) = applied.schemas {
+            self.learn(hash);
+        }
+    }
+
+    /// Fetches the schemas in force, unless they are the ones that are known.
+    pub(crate) fn learn(&mut self, hash: Hash) {
+        let own = self.side.schemas;
+        if own != hash {
+            self.role.learning = Some(hash);
+            let key = format!("reg_{own}");
+            self.side.transfers.want(&key, MemberId::HOST, None);
+        }
+    }
+
+    /// Takes over the schemas of the host, if they are what it says.
+    pub(crate) fn learnt(&mut self, bytes: &[u8]) {
+        let Some(hash) = self.role.learning.take() else {
+            return;
+        };
+        let registry = &self.side.options.registry;
+        let policy = self.side.options.schemas;
+        let learnt = std::str::from_utf8(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
+            .and_then(|delta| {
+                let result = delta.apply(registry, policy);
+                result.map_err(|error| error.to_string())
+            });
+        match learnt {
+            Ok(registry) if registry.hash() == hash => {
+                let json = registry.to_json().to_string();
+                self.side.batch.get().registries.push((hash, json));
+                self.side.set_registry(registry);
+                self.side.events.push_back(Event::Schemas(hash));
+            }
+            // The host has moved on meanwhile; what it has now is announced in the log.
+            Ok(_) => {
+                let why = "the host has other schemas by now".into();
+                self.side.events.push_back(Event::SchemasUnavailable(why));
+            }
+            Err(why) => self.side.events.push_back(Event::SchemasUnavailable(why)),
+        }
+        self.role.say.ack = true;
+    }
+
+    /// Values that others have put are known from now on; their bytes come when they are
+    /// wanted.
+    pub(crate) fn keep_puts(&mut self, frame: &Scanned<'_>) {
+        let Ok(control) = Control::read(frame) else {
+            return;
+        };
+        match control {
+            Control::Put { values } => {
+                for (key, digest, length) in values {
+                    if control::put_key(&key).is_some_and(|(owner, _)| owner == self.side.me()) {
+                        continue;
+                    }
+                    self.side.batch.get().cold.push(Cold {
+                        key,
+                        digest,
+                        length,
+                        bytes: None,
+                    });
+                }
+            }
+            Control::Expire { keys } => self.side.batch.get().expired.extend(keys),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn link(&mut self, link: Link, now: Time) {
+        match link {
+            Link::Ack {
+                of: Some(mid), at, ..
+            } => self.acknowledged(&mid, at),
+            Link::Ack { of: None, .. } | Link::Pong { .. } => {}
+            Link::Ping => {
+                let pong = self.side.stamp(now).beat(Intent::PONG);
+                self.side.send(MemberId::HOST, pong);
+            }
+            Link::Hello(hello) => self.greeted(&hello),
+            Link::Error(error) => self.refused(error),
+            Link::Want { key, at } => self.serve(key, at, now),
+            Link::Bytes(piece) => self.take_piece(piece),
+        }
+    }
+
+    /// The host has answered, or is back.
+    pub(crate) fn greeted(&mut self, hello: &Hello) {
+        let Some(member) = hello.member else {
+            return;
+        };
+        self.role.outbox.set_scope(hello.scope());
+        self.side.mids.set_member(member);
+        self.role.parts = hello.extensions.iter().any(|name| name == "parts");
+        let Some(from) = hello.from else {
+            // The host was away and does not know what is held here.
+            self.role.say.hello = true;
+            return;
+        };
+        self.role.hello.rest();
+        match hello.snapshot {
+            Some(fold) if self.side.position == 0 => {
+                if let Some((before, _)) = self.role.fetching.replace((fold, from))
+                    && before != fold
+                {
+                    let key = format!("snap_{before}");
+                    self.side.transfers.forget(&key);
+                }
+                let key = format!("snap_{fold}");
+                self.side.transfers.want(&key, MemberId::HOST, None);
+            }
+            // It answers a hello of before; only the last one tells it where to go on.
+            None if from == self.side.position => {
+                self.now_joined();
+                // Those in force may have been tampered with on their way.
+                if let Some(hash) = self.side.state.schemas() {
+                    self.learn(hash);
+                }
+            }
+            _ => self.role.say.hello = true,
+        }
+    }
+
+    pub(crate) fn now_joined(&mut self) {
+        if !self.role.joined {
+            self.role.joined = true;
+            let me = self.side.me();
+            self.side.events.push_back(Event::Joined(me));
+        }
+    }
+
+    pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) {
+        let gone = self.role.outbox.acknowledged(mid, at);
+        for frame in gone {
+            self.forget(frame, Event::Acknowledged);
+        }
+    }
+
+    /// A frame leaves the outbox for good.
+    pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
+        let batch = self.side.batch.get();
+        batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
+        batch.outbox_sequence = Some(self.role.outbox.sequence());
+        self.side.events.push_back(event(frame.mid));
+    }
+
+    pub(crate) fn refused(&mut self, error: PeerError) {
+        let Some(mid) = error.of.clone() else {
+            self.side
+                .events
+                .push_back(Event::PeerError(MemberId::HOST, error));
+            return;
+        };
+        match error.code {
+            ErrorCode::SEQUENCE_GAP => {
+                if let Some(expected) = error.expected_sequence {
+                    self.role.outbox.expected(&mid, expected);
+                }
+            }
+            ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
+                self.acknowledged(&mid, error.sequence);
+            }
+            // Another has used this id, or the host could not take the frame for now.
+            code if code == ErrorCode::DUPLICATE || error.retry => self.retry(&mid, code),
+            _ => {
+                if let Some(frame) = self.role.outbox.refused(&mid) {
+                    self.forget(frame, |mid| Event::Refused(mid, error));
+                } else {
+                    self.side
+                        .events
+                        .push_back(Event::PeerError(MemberId::HOST, error));
+                }
+            }
+        }
+    }
+
+    /// The frame goes out again under a new id, and names the old one as its cause.
+    pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
+        if !self.role.outbox.frames().any(|frame| frame.mid == *old) {
+            return;
+        }
+        let new = self.side.next_mid();
+        let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
+        let renamed = self.role.outbox.rename(old, new.clone(), cause.as_deref());
+        if let Some(frame) = renamed.cloned() {
+            let outbox = &mut self.side.batch.get().outbox;
+            outbox.push(OutboxChange::Remove(old.clone()));
+            outbox.push(OutboxChange::Put(frame));
+            let old = old.clone();
+            self.side
+                .events
+                .push_back(Event::Retried { old, new, code });
+        }
+    }
+
+    /// Frames of a cancelled chain that never went out need not go.
+    pub(crate) fn drop_cancelled(&mut self) {
+        let chains = &self.side.state.chains;
+        let gone = self.role.outbox.take_unsent(|frame| {
+            Scanned::of_entry(&frame.text(0))
+                .is_ok_and(|frame| frame.intent != Intent::CANCEL && chains.is_cancelled(&frame))
+        });
+        for frame in gone {
+            self.forget(frame, Event::Cancelled);
+        }
+    }
+
+    pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
+        if let Some(piece) = self.side.schemas_piece(&key, at) {
+            let stamp = self.side.stamp(now);
+            if let Ok(text) = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing)
+            {
+                self.side.send(MemberId::HOST, text);
+            }
+            return;
+        }
+        if self.role.wanted.iter().all(|(wanted, _)| *wanted != key) {
+            self.side.reads.push_back(Read::Cold { key: key.clone() });
+        }
+        self.role.wanted.push((key, at));
+    }
+
+    pub(crate) fn take_piece(&mut self, piece: Piece) {
+        let key = piece.key.clone();
+        let length = piece.length;
+        match self.side.transfers.take(MemberId::HOST, piece) {
+            Progress::Whole(bytes) if key.starts_with("reg_") => self.learnt(&bytes),
+            Progress::Whole(bytes) => match self.role.fetching.take() {
+                Some((fold, from)) if key == format!("snap_{fold}") => {
+                    if self.adopt(fold, from, bytes).is_err() {
+                        self.side.events.push_back(Event::Tampered(key));
+                        self.role.say.hello = true;
+                    }
+                }
+                fetching => {
+                    self.role.fetching = fetching;
+                    self.side.batch.get().cold.push(Cold {
+                        key: key.clone(),
+                        digest: Hash::of(&bytes),
+                        length,
+                        bytes: Some(bytes.into()),
+                    });
+                    self.side.events.push_back(Event::Supplied(key));
+                }
+            },
+            Progress::Tampered => {
+                if key.starts_with("reg_") {
+                    self.side.transfers.forget(&key);
+                    self.role.learning = None;
+                } else if self.role.fetching.take().is_some() {
+                    self.role.say.hello = true;
+                }
+                self.side.events.push_back(Event::Tampered(key));
+            }
+            Progress::More | Progress::Ignored => {}
+        }
+    }
+
+    /// Starts from the host's fold; the log begins behind `from`.
+    pub(crate) fn adopt(
+        &mut self,
+        fold: u64,
+        from: u64,
+        bytes: Vec<u8>,
+    ) -> Result<(), RestoreError> {
+        let text = String::from_utf8(bytes)
+            .map_err(|error| RestoreError::new(fold, &error.utf8_error()))?;
+        let snapshot = Snapshot {
+            position: fold,
+            text,
+        };
+        self.side.restore(&snapshot)?;
+        self.side.position = from;
+        self.side.take_snapshot(serde_json::Value::Null);
+        self.now_joined();
+        if let Some(hash) = self.side.state.schemas() {
+            self.learn(hash);
+        }
+        // Said until it is answered, so that the host knows where to go on.
+        self.role.say.hello = true;
+        Ok(())
+    }
+}
+
+/// The frame as its sender wrote it: what the host added to the metadata stands at its end.
+fn original(text: &str) -> Option<String> {
+    let at = text.rfind(",pos:")?;
+    Some(format!("{}]", &text[..at]))
+}

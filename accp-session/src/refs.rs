@@ -1,0 +1,4 @@
+//! References: what each names, and where that is.
+
+pub(crate) mod locate;
+pub(crate) mod reference;

@@ -1,0 +1,5 @@
+//! From a message to the frames that are sent.
+
+pub(crate) mod codec;
+pub(crate) mod encode;
+pub(crate) mod outbound;

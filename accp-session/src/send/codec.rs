@@ -1,0 +1,172 @@
+//! The codec API of the draft (section 7), on a session.
+
+use std::borrow::Cow;
+
+use accp_registry::{Problems, Schema};
+
+use crate::gate::scan::Scanned;
+use crate::refs::reference::{Reference, Walk};
+use crate::role::Role;
+use crate::{
+    Checkpoint, Cold, Host, Located, Mid, Outbound, SendError, Session, Time, TokenBudget,
+};
+use accp_context::read_head;
+use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
+
+/// `Encode`, `Decode`, `Checkpoint`, `GetBudget` and `RegisterSchema` of the draft (section
+/// 7.1), under its names.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use accp_runtime::session::{Codec, Options, Outbound, Rules, Session, Time};
+/// use accp_runtime::{AgentId, Message, Registry};
+///
+/// let now = Time::from_secs(1_714_000_000);
+/// let options = Options::new("s1", AgentId::new("hub")?, Arc::new(Registry::standard()));
+/// let mut session = Session::host(options, Rules::default(), now);
+/// let mut codec = Codec::new(&mut session);
+///
+/// let message = Message::new("hub", "req", "plan")?.with("goal", "lunch");
+/// let encoded = codec.encode(&Outbound::message(&message), now)?;
+/// assert_eq!(encoded.frames, ["@hub>req:plan{goal:lunch}[mid:100000001001,seq:1,ts:1714000000]"]);
+/// assert_eq!(codec.decode(&encoded.frames[0])?.payload, message.payload);
+/// assert_eq!(codec.budget().to_string(), "hot 0/500, warm 0/2000, total 0/2500 tokens");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Codec<'s, R> {
+    session: &'s mut Session<R>,
+}
+
+/// What encoding a message gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncodedFrames {
+    /// The frames, in the order in which they are to be sent.
+    pub frames: Vec<String>,
+    /// The values that they refer to and that go to cold state first.
+    pub values: Vec<Cold>,
+}
+
+impl<'s, R: Role> Codec<'s, R> {
+    /// The codec of a session.
+    pub fn new(session: &'s mut Session<R>) -> Self {
+        Self { session }
+    }
+
+    /// `Encode(message, session) -> Frame`: the frames that [`Session::send`] would send now.
+    /// Nothing is sent, and no id or number is used up.
+    ///
+    /// # Errors
+    /// As [`Session::send`].
+    pub fn encode(&self, outbound: &Outbound<'_>, now: Time) -> Result<EncodedFrames, SendError> {
+        self.session.preview(outbound, now)
+    }
+
+    /// `Decode(frame, session) -> Message`: the six steps of the draft (section 7.3).
+    /// References into hot, warm and shared state are followed; what is in cold state has to
+    /// be read from the store and stays a reference.
+    ///
+    /// # Errors
+    /// As [`Message::decode`].
+    pub fn decode<'a>(&self, frame: &'a str) -> Result<Message<'a>, DecodeError> {
+        let side = &self.session.side;
+        // 1: the grammar, whole.
+        Scanned::new(frame, side.options.limits)?;
+        // 3 to 5: names, defaults, the message.
+        let options = DecodeOptions {
+            limits: side.options.limits,
+            marks: true,
+        };
+        let mut message = Message::decode_with(frame, &side.options.registry, &options)?;
+        // 2: what the references name. The grammar does not depend on it.
+        resolve(&mut message.payload, self.session);
+        // 6: for the context.
+        Ok(message)
+    }
+
+    /// `GetBudget(session) -> TokenBudget`.
+    pub fn budget(&self) -> TokenBudget {
+        self.session.budget()
+    }
+}
+
+impl Codec<'_, Host> {
+    /// `Checkpoint(session) -> CheckpointResult`: `None` when nothing is counted, or a hook
+    /// objects.
+    pub fn checkpoint(&mut self, now: Time) -> Option<Checkpoint> {
+        self.session.phase_boundary(now)
+    }
+
+    /// `RegisterSchema(name, schema)`.
+    ///
+    /// # Errors
+    /// As [`Session::register_schema`].
+    pub fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
+        self.session.register_schema(schema, now)
+    }
+}
+
+fn resolve<R: Role>(payload: &mut Map<'_>, session: &Session<R>) {
+    for (_, value) in payload.iter_mut() {
+        resolve_value(value, session);
+    }
+}
+
+fn resolve_value<R: Role>(value: &mut Value<'_>, session: &Session<R>) {
+    match value {
+        Value::Map(map) => resolve(map, session),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| resolve_value(item, session)),
+        Value::Ref(key) => {
+            if let Some(found) = session.resolve(key) {
+                *value = found;
+            }
+        }
+        _ => {}
+    }
+}
+
+impl<R: Role> Session<R> {
+    /// The value that a reference names, the key given without its `$`, as far as it is in
+    /// hot, warm or shared state; `None` for what has to be read from the store, and for what
+    /// is not there.
+    pub fn resolve(&self, key: &str) -> Option<Value<'static>> {
+        let reference = Reference::parse(key)?;
+        let value = match self.state().locate(&reference).ok()? {
+            Located::Here(value) if key.starts_with("warm.") => return Some(value),
+            Located::Here(value) => value,
+            Located::Hot(frame) => {
+                let message = read_head(&frame, &self.side.options.registry).ok()?;
+                Value::Map(message.payload)
+            }
+            _ => return None,
+        };
+        match reference.walk(&value)? {
+            Walk::Value(found) => Some(found.clone().into_owned()),
+            Walk::Reference { key, rest } => Some(Value::Ref(Cow::Owned(format!("{key}.{rest}")))),
+        }
+    }
+
+    fn preview(&self, outbound: &Outbound<'_>, now: Time) -> Result<EncodedFrames, SendError> {
+        let encoded = self.encode_all(std::slice::from_ref(outbound), now)?;
+        let mut mids = self.side.mids.clone();
+        let mut frames = Vec::new();
+        let mut first: Option<Mid> = None;
+        let composed = encoded.iter().flat_map(|encoded| &encoded.frames);
+        for (sequence, composed) in (R::next_sequence(self)..).zip(composed) {
+            let mid = mids.next();
+            let of = composed
+                .part
+                .is_some()
+                .then(|| first.get_or_insert_with(|| mid.clone()));
+            frames.push(composed.text(&mid, sequence, of.as_deref()));
+        }
+        let values = encoded.into_iter().flat_map(|encoded| encoded.values);
+        Ok(EncodedFrames {
+            frames,
+            values: values.collect(),
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! The encoding pipeline (draft section 7.2), from a message to the frames that carry it.
+
+use std::borrow::Cow;
+
+use accp_registry::{ErrorCode, Hash};
+
+use crate::send::outbound::Content;
+use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
+use accp_frame::{
+    AgentId, EncodeError, EncodeOptions, Envelope, External, Externals, Frame, FrameTokenLimits,
+    FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter, TokenLimit, Value, Within,
+    Writer,
+};
+
+/// Values that one frame announces, at 45 tokens each.
+const ANNOUNCED: usize = 4;
+
+/// What encoding needs to know of its session.
+pub(crate) struct Encoder<'s> {
+    pub registry: &'s Registry,
+    pub limits: Limits,
+    pub frame_tokens: FrameTokenLimits,
+    pub counter: Option<&'s dyn TokenCounter>,
+    pub agent: &'s AgentId<'static>,
+    pub member: MemberId,
+    /// The number of the last value that this member put into cold state.
+    pub last_put: u64,
+    /// Whether frames may be sent in parts.
+    pub parts: bool,
+    pub now: Time,
+}
+
+/// The frames of one message, in the order in which they must be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Encoded {
+    pub values: Vec<Cold>,
+    pub frames: Vec<Composed>,
+    /// Parts of a frame over their soft limits.
+    pub over_soft: Vec<(&'static str, usize, TokenLimit)>,
+}
+
+/// A frame that lacks `mid` and `seq` only.
+#[derive(Debug, Clone)]
+pub(crate) struct Composed {
+    pub head: String,
+    pub tail: String,
+    /// Which part of how many.
+    pub part: Option<(u16, u16)>,
+}
+
+impl Composed {
+    pub(crate) fn whole(head: String, tail: String) -> Self {
+        Self {
+            head,
+            tail,
+            part: None,
+        }
+    }
+
+    /// The pairs after `mid` and `seq`; `of` is the id of the first part.
+    pub(crate) fn tail(&self, of: Option<&Mid>) -> String {
+        match (self.part, of) {
+            (Some((index, total)), Some(of)) => {
+                let of = of.clone();
+                format!("{},{}", self.tail, Part { index, total, of })
+            }
+            _ => self.tail.clone(),
+        }
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self, mid: &Mid, sequence: u64, of: Option<&Mid>) -> String {
+        let tail = self.tail(of);
+        format!("{}[mid:{mid},seq:{sequence}{tail}]", self.head)
+    }
+}
+
+/// Takes values that go by reference and numbers them.
+#[derive(Debug)]
+struct Puts {
+    member: MemberId,
+    last: u64,
+    values: Vec<Cold>,
+}
+
+impl Externals for Puts {
+    fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
+        Ok(self.keep(external.value))
+    }
+}
+
+impl Puts {
+    fn keep(&mut self, value: &Value<'_>) -> String {
+        let bytes = value.to_string().into_bytes();
+        self.last += 1;
+        let key = format!("k{}_{}", self.member, self.last);
+        self.values.push(Cold {
+            key: key.clone(),
+            digest: Hash::of(&bytes),
+            length: bytes.len() as u64,
+            bytes: Some(bytes.into()),
+        });
+        format!("cold.{key}")
+    }
+}
+
+impl Encoder<'_> {
+    /// The seven steps, in their order.
+    ///
+    /// # Errors
+    /// As the steps; nothing is changed anywhere.
+    pub(crate) fn encode(&self, outbound: &Outbound<'_>) -> Result<Encoded, SendError> {
+        let mut puts = Puts {
+            member: self.member,
+            last: self.last_put,
+            values: Vec::new(),
+        };
+        let agent = match outbound.agent {
+            Some(agent) => AgentId::new(String::from(agent))?,
+            None => self.agent.clone(),
+        };
+        let envelope = self.envelope(outbound);
+        // 1 to 4: schema, abbreviations, references for large values, defaults.
+        let mut head = self.write(outbound, &agent, &envelope, &mut puts)?;
+        let tail = tail_of(&envelope)?;
+        let mut over_soft = Vec::new();
+        let mut parts = None;
+        if let Some(counter) = self.counter {
+            // 5: counting.
+            let mut tokens = Self::count(&head, &tail, counter)?;
+            // 6: within the limits, or values leave for cold state until it is.
+            if self.is_over(&tokens) {
+                let text = format!("{head}[mid:0,seq:0{tail}]");
+                let mut message = Message::decode(&text, self.registry)
+                    .map_err(|error| EncodeError::new(error.code(), error.to_string()))?
+                    .into_owned();
+                while self.is_over(&tokens) {
+                    parts = self.split(&head, &tokens, counter)?;
+                    if parts.is_some() {
+                        break;
+                    }
+                    externalise_largest(&mut message, &mut puts, &self.frame_tokens, &tokens)?;
+                    head = head_of(&message.encode_with(self.registry, self.unlimited())?).into();
+                    tokens = Self::count(&head, &tail, counter)?;
+                }
+            }
+            let counts = match &parts {
+                None => vec![tokens],
+                Some(heads) => {
+                    let each = heads.iter().map(|head| Self::count(head, &tail, counter));
+                    each.collect::<Result<_, _>>()?
+                }
+            };
+            let each = counts
+                .iter()
+                .flat_map(|tokens| tokens.against(&self.frame_tokens));
+            over_soft = each
+                .filter(|(_, _, _, within)| *within != Within::Soft)
+                .map(|(part, tokens, limit, _)| (part, tokens, limit))
+                .collect();
+        }
+        // 7: the frames, what they refer to first.
+        let mut frames = Vec::new();
+        for values in puts.values.chunks(ANNOUNCED) {
+            frames.push(self.announce(&agent, values)?);
+        }
+        match parts {
+            None => frames.push(Composed::whole(head, tail)),
+            Some(heads) => {
+                let total = heads.len() as u16;
+                frames.extend((1..).zip(heads).map(|(index, head)| Composed {
+                    head,
+                    tail: tail.clone(),
+                    part: Some((index, total)),
+                }));
+            }
+        }
+        Ok(Encoded {
+            values: puts.values,
+            frames,
+            over_soft,
+        })
+    }
+
+    /// The frame in parts, when the other side takes them and no value is too large for one.
+    fn split(
+        &self,
+        head: &str,
+        tokens: &FrameTokens,
+        counter: &dyn TokenCounter,
+    ) -> Result<Option<Vec<String>>, EncodeError> {
+        if !self.parts {
+            return Ok(None);
+        }
+        let limits = &self.frame_tokens;
+        match split(head, self.registry, limits, counter, tokens.metadata)? {
+            Split::Parts(parts) => Ok(Some(parts)),
+            Split::Whole | Split::TooLarge(_) => Ok(None),
+        }
+    }
+
+    fn unlimited(&self) -> EncodeOptions<'static> {
+        EncodeOptions {
+            limits: self.limits,
+            inline: true,
+            strict: false,
+            externals: None,
+        }
+    }
+
+    /// The envelope but for `mid` and `seq`, which are there so that a schema that asks for
+    /// them is content.
+    fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
+        Envelope {
+            msg_id: Some(Cow::Borrowed("0")),
+            sequence: Some(0),
+            timestamp: Some(self.now.as_secs()),
+            correlation_id: outbound.cid.clone().map(Cow::Owned),
+            causation_id: outbound.aid.clone().map(Cow::Owned),
+            session_id: None,
+            ttl: outbound.ttl,
+            extra: Map::new(),
+        }
+    }
+
+    fn write(
+        &self,
+        outbound: &Outbound<'_>,
+        agent: &AgentId<'static>,
+        envelope: &Envelope<'static>,
+        puts: &mut Puts,
+    ) -> Result<String, EncodeError> {
+        let options = EncodeOptions {
+            limits: self.limits,
+            inline: false,
+            strict: outbound.strict,
+            externals: Some(puts),
+        };
+        let text = match outbound.content {
+            Content::Typed(frame) => {
+                let mut out = String::with_capacity(256);
+                Writer::new(&mut out, options).frame(agent, frame.frame_type(), envelope, |w| {
+                    frame.encode_fields(w)
+                })?;
+                out
+            }
+            Content::Message(message) => {
+                let message = Message {
+                    agent: agent.clone(),
+                    envelope: envelope.clone(),
+                    ..message.clone()
+                };
+                message.encode_with(self.registry, options)?
+            }
+        };
+        Ok(head_of(&text).into())
+    }
+
+    fn count(
+        head: &str,
+        tail: &str,
+        counter: &dyn TokenCounter,
+    ) -> Result<FrameTokens, EncodeError> {
+        let text = format!("{head}[mid:101000001001,seq:1000{tail}]");
+        let frame = Frame::parse(&text)
+            .map_err(|error| EncodeError::new(error.code(), error.to_string()))?;
+        Ok(FrameTokens::count(&frame, counter))
+    }
+
+    fn is_over(&self, tokens: &FrameTokens) -> bool {
+        tokens.body > self.frame_tokens.body.hard || tokens.total > self.frame_tokens.total.hard
+    }
+
+    /// `@a>sync:put{keys:[[k101_5,SHA-256,length],..]}`, which goes ahead of what refers to
+    /// the values.
+    fn announce(&self, agent: &AgentId<'static>, values: &[Cold]) -> Result<Composed, SendError> {
+        let keys = values.iter().map(|value| {
+            Value::Array(vec![
+                Value::from(value.key.clone()),
+                Value::from(value.digest.to_string()),
+                Value::Integer(value.length as i64),
+            ])
+        });
+        let message = Message {
+            agent: agent.clone(),
+            intent: Intent::SYNC,
+            operation: Cow::Borrowed("put"),
+            schema: None,
+            payload: Map::from_iter([("keys", Value::Array(keys.collect()))]),
+            envelope: Envelope::default(),
+        };
+        let text = message.encode_with(self.registry, self.unlimited())?;
+        let tail = format!(",ts:{}", self.now.as_secs());
+        Ok(Composed::whole(text, tail))
+    }
+}
+
+/// Moves the value that takes most room out of the frame.
+fn externalise_largest(
+    message: &mut Message<'static>,
+    puts: &mut Puts,
+    limits: &FrameTokenLimits,
+    tokens: &FrameTokens,
+) -> Result<(), EncodeError> {
+    let size = |value: &Value<'_>| match value {
+        Value::Ref(_) => 0,
+        value => value.to_string().len(),
+    };
+    let is_state = message.intent == Intent::SYNC && message.operation == "state";
+    let mut values = Vec::new();
+    for (_, value) in message.payload.iter_mut() {
+        // What is shared has to be read at once; the values in it may go by reference.
+        if is_state && matches!(value, Value::Map(_)) {
+            if let Value::Map(entries) = value {
+                values.extend(entries.iter_mut().map(|(_, value)| value));
+            }
+        } else {
+            values.push(value);
+        }
+    }
+    let sized = values.into_iter().map(|value| (size(value), value));
+    let largest = sized.max_by_key(|(size, _)| *size);
+    match largest {
+        // A reference takes about a dozen characters itself.
+        Some((size, value)) if size > 12 => {
+            *value = Value::Ref(Cow::Owned(puts.keep(value)));
+            Ok(())
+        }
+        _ => Err(EncodeError::new(
+            ErrorCode::BUDGET_EXCEEDED,
+            format!(
+                "the frame takes {} tokens, {} of them its body, when all its large values are \
+                 out; the limits are {} and {}: send less at once",
+                tokens.total, tokens.body, limits.total.hard, limits.body.hard
+            ),
+        )),
+    }
+}
+
+/// A frame up to its metadata. An unescaped bracket stands behind the payload only.
+pub(crate) fn head_of(text: &str) -> &str {
+    match text.rfind("}[") {
+        Some(at) => &text[..=at],
+        None => text,
+    }
+}
+
+/// The pairs after `mid` and `seq`, each with its comma in front.
+pub(crate) fn tail_of(envelope: &Envelope<'_>) -> Result<String, EncodeError> {
+    let rest = Envelope {
+        msg_id: None,
+        sequence: None,
+        ..envelope.clone()
+    };
+    let mut out = String::new();
+    rest.write(&mut out)?;
+    let pairs = out.strip_prefix('[').and_then(|out| out.strip_suffix(']'));
+    Ok(match pairs {
+        Some(pairs) => format!(",{pairs}"),
+        None => String::new(),
+    })
+}

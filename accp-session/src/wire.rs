@@ -1,0 +1,4 @@
+//! Frames of the session itself: about the link, and about the session.
+
+pub(crate) mod control;
+pub(crate) mod link;
