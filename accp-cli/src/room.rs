@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{
-    Entry, Event, Host, Inbound, Member, MemberId, Mid, Options, Outbound, Role, Rules, SendError,
-    Session, Time, Transmit,
+    Entry, Event, Inbound, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session,
+    Time, Transmit,
 };
 use accp_store::{Driver, Store as _};
 
@@ -18,16 +18,16 @@ use crate::store_file::Shared;
 const ROUNDS: usize = 100_000;
 
 /// One side of a session.
-pub(crate) struct Seat<R> {
-    pub(crate) driver: Driver<R, Shared, Vec<Transmit>>,
+pub(crate) struct Seat {
+    pub(crate) driver: Driver<Shared, Vec<Transmit>>,
     /// What was delivered and not handled.
     pub(crate) inbound: Vec<Inbound>,
     /// What ought not to happen on a link that loses nothing.
     refused: Vec<String>,
 }
 
-impl<R: Role> Seat<R> {
-    fn new(driver: Driver<R, Shared, Vec<Transmit>>) -> Self {
+impl Seat {
+    fn new(driver: Driver<Shared, Vec<Transmit>>) -> Self {
         Self {
             driver,
             inbound: Vec::new(),
@@ -35,7 +35,7 @@ impl<R: Role> Seat<R> {
         }
     }
 
-    pub(crate) fn session(&self) -> &Session<R> {
+    pub(crate) fn session(&self) -> &Session {
         self.driver.session()
     }
 
@@ -76,8 +76,8 @@ impl<R: Role> Seat<R> {
 
 /// A host, its members, and what is under way between them.
 pub(crate) struct Room {
-    pub(crate) host: Seat<Host>,
-    pub(crate) members: BTreeMap<MemberId, Seat<Member>>,
+    pub(crate) host: Seat,
+    pub(crate) members: BTreeMap<MemberId, Seat>,
     pub(crate) now: Time,
     store: Shared,
     /// With its sender.
@@ -120,7 +120,7 @@ impl Room {
             handles: true,
             ..self.host.session().options().clone()
         };
-        let driver = Driver::open_member(store, Vec::new(), options)?;
+        let driver = Driver::open_member(store, Vec::new(), options, self.now)?;
         self.members.insert(member, Seat::new(driver));
         Ok(member)
     }
@@ -225,13 +225,8 @@ impl Room {
     }
 
     fn deliver(&mut self, from: MemberId, send: &Transmit) -> Result<(), Failure> {
-        let text = &send.text;
-        if let Some(member) = self.members.get_mut(&send.to) {
-            member.driver.receive(text.as_bytes(), self.now)?;
-        } else {
-            let driver = &mut self.host.driver;
-            driver.receive(from, text.as_bytes(), self.now)?;
-        }
+        let seat = self.members.get_mut(&send.to).unwrap_or(&mut self.host);
+        seat.driver.receive(from, send.text.as_bytes(), self.now)?;
         Ok(())
     }
 
@@ -249,6 +244,12 @@ impl Room {
         let mut all = members.flat_map(|member| member.refused.drain(..));
         let refused = all.next().or_else(|| self.host.refused.pop());
         refused.map_or(Ok(()), |why| Err(Failure::Input(why)))
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use accp_registry::Registry;
 use accp_runtime::session::{
-    Entry, Host, Member, Options, Reference, Rules, Session, State, Stored, Time, Transmit,
+    Entry, Options, Reference, Rules, Session, State, Stored, Time, Transmit,
 };
 use accp_runtime::{AgentId, Value};
 use accp_store::{Driver, DriverError, SqliteStore, Store, StoreError, StoreErrorKind, Summary};
@@ -95,9 +95,8 @@ pub(crate) struct Opened {
 }
 
 /// The side of a session that a store keeps, on a link that leads nowhere.
-pub(crate) enum Side {
-    Host(Box<Driver<Host, Shared, Vec<Transmit>>>),
-    Member(Box<Driver<Member, Shared, Vec<Transmit>>>),
+pub(crate) struct Side {
+    driver: Driver<Shared, Vec<Transmit>>,
 }
 
 impl Side {
@@ -107,9 +106,9 @@ impl Side {
         let stored = store.load(name)?.unwrap_or_default();
         let link = Vec::new();
         if is_host(&stored) {
-            let (rules, now) = (Rules::default(), Time::default());
-            let driver = Driver::open_host(store, link, options(name, "accp")?, rules, now)?;
-            return Ok(Self::Host(Box::new(driver)));
+            let (rules, options) = (Rules::default(), options(name, "accp")?);
+            let driver = Driver::open_host(store, link, options, rules, Time::default())?;
+            return Ok(Self { driver });
         }
         let (session, agent) = name.rsplit_once('@').unwrap_or_default();
         let options = options(session, agent).map_err(|_| {
@@ -118,27 +117,21 @@ impl Side {
                  `session@agent`, as the driver of accp-store writes it"
             ))
         })?;
-        let driver = Driver::open_member(store, link, options)?;
-        Ok(Self::Member(Box::new(driver)))
+        let driver = Driver::open_member(store, link, options, Time::default())?;
+        Ok(Self { driver })
     }
 
     pub(crate) fn is_host(&self) -> bool {
-        matches!(self, Self::Host(_))
+        self.driver.session().is_host()
     }
 
     /// What the log folds to.
     pub(crate) fn state(&self) -> &State {
-        match self {
-            Self::Host(driver) => driver.session().state(),
-            Self::Member(driver) => driver.session().state(),
-        }
+        self.driver.session().state()
     }
 
     fn options(&self) -> &Options {
-        match self {
-            Self::Host(driver) => driver.session().options(),
-            Self::Member(driver) => driver.session().options(),
-        }
+        self.driver.session().options()
     }
 
     /// The schemas in force.
@@ -148,9 +141,10 @@ impl Side {
 
     /// Whose side it is: `host`, `member dev`.
     pub(crate) fn whose(&self) -> String {
-        match self {
-            Self::Host(_) => "host".to_owned(),
-            Self::Member(_) => format!("member {}", self.options().agent),
+        if self.is_host() {
+            "host".to_owned()
+        } else {
+            format!("member {}", self.options().agent)
         }
     }
 
@@ -159,10 +153,7 @@ impl Side {
         &mut self,
         reference: &Reference<'_>,
     ) -> Result<Option<Value<'static>>, DriverError> {
-        match self {
-            Self::Host(driver) => driver.read(reference),
-            Self::Member(driver) => driver.read(reference),
-        }
+        self.driver.read(reference)
     }
 }
 

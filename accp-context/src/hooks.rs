@@ -48,14 +48,18 @@ impl CheckpointHooks for () {}
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::session::{ContextLimits, Options, Paying, Rules, Session, Time};
+/// use accp_runtime::session::{
+///     ContextLimits, Hooks, Input, Options, Paying, Rules, Session, Time,
+/// };
 /// use accp_runtime::{AgentId, CachePrices, Registry};
 ///
 /// let mut options = Options::new("s1", AgentId::new("hub")?, Arc::new(Registry::standard()));
 /// options.context = ContextLimits { hot: 4_000, trigger: 3_500, ..ContextLimits::DRAFT };
-/// let mut host = Session::host(options, Rules::default(), Time::from_secs(1_714_000_000));
-/// host.set_hooks(Paying::new(CachePrices::default()));
-/// # Ok::<(), accp_runtime::EncodeError>(())
+/// let now = Time::from_secs(1_714_000_000);
+/// let mut host = Session::host(options, Rules::default(), now);
+/// let paying = Paying::new(CachePrices::default());
+/// host.handle(Input::Hooks(Hooks(Box::new(paying))), now)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Paying {

@@ -34,8 +34,6 @@
 #![no_std]
 
 #[cfg(feature = "context")]
-pub use accp_context as context;
-#[cfg(feature = "context")]
 pub use accp_context::{CachePrices, view};
 #[doc(inline)]
 #[cfg(feature = "derive")]
@@ -48,10 +46,22 @@ pub use accp_frame::{
     Limits, Map, Message, Number, Param, RawValue, Reader, Reason, Registry, Repair, Shorthand,
     Token, TokenCounter, TokenLimit, Typed, Value, Within, Writer, kind,
 };
-#[cfg(feature = "session")]
-pub use accp_session as session;
 #[cfg(feature = "testing")]
 pub use accp_session::testing;
+
+/// What a model reads of a conversation, and what it is reminded of (draft section 5).
+#[cfg(feature = "context")]
+pub mod context {
+    #[doc(inline)]
+    pub use accp_context::*;
+}
+
+/// Sessions that lose nothing (draft sections 3.5 to 3.7, 5 and 6.4).
+#[cfg(feature = "session")]
+pub mod session {
+    #[doc(inline)]
+    pub use accp_session::*;
+}
 
 /// For the code of `#[derive(AccpFrame)]` alone.
 #[doc(hidden)]

@@ -12,27 +12,28 @@ use crate::gate::judge::{Judge, Numbers, last_checks};
 use crate::gate::scan::Scanned;
 use crate::host::turn::Turn;
 use crate::options::Rules;
-use crate::role::{Frames, Role};
+use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::{
-    Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, MemberId, Mid, Options, Read,
-    RestoreError, SendError, Session, Stored, Time, Trigger,
+    Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, JoinError, MemberId, Mid, Options, Read,
+    RestoreError, SendError, Stored, Time, Trigger,
 };
 use accp_frame::{AgentId, EncodeError, Envelope, Message, Registry};
 
-/// What a host does beyond what both sides do.
-pub struct Host {
-    pub(crate) rules: Rules,
-    pub(crate) judge: Judge,
-    pub(crate) relays: Relays,
+/// The host of a session.
+pub(crate) struct Host {
+    pub side: Side,
+    pub rules: Rules,
+    pub judge: Judge,
+    pub relays: Relays,
     /// Who asked for which value, from which byte on, while it is being read.
-    pub(crate) serving: BTreeMap<String, Vec<(MemberId, u64)>>,
+    pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// Pieces that go out with the next batch.
-    pub(crate) pieces: Vec<(MemberId, Piece)>,
-    pub(crate) turn: Turn,
-    pub(crate) hooks: Box<dyn CheckpointHooks + Send>,
+    pub pieces: Vec<(MemberId, Piece)>,
+    pub turn: Turn,
+    pub hooks: Box<dyn CheckpointHooks + Send>,
 }
 
 impl std::fmt::Debug for Host {
@@ -44,52 +45,15 @@ impl std::fmt::Debug for Host {
     }
 }
 
-/// Why a member cannot join.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JoinError {
-    /// The session has all the members that there are numbers for.
-    Full,
-    /// The name is the host's own.
-    Taken(String),
-}
-
-impl std::fmt::Display for JoinError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Full => write!(
-                f,
-                "the session has {} members, which is all that there are numbers for",
-                MemberId::LAST.number() - MemberId::HOST.number()
-            ),
-            Self::Taken(agent) => write!(f, "{agent} is an agent of another member"),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-impl Session<Host> {
-    /// Opens a session, as its host.
-    pub fn host(options: Options, rules: Rules, now: Time) -> Self {
-        let side = Side::new(options, MemberId::HOST, 0);
-        let retry = side.options.retry;
-        let mut session = Self {
-            side,
-            role: Host {
-                rules,
-                judge: Judge::default(),
-                relays: Relays::new(0, retry),
-                serving: BTreeMap::new(),
-                pieces: Vec::new(),
-                turn: Turn::default(),
-                hooks: Box::new(()),
-            },
-        };
+impl Host {
+    /// Opens a session.
+    pub(crate) fn open(options: Options, rules: Rules, now: Time) -> Self {
+        let side = Side::new(options, MemberId::HOST, 0, now);
+        let mut session = Self::of(side, rules, Judge::default());
         let counter = session.side.options.counter.as_deref();
         let open = Control::Open {
             agent: session.side.options.agent.to_string(),
-            scope: session.role.rules.scope,
+            scope: session.rules.scope,
             tokenizer: counter.map(|counter| counter.name().into()),
         };
         session.control(&open, now);
@@ -97,17 +61,28 @@ impl Session<Host> {
         session
     }
 
+    fn of(side: Side, rules: Rules, judge: Judge) -> Self {
+        let relays = Relays::new(side.state.position, side.options.retry);
+        Self {
+            side,
+            rules,
+            judge,
+            relays,
+            serving: BTreeMap::new(),
+            pieces: Vec::new(),
+            turn: Turn::default(),
+            hooks: Box::new(()),
+        }
+    }
+
     /// Goes on with a session that its store holds.
-    ///
-    /// # Errors
-    /// When what the store gave cannot be read.
-    pub fn restore_host(
+    pub(crate) fn restore(
         options: Options,
         rules: Rules,
         stored: &Stored,
         now: Time,
     ) -> Result<Self, RestoreError> {
-        let mut side = Side::new(options, MemberId::HOST, stored.epoch);
+        let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
         let mut judge = Judge::default();
         if let Some(snapshot) = &stored.snapshot {
             let numbers = side.restore(snapshot)?;
@@ -129,23 +104,11 @@ impl Session<Host> {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        let relays = Relays::new(side.state.position, side.options.retry);
-        let mut session = Self {
-            side,
-            role: Host {
-                rules,
-                judge,
-                relays,
-                serving: BTreeMap::new(),
-                pieces: Vec::new(),
-                turn: Turn::default(),
-                hooks: Box::new(()),
-            },
-        };
+        let mut session = Self::of(side, rules, judge);
         // Members learn that their host is back, and say what they hold.
         let members: Vec<_> = session.side.state.members().map(|(id, _)| id).collect();
         for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
-            session.role.relays.cursor(member).greeting = true;
+            session.relays.cursor(member).greeting = true;
         }
         session.restore_schemas(&stored.registries);
         session.announce_schemas(now);
@@ -186,7 +149,7 @@ impl Session<Host> {
     /// # Errors
     /// Every mistake in the schema, and a clash with one that is there; nothing is changed
     /// then.
-    pub fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
+    pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
         let mut registry = (*self.side.options.registry).clone();
         registry.register(schema)?;
         self.side.set_registry(registry);
@@ -194,51 +157,37 @@ impl Session<Host> {
         Ok(())
     }
 
-    /// Asks `hooks` before each checkpoint from now on.
-    pub fn set_hooks(&mut self, hooks: impl CheckpointHooks + Send + 'static) {
-        self.role.hooks = Box::new(hooks);
-    }
-
     /// Takes a checkpoint, because a phase of the work is over (draft section 5.2, item 4).
     /// `None` when none was taken: without a token counter there are none, and a hook may
     /// object.
-    pub fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
-        self.role.turn.triggers.push(Trigger::Phase);
+    pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
+        self.turn.triggers.push(Trigger::Phase);
         self.end_turn(now)
     }
 
     /// Lets an agent in, and gives the number of its member; the same number when it is in
-    /// already. Whoever calls this has made sure that it is this agent.
-    ///
-    /// # Errors
-    /// When there are no numbers left, or the agent is the host's own.
-    pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, JoinError> {
-        self.join_as(&[agent.as_str()], false, now)
-    }
-
-    /// As [`Session::join`], for a member that speaks for several agents, or that may cancel
-    /// what others started.
-    ///
-    /// # Errors
-    /// As [`Session::join`]; and when the agents belong to several members.
-    pub fn join_as(
+    /// already.
+    pub(crate) fn join(
         &mut self,
-        agents: &[&str],
+        agents: &[AgentId<'_>],
         supervisor: bool,
         now: Time,
     ) -> Result<MemberId, JoinError> {
         let state = &self.side.state;
-        let known = agents.iter().find_map(|agent| state.member_of(agent));
+        let known = agents
+            .iter()
+            .find_map(|agent| state.member_of(agent.as_str()));
         let last = state.members().map(|(id, _)| id.number()).max();
         let next = MemberId::new(last.unwrap_or(MemberId::HOST.number()) + 1);
         let member = known.or(next).ok_or(JoinError::Full)?;
         let others = agents.iter().find(|agent| {
-            state.member_of(agent).is_some_and(|other| other != member) || member == MemberId::HOST
+            let other = state.member_of(agent.as_str());
+            other.is_some_and(|other| other != member) || member == MemberId::HOST
         });
         if let Some(agent) = others {
-            return Err(JoinError::Taken((*agent).to_string()));
+            return Err(JoinError::Taken(agent.to_string()));
         }
-        let agents: Vec<_> = agents.iter().map(|agent| (*agent).to_string()).collect();
+        let agents: Vec<_> = agents.iter().map(AgentId::to_string).collect();
         let is_news = state.members.get(member).is_none_or(|party| {
             !party.present || party.agents != agents || party.supervisor != supervisor
         });
@@ -250,35 +199,35 @@ impl Session<Host> {
             };
             self.control(&join, now);
         }
-        self.role.relays.cursor(member);
+        self.relays.cursor(member);
         Ok(member)
     }
 
     /// The last position up to which every member has the log, as far as all of them have
     /// said so since this host was started; 0 while one has not. Up to there the log may be
     /// let go of.
-    pub fn replicated(&self) -> u64 {
+    pub(crate) fn replicated(&self) -> u64 {
         let members = self.side.state.members();
         let others = members.filter(|(id, party)| *id != MemberId::HOST && party.present);
-        let held = others.map(|(id, _)| self.role.relays.held(id));
+        let held = others.map(|(id, _)| self.relays.held(id));
         held.min().unwrap_or(self.side.position)
     }
 
     /// Takes a member out of the session.
-    pub fn leave(&mut self, member: MemberId, now: Time) {
+    pub(crate) fn leave(&mut self, member: MemberId, now: Time) {
         if member != MemberId::HOST && self.side.state.members.get(member).is_some() {
             self.control(&Control::Leave { member }, now);
-            self.role.relays.disconnected(member);
+            self.relays.disconnected(member);
         }
     }
 
     /// The connection to a member is gone; nothing goes out to it until it is heard again.
-    pub fn disconnected(&mut self, member: MemberId) {
-        self.role.relays.disconnected(member);
+    pub(crate) fn disconnected(&mut self, member: MemberId) {
+        self.relays.disconnected(member);
     }
 
     /// Allows references to a cold key of another session, `*` for all of them.
-    pub fn grant(&mut self, session: impl Into<String>, key: impl Into<String>, now: Time) {
+    pub(crate) fn grant(&mut self, session: &str, key: &str, now: Time) {
         let grant = Control::Grant {
             session: session.into(),
             key: key.into(),
@@ -287,13 +236,13 @@ impl Session<Host> {
     }
 
     /// Lets the bytes under these keys go: from now on they are E2002.
-    pub fn expire(&mut self, keys: &[&str], now: Time) {
+    pub(crate) fn expire(&mut self, keys: &[&str], now: Time) {
         let known = keys.iter().filter(|key| self.side.state.is_put(key));
         let keys: Vec<_> = known.map(|key| (*key).to_string()).collect();
         if !keys.is_empty() {
             self.side.batch.get().expired.extend(keys.iter().cloned());
             for key in &keys {
-                self.role.judge.numbers.missing.remove(key);
+                self.judge.numbers.missing.remove(key);
                 self.side.transfers.forget(key);
             }
             self.control(&Control::Expire { keys }, now);
@@ -328,48 +277,28 @@ impl Session<Host> {
 
     /// Whether every member that can be reached has all that was accepted, and the host the
     /// bytes of all that was put.
-    pub fn is_quiet(&self) -> bool {
-        self.role.relays.is_quiet()
-            && self.role.judge.numbers.missing.is_empty()
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.relays.is_quiet()
+            && self.judge.numbers.missing.is_empty()
             && !self.side.batch.is_durable()
     }
-}
 
-impl Role for Host {
-    fn next_sequence(session: &Session<Self>) -> u64 {
-        let scope = session.side.state.scope;
-        session.role.judge.numbers.next(scope, MemberId::HOST)
+    /// The number that the next frame of the host has.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        let scope = self.side.state.scope;
+        self.judge.numbers.next(scope, MemberId::HOST)
     }
 
-    fn takes_parts(_session: &Session<Self>) -> bool {
-        // Its frames are in the log as they are; what is too large goes by reference.
-        false
-    }
-
-    fn submit(session: &mut Session<Self>, frames: Frames, now: Time) -> Result<Mid, SendError> {
-        let mut last = None;
-        for composed in frames.frames {
-            let mut mid = session.side.next_mid();
-            // A member may have used it, against all custom.
-            while session.role.judge.seen.get(&mid).is_some() {
-                mid = session.side.next_mid();
-            }
-            let sequence = Self::next_sequence(session);
-            let text = composed.text(&mid, sequence, None);
-            let frame = Scanned::of_entry(&text)?;
-            session.enter(MemberId::HOST, &frame, mid.clone(), sequence, now);
-            last = Some(mid);
-        }
-        session.end_turn(now);
-        last.ok_or(SendError::NotJoined)
-    }
-
-    fn check(session: &Session<Self>, frames: &Frames) -> Result<(), SendError> {
-        let puts = Some(frames.last_put);
-        for composed in &frames.frames {
+    /// Whether these frames, sent together with values up to `last_put`, would be accepted.
+    pub(crate) fn check<'c>(
+        &self,
+        frames: impl Iterator<Item = &'c Composed>,
+        last_put: u64,
+    ) -> Result<(), SendError> {
+        for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
-            let frame = Scanned::new(&text, session.side.options.limits)?;
-            last_checks(&session.side, MemberId::HOST, &frame, puts).map_err(|refusal| {
+            let frame = Scanned::new(&text, self.side.options.limits)?;
+            last_checks(&self.side, MemberId::HOST, &frame, Some(last_put)).map_err(|refusal| {
                 SendError::Refused {
                     code: refusal.code,
                     expected: refusal.expected.into_owned(),
@@ -379,66 +308,86 @@ impl Role for Host {
         Ok(())
     }
 
-    fn flush(session: &mut Session<Self>, now: Time) {
-        let acks: Vec<_> = session
-            .role
-            .relays
-            .cursors
-            .iter_mut()
-            .filter_map(|(member, cursor)| Some((member, cursor.ack.take()?)))
-            .collect();
-        for (member, (mid, at)) in acks {
-            let text = session.side.stamp(now).ack(Some((&mid, at)));
-            session.side.send(member, text);
+    /// Accepts frames that were checked; gives the id of the last.
+    pub(crate) fn submit<'c>(
+        &mut self,
+        frames: impl Iterator<Item = &'c Composed>,
+        now: Time,
+    ) -> Result<Mid, SendError> {
+        let mut last = None;
+        for composed in frames {
+            let mut mid = self.side.next_mid();
+            // A member may have used it, against all custom.
+            while self.judge.seen.get(&mid).is_some() {
+                mid = self.side.next_mid();
+            }
+            let sequence = self.next_sequence();
+            let text = composed.text(&mid, sequence, None);
+            let frame = Scanned::of_entry(&text)?;
+            self.enter(MemberId::HOST, &frame, mid.clone(), sequence, now);
+            last = Some(mid);
         }
-        for member in session.role.relays.take_greetings(now) {
-            session.greet(member, None, now);
+        self.end_turn(now);
+        last.ok_or(SendError::NotJoined)
+    }
+
+    /// Puts into the batch what goes out now.
+    pub(crate) fn flush(&mut self, now: Time) {
+        for (member, mid, at) in self.relays.take_acks() {
+            let text = self.side.stamp(now).ack(Some((&mid, at)));
+            self.side.send(member, text);
         }
-        for (member, piece) in std::mem::take(&mut session.role.pieces) {
-            session.send_piece(member, &piece, now);
+        for member in self.relays.take_greetings(now) {
+            self.greet(member, None, now);
         }
-        let (sends, reads) = session.role.relays.take_due(now);
+        for (member, piece) in std::mem::take(&mut self.pieces) {
+            self.send_piece(member, &piece, now);
+        }
+        let (sends, reads) = self.relays.take_due(now);
         if !sends.is_empty() {
-            session.side.batch.get().sends.extend(sends);
+            self.side.batch.get().sends.extend(sends);
         }
-        session.side.reads.extend(reads);
-        let Session { side, role } = session;
-        side.snapshot(|| serde_json::to_value(&role.judge.numbers).unwrap_or_default());
+        self.side.reads.extend(reads);
+        let numbers = &self.judge.numbers;
+        self.side
+            .snapshot(|| serde_json::to_value(numbers).unwrap_or_default());
     }
 
-    fn rest(session: &mut Session<Self>) {
-        session.role.relays.rest();
+    pub(crate) fn rest(&mut self) {
+        self.relays.rest();
     }
 
-    fn next_timeout(session: &Session<Self>) -> Option<Time> {
-        session.role.relays.next_timeout()
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.relays.next_timeout()
     }
 
-    fn timeout(session: &mut Session<Self>, now: Time) {
-        session.role.relays.timeout(now);
+    pub(crate) fn timeout(&mut self, now: Time) {
+        self.relays.timeout(now);
     }
 
-    fn entries(session: &mut Session<Self>, from: u64, entries: &[Entry]) {
-        session.answer_frame(from, entries);
-        let sends = session.role.relays.supply(from, entries);
+    /// The log as it was read for members that lag behind.
+    pub(crate) fn entries(&mut self, from: u64, entries: &[Entry]) {
+        self.answer_frame(from, entries);
+        let sends = self.relays.supply(from, entries);
         if !sends.is_empty() {
-            session.side.batch.get().sends.extend(sends);
+            self.side.batch.get().sends.extend(sends);
         }
     }
 
-    fn cold(session: &mut Session<Self>, key: &str, cold: Option<Cold>, now: Time) {
-        let numbers = &mut session.role.judge.numbers;
+    /// A value as it was read.
+    pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
+        let numbers = &mut self.judge.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
             numbers.missing.remove(key);
-            session.side.transfers.forget(key);
-            session.answer_wants(&cold, now);
+            self.side.transfers.forget(key);
+            self.answer_wants(&cold, now);
             return;
         }
         // The bytes are not here yet; who wants them asks again.
-        session.role.serving.remove(key);
+        self.serving.remove(key);
         if let Some(missing) = numbers.missing.get(key) {
             let announced = Some((missing.digest, missing.length));
-            session.side.transfers.want(key, missing.from, announced);
+            self.side.transfers.want(key, missing.from, announced);
         }
     }
 }

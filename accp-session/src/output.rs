@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::{Inbound, MemberId, Mid, Time};
+use crate::{Event, Inbound, MemberId, Mid, Time};
 
 /// One place of the log of a session.
 ///
@@ -146,6 +146,8 @@ pub struct Batch {
     pub sends: Vec<Transmit>,
     /// Frames that may be handled once the rest is durable.
     pub inbound: Vec<Inbound>,
+    /// What happened, for whoever wants to know. Nothing depends on its being read.
+    pub events: Vec<Event>,
 }
 
 impl Batch {
@@ -165,7 +167,10 @@ impl Batch {
 
     /// Whether there is nothing in it at all.
     pub fn is_empty(&self) -> bool {
-        !self.is_durable() && self.sends.is_empty() && self.inbound.is_empty()
+        !self.is_durable()
+            && self.sends.is_empty()
+            && self.inbound.is_empty()
+            && self.events.is_empty()
     }
 }
 
@@ -208,20 +213,31 @@ pub struct Stored {
     pub registries: Vec<(Hash, String)>,
 }
 
-/// What a session wants read from its store. It is answered by the method that each names,
-/// whenever that is convenient; the session goes on meanwhile.
+/// What a session asks of the world.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Output {
+    /// This is to be committed as a whole; its sends leave and its frames are handled after
+    /// that. The contract stands at [`Batch`].
+    Batch(Box<Batch>),
+    /// This is to be read from the store. The answer is an [`Input`](crate::Input), whenever
+    /// that is convenient; the session goes on meanwhile.
+    Read(Read),
+}
+
+/// What a session wants read from its store: what was committed with the batches before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Read {
     /// Entries from this position on, at most so many; answered by
-    /// [`Session::supply_entries`](crate::Session::supply_entries).
+    /// [`Input::Entries`](crate::Input::Entries).
     Entries {
         /// The first position.
         from: u64,
         /// How many at most.
         limit: usize,
     },
-    /// The value under a key; answered by [`Session::supply_cold`](crate::Session::supply_cold).
+    /// The value under a key; answered by [`Input::Cold`](crate::Input::Cold).
     Cold {
         /// The key without its tier.
         key: String,

@@ -10,8 +10,7 @@ use crate::gate::scan::Scanned;
 use crate::log::chain;
 use crate::log::mid::MidSource;
 use crate::log::state::{Applied, State};
-use crate::send::encode::{Encoded, Encoder};
-use crate::wire::control;
+use crate::send::encode::{Encoded, Encoder, last_put_of};
 use crate::wire::link::{Hello, Link, Of, Piece, Stamp};
 use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
@@ -29,9 +28,8 @@ pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
 pub(crate) struct Pending(Option<Box<Batch>>);
 
 impl Pending {
-    pub(crate) fn take(&mut self) -> Option<Batch> {
-        let batch = *self.0.take()?;
-        (!batch.is_empty()).then_some(batch)
+    pub(crate) fn take(&mut self) -> Option<Box<Batch>> {
+        self.0.take().filter(|batch| !batch.is_empty())
     }
 
     pub(crate) fn is_durable(&self) -> bool {
@@ -46,13 +44,14 @@ impl Pending {
 #[derive(Debug)]
 pub(crate) struct Side {
     pub options: Options,
+    /// The time of the last input.
+    pub now: Time,
     /// The hash of the registry in the options.
     pub schemas: Hash,
     pub state: State,
     pub mids: MidSource,
     /// What the next batch will hold.
     pub batch: Pending,
-    pub events: VecDeque<Event>,
     pub reads: VecDeque<Read>,
     /// The last position of the log on this side.
     pub position: u64,
@@ -95,16 +94,16 @@ pub(crate) const ALL_SCHEMAS: &str = "reg_all";
 pub(crate) const FOLD_VERSION: u32 = 1;
 
 impl Side {
-    pub(crate) fn new(options: Options, member: MemberId, epoch: u32) -> Self {
+    pub(crate) fn new(options: Options, member: MemberId, epoch: u32, now: Time) -> Self {
         let mids = MidSource::new(member, epoch);
         let schemas = options.registry.hash();
         let transfers = Transfers::new(options.retry);
         let mut side = Self {
             options,
+            now,
             schemas,
             state: State::default(),
             batch: Pending::default(),
-            events: VecDeque::new(),
             reads: VecDeque::new(),
             position: 0,
             transfers,
@@ -146,9 +145,6 @@ impl Side {
     /// There is nothing to do: gives back the room of what has become empty, because most
     /// sessions rest most of the time. Trees and queues keep it otherwise.
     pub(crate) fn rest(&mut self) {
-        if self.events.is_empty() {
-            self.events = VecDeque::new();
-        }
         if self.reads.is_empty() {
             self.reads = VecDeque::new();
         }
@@ -194,7 +190,7 @@ impl Side {
             self.fire();
         }
         if let Some(id) = applied.checkpoint {
-            self.events.push_back(Event::Checkpoint(id));
+            self.tell(Event::Checkpoint(id));
         }
         self.batch.get().entries.push(entry);
         Ok(applied)
@@ -256,7 +252,7 @@ impl Side {
     }
 
     /// The frames of a message, without `mid` and `seq`.
-    pub(crate) fn encode(
+    fn encode(
         &self,
         outbound: &Outbound<'_>,
         last_put: u64,
@@ -289,14 +285,19 @@ impl Side {
         encoder.encode(outbound)
     }
 
-    /// The key of the last value that these announce.
-    pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
-        frames
-            .iter()
-            .flat_map(|encoded| &encoded.values)
-            .filter_map(|value| control::put_key(&value.key))
-            .map(|(_, number)| number)
-            .fold(last, u64::max)
+    /// The frames of messages that are sent together.
+    pub(crate) fn encode_all<'o>(
+        &self,
+        outbound: impl IntoIterator<Item = &'o Outbound<'o>>,
+        parts: bool,
+        now: Time,
+    ) -> Result<Vec<Encoded>, SendError> {
+        let mut all = Vec::new();
+        for outbound in outbound {
+            let last = last_put_of(&all, self.last_put);
+            all.push(self.encode(outbound, last, parts, now)?);
+        }
+        Ok(all)
     }
 
     pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
@@ -306,6 +307,11 @@ impl Side {
             held: self.position,
             now,
         }
+    }
+
+    /// Something happened that the caller should know.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.batch.get().events.push(event);
     }
 
     pub(crate) fn send(&mut self, to: MemberId, text: String) {

@@ -8,7 +8,7 @@ mod sharing;
 mod tests;
 
 use accp_runtime::session::{
-    Batch, Event, Host, Inbound, Member, MemberId, Options, Read, Role, Rules, Session, Time,
+    Batch, Event, Inbound, Input, MemberId, Options, Output, Read, Rules, Session, Time,
 };
 
 use crate::{Store, StoreError};
@@ -29,7 +29,7 @@ pub use link::Link;
 ///   only then sends, and gives back the frames to be handled and what happened. It is due
 ///   right after opening, after inputs, and at [`Session::next_timeout`]. An input counts once
 ///   it was carried out, and not before.
-/// - The session's own outputs (`poll_*`, `supply_*`) are the driver's alone.
+/// - The session's outputs ([`Session::poll`]) are the driver's alone.
 /// - When the store fails, nothing of what it did not keep leaves, and the driver is put
 ///   aside: every later call fails. [`into_parts`](Self::into_parts) gives the store back, to
 ///   open the session again from what it kept. What was not acknowledged is then sent again, and
@@ -60,7 +60,7 @@ pub use link::Link;
 /// let link = Vec::<Transmit>::new;
 /// let rules = Rules::default();
 /// let mut host = Driver::open_host(Arc::clone(&store), link(), options("planner")?, rules, now)?;
-/// let mut member = Driver::open_member(store, link(), options("dev")?)?;
+/// let mut member = Driver::open_member(store, link(), options("dev")?, now)?;
 /// let dev = host.session_mut()?.join(&AgentId::new("dev")?, now)?;
 ///
 /// let task = ScheduleReq {
@@ -81,7 +81,7 @@ pub use link::Link;
 ///         host.session_mut()?.handled(answer.position(), &[], now)?;
 ///     }
 ///     for frame in host.link_mut().drain(..) {
-///         member.receive(frame.text.as_bytes(), now)?;
+///         member.receive(MemberId::HOST, frame.text.as_bytes(), now)?;
 ///     }
 ///     for request in member.carry_out(now)?.inbound {
 ///         let task = request.decode::<ScheduleReq>()?.frame.task;
@@ -98,8 +98,8 @@ pub use link::Link;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Driver<R, S, L> {
-    session: Session<R>,
+pub struct Driver<S, L> {
+    session: Session,
     /// Where the store keeps it.
     name: String,
     store: S,
@@ -119,7 +119,7 @@ pub struct Outcome {
     pub events: Vec<Event>,
 }
 
-impl<S: Store, L: Link> Driver<Host, S, L> {
+impl<S: Store, L: Link> Driver<S, L> {
     /// Opens a session that the store has, or begins it, as its host.
     ///
     /// # Errors
@@ -140,47 +140,37 @@ impl<S: Store, L: Link> Driver<Host, S, L> {
         Ok(Self::new(session, name, store, link))
     }
 
-    /// A frame has arrived from a member; see [`Session::receive`].
+    /// Opens a session that the store has, or joins it, as a member.
+    ///
+    /// # Errors
+    /// [`DriverError::Store`], [`DriverError::Restore`].
+    pub fn open_member(
+        mut store: S,
+        link: L,
+        options: Options,
+        now: Time,
+    ) -> Result<Self, DriverError> {
+        let name = format!("{}@{}", options.session, options.agent);
+        let session = match store.load(&name)? {
+            Some(stored) => Session::restore_member(options, &stored, now)
+                .map_err(|error| DriverError::Restore(name.clone(), error))?,
+            None => Session::member(options, now),
+        };
+        Ok(Self::new(session, name, store, link))
+    }
+
+    /// A frame has arrived; see [`Input::Frame`].
     ///
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
         self.check()?;
-        self.tell_bytes(frame);
+        self.tell("receives", &String::from_utf8_lossy(frame));
         self.session.receive(from, frame, now);
         Ok(())
     }
-}
 
-impl<S: Store, L: Link> Driver<Member, S, L> {
-    /// Opens a session that the store has, or joins it, as a member.
-    ///
-    /// # Errors
-    /// [`DriverError::Store`], [`DriverError::Restore`].
-    pub fn open_member(mut store: S, link: L, options: Options) -> Result<Self, DriverError> {
-        let name = format!("{}@{}", options.session, options.agent);
-        let session = match store.load(&name)? {
-            Some(stored) => Session::restore_member(options, &stored)
-                .map_err(|error| DriverError::Restore(name.clone(), error))?,
-            None => Session::member(options),
-        };
-        Ok(Self::new(session, name, store, link))
-    }
-
-    /// A frame has arrived from the host; see [`Session::receive`].
-    ///
-    /// # Errors
-    /// [`DriverError::Failed`].
-    pub fn receive(&mut self, frame: &[u8], now: Time) -> Result<(), DriverError> {
-        self.check()?;
-        self.tell_bytes(frame);
-        self.session.receive(frame, now);
-        Ok(())
-    }
-}
-
-impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
-    fn new(session: Session<R>, name: String, store: S, link: L) -> Self {
+    fn new(session: Session, name: String, store: S, link: L) -> Self {
         Self {
             session,
             name,
@@ -191,7 +181,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
     }
 
     /// The session, to look at.
-    pub fn session(&self) -> &Session<R> {
+    pub fn session(&self) -> &Session {
         &self.session
     }
 
@@ -199,7 +189,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
     ///
     /// # Errors
     /// [`DriverError::Failed`].
-    pub fn session_mut(&mut self) -> Result<&mut Session<R>, DriverError> {
+    pub fn session_mut(&mut self) -> Result<&mut Session, DriverError> {
         self.check()?;
         Ok(&mut self.session)
     }
@@ -227,58 +217,39 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
     /// have left. [`DriverError::Failed`] from then on.
     pub fn carry_out(&mut self, now: Time) -> Result<Outcome, DriverError> {
         self.check()?;
-        if self.session.next_timeout().is_some_and(|due| due <= now) {
-            self.session.handle_timeout(now);
-        }
+        self.session.handle(Input::Timeout, now)?;
         let mut outcome = Outcome::default();
-        self.commit(now, &mut outcome)?;
-        // What is read is what was committed just now. What a peer far behind is sent is read
-        // bit by bit: it acknowledges the one before the next is asked for here.
-        while let Some(read) = self.session.poll_read() {
-            let answered = self.answer(read, now);
-            self.survive(answered)?;
+        while let Some(output) = self.session.poll() {
+            match output {
+                Output::Batch(batch) => self.commit(*batch, &mut outcome)?,
+                Output::Read(Read::Entries { from, limit }) => {
+                    let entries = self.store.entries(&self.name, from, limit);
+                    let entries = &self.survive(entries)?;
+                    self.session.handle(Input::Entries { from, entries }, now)?;
+                }
+                Output::Read(Read::Cold { key }) => {
+                    let kept = self.store.cold(&self.name, &key);
+                    let value = self.survive(kept)?.map(|kept| kept.value);
+                    self.session.handle(Input::Cold { key: &key, value }, now)?;
+                }
+                _ => {}
+            }
         }
-        self.commit(now, &mut outcome)?;
-        let events = std::iter::from_fn(|| self.session.poll_event());
-        outcome.events.extend(events);
         Ok(outcome)
     }
 
-    fn commit(&mut self, now: Time, outcome: &mut Outcome) -> Result<(), DriverError> {
-        while let Some(batch) = self.session.poll_batch(now) {
-            let kept = self.store.commit(&[(&self.name, &batch)]);
-            self.survive(kept)?;
-            let Batch {
-                entries,
-                sends,
-                inbound,
-                ..
-            } = batch;
-            for entry in entries {
-                self.tell("keeps", &entry.text);
-            }
-            for frame in sends {
-                self.tell("sends", &frame.text);
-                self.link.send(frame);
-            }
-            outcome.inbound.extend(inbound);
+    fn commit(&mut self, batch: Batch, outcome: &mut Outcome) -> Result<(), DriverError> {
+        let kept = self.store.commit(&[(&self.name, &batch)]);
+        self.survive(kept)?;
+        for entry in batch.entries {
+            self.tell("keeps", &entry.text);
         }
-        Ok(())
-    }
-
-    fn answer(&mut self, read: Read, now: Time) -> Result<(), StoreError> {
-        match read {
-            Read::Entries { from, limit } => {
-                let entries = self.store.entries(&self.name, from, limit)?;
-                self.session.supply_entries(from, &entries);
-            }
-            Read::Cold { key } => {
-                let kept = self.store.cold(&self.name, &key)?;
-                let value = kept.map(|kept| kept.value);
-                self.session.supply_cold(&key, value, now);
-            }
-            _ => {}
+        for frame in batch.sends {
+            self.tell("sends", &frame.text);
+            self.link.send(frame);
         }
+        outcome.inbound.extend(batch.inbound);
+        outcome.events.extend(batch.events);
         Ok(())
     }
 
@@ -286,10 +257,6 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
         let options = self.session.options();
         let (session, agent) = (options.session.as_str(), options.agent.as_str());
         tracing::debug!(target: "accp::frames", session, agent, way, frame);
-    }
-
-    fn tell_bytes(&self, frame: &[u8]) {
-        self.tell("receives", &String::from_utf8_lossy(frame));
     }
 
     fn check(&self) -> Result<(), DriverError> {
@@ -300,7 +267,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
     }
 
     /// After a failure the session is ahead of its store.
-    fn survive(&mut self, result: Result<(), StoreError>) -> Result<(), DriverError> {
+    fn survive<T>(&mut self, result: Result<T, StoreError>) -> Result<T, DriverError> {
         result.map_err(|error| {
             self.failed = Some(error.to_string());
             DriverError::Store(error)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use accp_bench::talk::{self, Counter, Pair};
 use accp_bench::{Goal, figure};
-use accp_runtime::session::{Host, Member, Scope, Session};
+use accp_runtime::session::{Scope, Session};
 use accp_tokens::Bpe;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -52,13 +52,8 @@ fn at_rest(counter: &Counter, goal: Goal) {
     let tokens = pair.host.state().hot().tokens();
     println!("a session at rest: {what}; a context of {context} bytes, {tokens} tokens hot");
     let Pair { host, member, .. } = pair;
-    weigh(
-        "host with one member",
-        host,
-        size_of::<Session<Host>>(),
-        goal,
-    );
-    weigh("member", member, size_of::<Session<Member>>(), goal);
+    weigh("host with one member", host, size_of::<Session>(), goal);
+    weigh("member", member, size_of::<Session>(), goal);
     println!();
 }
 
@@ -134,7 +129,7 @@ impl Peak {
             .saturating_sub(change.bytes_deallocated)
     }
 
-    fn tell(&self, what: &str, host: Session<Host>, goal: Goal) {
+    fn tell(&self, what: &str, host: Session, goal: Goal) {
         let region = Region::new(ALLOCATOR);
         drop(host);
         let rest = region.change().bytes_deallocated as f64 / MIB;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{
-    Batch, Host, Inbound, Member, MemberId, Options, Outbound, Role, Rules, Scope, Session, Time,
+    Batch, Inbound, MemberId, Options, Outbound, Output, Rules, Scope, Session, Time,
 };
 use accp_runtime::{AgentId, Message, Registry, TokenCounter};
 
@@ -41,10 +41,10 @@ pub fn rules(scope: Scope) -> Rules {
 }
 
 /// A host with one member, whose frames a bench writes itself.
-pub fn desk(counter: &Counter) -> (Session<Host>, MemberId) {
+pub fn desk(counter: &Counter) -> (Session, MemberId) {
     let mut host = Session::host(options("hub", counter), rules(Scope::Sender), NOW);
     let member = host.join(&agent("planner"), NOW).expect("room");
-    while host.poll_batch(NOW).is_some() {}
+    while host.poll().is_some() {}
     (host, member)
 }
 
@@ -99,7 +99,7 @@ pub fn read(inbound: &Inbound) {
 /// Lets the host take all texts, and handle them, and gives each batch to `commit`; how many
 /// were handled.
 pub fn take<'t>(
-    host: &mut Session<Host>,
+    host: &mut Session,
     member: MemberId,
     texts: impl IntoIterator<Item = &'t String>,
     mut commit: impl FnMut(Batch),
@@ -108,9 +108,9 @@ pub fn take<'t>(
         host.receive(member, text.as_bytes(), NOW);
     }
     let mut handled = 0;
-    while let Some(mut batch) = host.poll_batch(NOW) {
+    while let Some(Output::Batch(mut batch)) = host.poll() {
         let inbound = std::mem::take(&mut batch.inbound);
-        commit(batch);
+        commit(*batch);
         for inbound in inbound {
             read(&inbound);
             host.handled(inbound.position(), &[], NOW)
@@ -118,16 +118,15 @@ pub fn take<'t>(
             handled += 1;
         }
     }
-    while host.poll_event().is_some() {}
     handled
 }
 
 /// A host and its member on a link that loses nothing, with stores that keep nothing.
 pub struct Pair {
     /// One side.
-    pub host: Session<Host>,
+    pub host: Session,
     /// The other.
-    pub member: Session<Member>,
+    pub member: Session,
     id: MemberId,
 }
 
@@ -136,7 +135,7 @@ impl Pair {
     pub fn new(counter: &Counter, scope: Scope) -> Self {
         let mut host = Session::host(options("hub", counter), rules(scope), NOW);
         let id = host.join(&agent("planner"), NOW).expect("room");
-        let member = Session::member(options("planner", counter));
+        let member = Session::member(options("planner", counter), NOW);
         let mut pair = Self { host, member, id };
         pair.settle();
         pair
@@ -186,10 +185,11 @@ impl Pair {
         };
         loop {
             let mut rests = true;
-            while let Some(batch) = self.host.poll_batch(NOW) {
+            while let Some(Output::Batch(batch)) = self.host.poll() {
                 rests = false;
                 for send in batch.sends {
-                    self.member.receive(send.text.as_bytes(), NOW);
+                    self.member
+                        .receive(MemberId::HOST, send.text.as_bytes(), NOW);
                 }
                 for inbound in batch.inbound {
                     read(&inbound);
@@ -203,7 +203,7 @@ impl Pair {
                     handled.expect("it waits");
                 }
             }
-            while let Some(batch) = self.member.poll_batch(NOW) {
+            while let Some(Output::Batch(batch)) = self.member.poll() {
                 rests = false;
                 for send in batch.sends {
                     self.host.receive(self.id, send.text.as_bytes(), NOW);
@@ -214,18 +214,10 @@ impl Pair {
                     handled.expect("it waits");
                 }
             }
-            drain(&mut self.host);
-            drain(&mut self.member);
             if rests {
                 break;
             }
         }
         assert!(self.host.is_quiet() && self.member.is_quiet());
     }
-}
-
-fn drain<R: Role>(session: &mut Session<R>) {
-    while session.poll_event().is_some() {}
-    // Whoever lags behind reads the log, and nobody does here.
-    assert!(session.poll_read().is_none());
 }

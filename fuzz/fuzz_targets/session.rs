@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use accp_runtime::session::{EntryKind, MemberId, Options, Rules, Scope, Session, Time};
+use accp_runtime::session::{EntryKind, MemberId, Options, Output, Rules, Scope, Session, Time};
 use accp_runtime::{AgentId, Registry, TokenCounter};
 
 struct Quarters;
@@ -28,34 +28,34 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     };
     let rules = Rules { scope: Scope::Sender, any_mid: true, ..Rules::default() };
     let mut host = Session::host(options("hub"), rules, now);
-    let mut member = Session::member(options("a"));
-    let join = |host: &mut Session<_>, agent| {
+    let mut member = Session::member(options("a"), now);
+    let join = |host: &mut Session, agent| {
         host.join(&AgentId::new(agent).expect("an agent"), now).expect("room")
     };
     let members: [MemberId; 2] = [join(&mut host, "a"), join(&mut host, "b")];
     for line in input.split(|byte| *byte == b'\n') {
         let Some((way, frame)) = line.split_first() else { continue };
         if way % 4 == 0 {
-            member.receive(frame, now);
+            member.receive(MemberId::HOST, frame, now);
         } else {
             let before = host.state().clone();
             host.receive(members[usize::from(way % 2)], frame, now);
             let mut relayed = false;
-            while let Some(batch) = host.poll_batch(now) {
+            while let Some(Output::Batch(batch)) = host.poll() {
                 relayed |= batch.entries.iter().any(|entry| {
                     matches!(entry.kind, EntryKind::Frame | EntryKind::Control)
                 });
                 for send in batch.sends {
                     assert!(accp_runtime::Frame::parse(&send.text).is_ok(), "{}", send.text);
                     if send.to == members[0] {
-                        member.receive(send.text.as_bytes(), now);
+                        member.receive(MemberId::HOST, send.text.as_bytes(), now);
                     }
                 }
             }
             assert!(relayed || *host.state() == before);
             assert!(host.budget().hot.used <= 500);
         }
-        while let Some(batch) = member.poll_batch(now) {
+        while let Some(Output::Batch(batch)) = member.poll() {
             for send in batch.sends {
                 host.receive(members[0], send.text.as_bytes(), now);
             }

@@ -334,6 +334,16 @@ impl Relays {
             .min()
     }
 
+    /// The acknowledgements that are due: to whom, of which frame, and the number it took.
+    pub(crate) fn take_acks(&mut self) -> Vec<(MemberId, Mid, u64)> {
+        let cursors = self.cursors.iter_mut();
+        let due = cursors.filter_map(|(member, cursor)| {
+            let (mid, at) = cursor.ack.take()?;
+            Some((member, mid, at))
+        });
+        due.collect()
+    }
+
     /// The members that are to be told that the host is back.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();

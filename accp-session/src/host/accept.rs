@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use accp_registry::ErrorCode;
 
+use super::Host;
 use crate::gate::judge::{Refusal, Ruling, last_checks};
 use crate::gate::scan::Scanned;
 use crate::gate::scan::scan;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::kind_of;
 use crate::wire::link::{Link, Of, PeerError};
-use crate::{Entry, EntryKind, Event, Host, MemberId, Mid, Part, Progress, Session, Time, Trigger};
+use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time, Trigger};
 use accp_frame::{DecodeError, Envelope, Intent, Map};
 
-impl Session<Host> {
+impl Host {
     /// Takes what a member sent, whoever that is having been made sure of.
-    pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
+    pub(crate) fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
         let party = self.side.state.members.get(from);
         let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
         if is_present {
-            self.role.relays.heard(from, now);
+            self.relays.heard(from, now);
         }
         let limits = self.side.options.limits;
         let scanned = match scan(frame, limits) {
@@ -37,20 +38,19 @@ impl Session<Host> {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
             return self.tell(from, scanned.mid(), refusal, now);
         }
-        let Self { side, role } = self;
-        if side.is_busy() {
+        if self.side.is_busy() {
             return;
         }
-        let first = role
+        let first = self
             .judge
-            .first_checks(side, &role.rules, from, &scanned, now);
+            .first_checks(&self.side, &self.rules, from, &scanned, now);
         let verdict = first.and_then(|(mid, sequence)| {
             self.accept(from, &scanned, mid.clone(), sequence, now)
                 .map_err(Ruling::Refuse)?;
             Ok((mid, sequence))
         });
         match verdict {
-            Ok(ids) => self.role.relays.cursor(from).ack = Some(ids),
+            Ok(ids) => self.relays.cursor(from).ack = Some(ids),
             Err(Ruling::Drop) => self.drop_silently(from, &scanned, now),
             Err(Ruling::Refuse(refusal)) => self.refuse(from, &scanned, refusal, now),
             Err(Ruling::Ignore) => {}
@@ -91,7 +91,7 @@ impl Session<Host> {
         match kind {
             EntryKind::Control if sender != MemberId::HOST => self.fetch_puts(sender, frame),
             EntryKind::Frame => {
-                let turn = &mut self.role.turn;
+                let turn = &mut self.turn;
                 turn.current = Some(self.side.position);
                 turn.request = request;
                 turn.triggers.extend(Trigger::of(frame.intent));
@@ -111,8 +111,8 @@ impl Session<Host> {
         sequence: u64,
         now: Time,
     ) -> Result<(), Refusal> {
-        let limits = self.role.rules.groups;
-        let groups = &mut self.role.judge.numbers.groups;
+        let limits = self.rules.groups;
+        let groups = &mut self.judge.numbers.groups;
         let mut tried = groups.clone();
         let whole = match tried.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
@@ -132,11 +132,11 @@ impl Session<Host> {
                 .and_then(|whole| last_checks(&self.side, sender, &whole, None));
             if let Err(refusal) = checked {
                 // The group is of no more use.
-                self.role.judge.numbers.groups = tried;
+                self.judge.numbers.groups = tried;
                 return Err(refusal);
             }
         }
-        self.role.judge.numbers.groups = tried;
+        self.judge.numbers.groups = tried;
         self.append(EntryKind::Part, sender, frame, mid, sequence, now);
         if let Some(text) = &whole {
             let whole = Scanned::of_entry(text)?;
@@ -174,9 +174,9 @@ impl Session<Host> {
             due: self.side.is_due(kind, sender),
             text: Arc::from(frame.text),
         };
-        self.role.judge.fold(&entry);
+        self.judge.fold(&entry);
         if kind.is_relayed() {
-            self.role.relays.push(&entry);
+            self.relays.push(&entry);
         }
         // What was checked can be folded.
         let _ = self.side.append(entry, frame);
@@ -185,9 +185,9 @@ impl Session<Host> {
     pub(crate) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
             if let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) {
-                self.role.judge.numbers.groups.forget(from, &part.of);
+                self.judge.numbers.groups.forget(from, &part.of);
             }
-            self.side.events.push_back(Event::Dropped(mid.clone()));
+            self.side.tell(Event::Dropped(mid.clone()));
             self.append(EntryKind::Dropped, from, frame, mid, sequence, now);
         }
     }
@@ -200,7 +200,7 @@ impl Session<Host> {
         now: Time,
     ) {
         let mid = frame.mid().cloned();
-        let is_news = |mid: &Mid| !self.role.judge.knows(from, mid);
+        let is_news = |mid: &Mid| !self.judge.knows(from, mid);
         if let Some(mid) = mid
             .clone()
             .filter(|mid| refusal.is_for_good() && is_news(mid))
@@ -225,7 +225,7 @@ impl Session<Host> {
         };
         if !matches!(error.code, ErrorCode::DUPLICATE | ErrorCode::SEQUENCE_GAP) {
             let event = Event::Rejected(to, mid.cloned(), error.code);
-            self.side.events.push_back(event);
+            self.side.tell(event);
         }
         let stamp = self.side.stamp(now);
         let of = Of::Frame(mid);

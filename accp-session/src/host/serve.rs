@@ -3,35 +3,36 @@ use std::sync::Arc;
 
 use accp_registry::{Delta, Hash};
 
+use super::Host;
 use crate::delivery::transfer::Progress;
 use crate::gate::scan::Scanned;
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Of, Piece};
-use crate::{Cold, Entry, Event, Host, MemberId, Read, Session, Time};
+use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::{Intent, Registry};
 
-impl Session<Host> {
+impl Host {
     pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
         match link {
             Link::Ack { of: None, held, .. } | Link::Pong { held } => {
-                self.role.relays.acknowledged(from, held);
+                self.relays.acknowledged(from, held);
             }
             Link::Ack { .. } => {}
             Link::Ping => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(from, pong);
-                let last = self.role.judge.numbers.last(from);
+                let last = self.judge.numbers.last(from);
                 if let Some((mid, at)) = last.map(|(mid, at)| (mid.clone(), at)) {
-                    self.role.relays.cursor(from).ack = Some((mid, at));
+                    self.relays.cursor(from).ack = Some((mid, at));
                 }
             }
             Link::Hello(hello) => {
                 self.greet(from, Some(&hello), now);
                 let own = self.side.schemas.to_string();
-                let cursor = self.role.relays.cursor(from);
-                if self.role.rules.learn_schemas
+                let cursor = self.relays.cursor(from);
+                if self.rules.learn_schemas
                     && !own.starts_with(&hello.hash)
                     && cursor.schemas.as_ref() != Some(&hello.hash)
                 {
@@ -41,7 +42,7 @@ impl Session<Host> {
             }
             Link::Error(error) => {
                 let event = Event::PeerError(from, error);
-                self.side.events.push_back(event);
+                self.side.tell(event);
             }
             Link::Want { key, at } => self.serve(from, &key, at, now),
             Link::Bytes(piece) => self.take_piece(from, piece, now),
@@ -67,12 +68,12 @@ impl Session<Host> {
                     answer.snapshot = Some(self.offer(member));
                     party.joined
                 }
-                held => held.min(self.role.relays.last()),
+                held => held.min(self.relays.last()),
             };
             answer.from = Some(held);
-            self.role.relays.greeted(member, held);
+            self.relays.greeted(member, held);
             if hello.position == 0 {
-                self.role.relays.starting(member, now);
+                self.relays.starting(member, now);
             }
         }
         self.side.say_hello(member, &answer, now);
@@ -80,13 +81,13 @@ impl Session<Host> {
 
     /// The fold that a member starts from; the same one until it has it.
     pub(crate) fn offer(&mut self, member: MemberId) -> u64 {
-        if let Some((position, _)) = self.role.relays.cursor(member).offer {
+        if let Some((position, _)) = self.relays.cursor(member).offer {
             return position;
         }
         let text = self.side.fold_text(serde_json::Value::Null);
         let position = self.side.state.position;
         let offer = (position, Arc::from(text.into_bytes()));
-        self.role.relays.cursor(member).offer = Some(offer);
+        self.relays.cursor(member).offer = Some(offer);
         position
     }
 
@@ -95,7 +96,7 @@ impl Session<Host> {
         let Ok(Control::Put { values }) = Control::read(frame) else {
             return;
         };
-        self.role.judge.note_puts(from, &values);
+        self.judge.note_puts(from, &values);
         for (key, digest, length) in values {
             // A store that the two sides share has the bytes already.
             self.side.reads.push_back(Read::Cold { key: key.clone() });
@@ -120,11 +121,11 @@ impl Session<Host> {
                     bytes: Some(bytes.into()),
                 };
                 self.side.batch.get().cold.push(cold.clone());
-                self.role.judge.numbers.missing.remove(&key);
-                self.side.events.push_back(Event::Supplied(key));
+                self.judge.numbers.missing.remove(&key);
+                self.side.tell(Event::Supplied(key));
                 self.answer_wants(&cold, now);
             }
-            Progress::Tampered => self.side.events.push_back(Event::Tampered(key)),
+            Progress::Tampered => self.side.tell(Event::Tampered(key)),
             Progress::More | Progress::Ignored => {}
         }
     }
@@ -134,7 +135,7 @@ impl Session<Host> {
             return self.send_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
-            match self.role.relays.cursor(to).offer.clone() {
+            match self.relays.cursor(to).offer.clone() {
                 Some((position, bytes)) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
                     self.send_piece(to, &piece, now);
@@ -146,7 +147,7 @@ impl Session<Host> {
         }
         let position = key.strip_prefix('p').and_then(|digits| digits.parse().ok());
         if let Some(from) = position.filter(|position| *position <= self.side.position) {
-            let waiting = self.role.serving.entry(key.into()).or_default();
+            let waiting = self.serving.entry(key.into()).or_default();
             if waiting.is_empty() {
                 self.side.reads.push_back(Read::Entries { from, limit: 1 });
             }
@@ -156,7 +157,7 @@ impl Session<Host> {
             return;
         }
         if self.side.state.is_put(key) {
-            let waiting = self.role.serving.entry(key.into()).or_default();
+            let waiting = self.serving.entry(key.into()).or_default();
             if waiting.is_empty() {
                 self.side.reads.push_back(Read::Cold { key: key.into() });
             }
@@ -169,7 +170,7 @@ impl Session<Host> {
     /// Serves a frame of the log to those who have asked for it.
     pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
         let key = format!("p{from}");
-        let Some(waiting) = self.role.serving.remove(&key) else {
+        let Some(waiting) = self.serving.remove(&key) else {
             return;
         };
         // A void entry is nobody's business.
@@ -181,13 +182,13 @@ impl Session<Host> {
         let bytes = entry.text.as_bytes();
         for (member, at) in waiting {
             let piece = Piece::of(&key, bytes, Hash::of(bytes), at);
-            self.role.pieces.push((member, piece));
+            self.pieces.push((member, piece));
         }
     }
 
     pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
         let Some(bytes) = &cold.bytes else { return };
-        for (member, at) in self.role.serving.remove(&cold.key).unwrap_or_default() {
+        for (member, at) in self.serving.remove(&cold.key).unwrap_or_default() {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
             self.send_piece(member, &piece, now);
         }
@@ -212,7 +213,7 @@ impl Session<Host> {
                 self.side.set_registry(registry);
                 self.announce_schemas(now);
             }
-            Err(why) => self.side.events.push_back(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
         }
     }
 

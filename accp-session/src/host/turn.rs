@@ -1,7 +1,8 @@
 //! When a host takes a checkpoint.
 
+use super::Host;
 use crate::wire::control::Control;
-use crate::{Checkpoint, Checkpointer, Event, Host, Session, Time, Trigger, Verdict};
+use crate::{Checkpoint, Checkpointer, Event, Time, Trigger, Verdict};
 
 /// What one input has led to, as far as checkpoints are concerned.
 #[derive(Debug, Default)]
@@ -11,11 +12,11 @@ pub(crate) struct Turn {
     pub triggers: Vec<Trigger>,
 }
 
-impl Session<Host> {
+impl Host {
     /// Takes the checkpoint that the input has triggered, if any. All triggers of one input
     /// are one checkpoint.
     pub(crate) fn end_turn(&mut self, now: Time) -> Option<Checkpoint> {
-        let turn = std::mem::take(&mut self.role.turn);
+        let turn = std::mem::take(&mut self.turn);
         let counter = self.side.options.counter.clone()?;
         let mut triggers = turn.triggers;
         let (state, limits) = (&self.side.state, self.side.options.context);
@@ -30,10 +31,10 @@ impl Session<Host> {
         let checkpointer = Checkpointer {
             registry: &self.side.options.registry,
             counter: &*counter,
-            summarizer: &*self.role.rules.summarizer,
+            summarizer: &*self.rules.summarizer,
             limits,
         };
-        let why = crate::Turn {
+        let why = accp_context::Turn {
             current: turn.current,
             request: turn.request,
             in_flight: &in_flight,
@@ -41,16 +42,16 @@ impl Session<Host> {
             at: now,
         };
         let frozen = checkpointer.freeze(&state.hot, &state.warm, why);
-        if let Verdict::Veto(why) = self.role.hooks.before(&frozen)
+        if let Verdict::Veto(why) = self.hooks.before(&frozen)
             && !state.hot.is_full()
         {
             let event = Event::CheckpointDeferred(why.clone());
-            self.side.events.push_back(event);
+            self.side.tell(event);
             self.control(&Control::Veto { why }, now);
             return None;
         }
         let checkpoint = checkpointer.take(&frozen);
-        self.role.hooks.after(&checkpoint);
+        self.hooks.after(&checkpoint);
         self.control(&Control::Checkpoint(Box::new(checkpoint.clone())), now);
         Some(checkpoint)
     }

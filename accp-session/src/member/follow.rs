@@ -3,32 +3,28 @@ use std::sync::Arc;
 
 use accp_registry::{Delta, ErrorCode, Hash};
 
+use super::Member;
 use crate::delivery::transfer::Progress;
 use crate::gate::scan::Scanned;
 use crate::wire::control::kind_of;
 use crate::wire::control::{self, Control};
 use crate::wire::link::{Hello, Link, Of, PeerError, Piece};
 use crate::{
-    Cold, Entry, EntryKind, Event, Member, MemberId, Mid, OutboxChange, Outgoing, Read,
-    RestoreError, Session, Snapshot, Time,
+    Cold, Entry, EntryKind, Event, MemberId, Mid, OutboxChange, Outgoing, Read, RestoreError,
+    Snapshot, Time,
 };
 use accp_frame::{Intent, Value};
-impl Session<Member> {
+impl Member {
     /// An entry of the log.
     pub(crate) fn relayed(&mut self, position: u64, relay: &Scanned<'_>, now: Time) {
         let prev = relay.extra("prev").unwrap_or(position.saturating_sub(1));
-        let Member {
-            fetching,
-            learning,
-            joined,
-            ..
-        } = &self.role;
         // What is not taken now comes again.
-        if self.side.is_busy() || fetching.is_some() || learning.is_some() || !joined {
+        let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
+        if self.side.is_busy() || is_starting {
             return;
         }
         // The host learns what is held, be this news or not.
-        self.role.say.ack = true;
+        self.say.ack = true;
         if position <= self.side.position || prev != self.side.position {
             return;
         }
@@ -69,7 +65,7 @@ impl Session<Member> {
             self.keep_puts(&frame);
         }
         if sequence > 0 {
-            self.role.outbox.passed(sequence);
+            self.outbox.passed(sequence);
         }
         if sender == self.side.me() {
             self.acknowledged(&mid, Some(sequence));
@@ -86,7 +82,7 @@ impl Session<Member> {
     pub(crate) fn learn(&mut self, hash: Hash) {
         let own = self.side.schemas;
         if own != hash {
-            self.role.learning = Some(hash);
+            self.learning = Some(hash);
             let key = format!("reg_{own}");
             self.side.transfers.want(&key, MemberId::HOST, None);
         }
@@ -94,7 +90,7 @@ impl Session<Member> {
 
     /// Takes over the schemas of the host, if they are what it says.
     pub(crate) fn learnt(&mut self, bytes: &[u8]) {
-        let Some(hash) = self.role.learning.take() else {
+        let Some(hash) = self.learning.take() else {
             return;
         };
         let registry = &self.side.options.registry;
@@ -111,16 +107,16 @@ impl Session<Member> {
                 let json = registry.to_json().to_string();
                 self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(registry);
-                self.side.events.push_back(Event::Schemas(hash));
+                self.side.tell(Event::Schemas(hash));
             }
             // The host has moved on meanwhile; what it has now is announced in the log.
             Ok(_) => {
                 let why = "the host has other schemas by now".into();
-                self.side.events.push_back(Event::SchemasUnavailable(why));
+                self.side.tell(Event::SchemasUnavailable(why));
             }
-            Err(why) => self.side.events.push_back(Event::SchemasUnavailable(why)),
+            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
         }
-        self.role.say.ack = true;
+        self.say.ack = true;
     }
 
     /// Values that others have put are known from now on; their bytes come when they are
@@ -170,18 +166,18 @@ impl Session<Member> {
         let Some(member) = hello.member else {
             return;
         };
-        self.role.outbox.set_scope(hello.scope());
+        self.outbox.set_scope(hello.scope());
         self.side.mids.set_member(member);
-        self.role.parts = hello.extensions.iter().any(|name| name == "parts");
+        self.parts = hello.extensions.iter().any(|name| name == "parts");
         let Some(from) = hello.from else {
             // The host was away and does not know what is held here.
-            self.role.say.hello = true;
+            self.say.hello = true;
             return;
         };
-        self.role.hello.rest();
+        self.hello.rest();
         match hello.snapshot {
             Some(fold) if self.side.position == 0 => {
-                if let Some((before, _)) = self.role.fetching.replace((fold, from))
+                if let Some((before, _)) = self.fetching.replace((fold, from))
                     && before != fold
                 {
                     let key = format!("snap_{before}");
@@ -198,20 +194,20 @@ impl Session<Member> {
                     self.learn(hash);
                 }
             }
-            _ => self.role.say.hello = true,
+            _ => self.say.hello = true,
         }
     }
 
     pub(crate) fn now_joined(&mut self) {
-        if !self.role.joined {
-            self.role.joined = true;
+        if !self.joined {
+            self.joined = true;
             let me = self.side.me();
-            self.side.events.push_back(Event::Joined(me));
+            self.side.tell(Event::Joined(me));
         }
     }
 
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) {
-        let gone = self.role.outbox.acknowledged(mid, at);
+        let gone = self.outbox.acknowledged(mid, at);
         for frame in gone {
             self.forget(frame, Event::Acknowledged);
         }
@@ -221,21 +217,19 @@ impl Session<Member> {
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
-        batch.outbox_sequence = Some(self.role.outbox.sequence());
-        self.side.events.push_back(event(frame.mid));
+        batch.outbox_sequence = Some(self.outbox.sequence());
+        self.side.tell(event(frame.mid));
     }
 
     pub(crate) fn refused(&mut self, error: PeerError) {
         let Some(mid) = error.of.clone() else {
-            self.side
-                .events
-                .push_back(Event::PeerError(MemberId::HOST, error));
+            self.side.tell(Event::PeerError(MemberId::HOST, error));
             return;
         };
         match error.code {
             ErrorCode::SEQUENCE_GAP => {
                 if let Some(expected) = error.expected_sequence {
-                    self.role.outbox.expected(&mid, expected);
+                    self.outbox.expected(&mid, expected);
                 }
             }
             ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
@@ -244,12 +238,10 @@ impl Session<Member> {
             // Another has used this id, or the host could not take the frame for now.
             code if code == ErrorCode::DUPLICATE || error.retry => self.retry(&mid, code),
             _ => {
-                if let Some(frame) = self.role.outbox.refused(&mid) {
+                if let Some(frame) = self.outbox.refused(&mid) {
                     self.forget(frame, |mid| Event::Refused(mid, error));
                 } else {
-                    self.side
-                        .events
-                        .push_back(Event::PeerError(MemberId::HOST, error));
+                    self.side.tell(Event::PeerError(MemberId::HOST, error));
                 }
             }
         }
@@ -257,27 +249,25 @@ impl Session<Member> {
 
     /// The frame goes out again under a new id, and names the old one as its cause.
     pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
-        if !self.role.outbox.frames().any(|frame| frame.mid == *old) {
+        if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return;
         }
         let new = self.side.next_mid();
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
-        let renamed = self.role.outbox.rename(old, new.clone(), cause.as_deref());
+        let renamed = self.outbox.rename(old, new.clone(), cause.as_deref());
         if let Some(frame) = renamed.cloned() {
             let outbox = &mut self.side.batch.get().outbox;
             outbox.push(OutboxChange::Remove(old.clone()));
             outbox.push(OutboxChange::Put(frame));
             let old = old.clone();
-            self.side
-                .events
-                .push_back(Event::Retried { old, new, code });
+            self.side.tell(Event::Retried { old, new, code });
         }
     }
 
     /// Frames of a cancelled chain that never went out need not go.
     pub(crate) fn drop_cancelled(&mut self) {
         let chains = &self.side.state.chains;
-        let gone = self.role.outbox.take_unsent(|frame| {
+        let gone = self.outbox.take_unsent(|frame| {
             Scanned::of_entry(&frame.text(0))
                 .is_ok_and(|frame| frame.intent != Intent::CANCEL && chains.is_cancelled(&frame))
         });
@@ -295,10 +285,10 @@ impl Session<Member> {
             }
             return;
         }
-        if self.role.wanted.iter().all(|(wanted, _)| *wanted != key) {
+        if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
             self.side.reads.push_back(Read::Cold { key: key.clone() });
         }
-        self.role.wanted.push((key, at));
+        self.wanted.push((key, at));
     }
 
     pub(crate) fn take_piece(&mut self, piece: Piece) {
@@ -306,32 +296,32 @@ impl Session<Member> {
         let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
             Progress::Whole(bytes) if key.starts_with("reg_") => self.learnt(&bytes),
-            Progress::Whole(bytes) => match self.role.fetching.take() {
+            Progress::Whole(bytes) => match self.fetching.take() {
                 Some((fold, from)) if key == format!("snap_{fold}") => {
                     if self.adopt(fold, from, bytes).is_err() {
-                        self.side.events.push_back(Event::Tampered(key));
-                        self.role.say.hello = true;
+                        self.side.tell(Event::Tampered(key));
+                        self.say.hello = true;
                     }
                 }
                 fetching => {
-                    self.role.fetching = fetching;
+                    self.fetching = fetching;
                     self.side.batch.get().cold.push(Cold {
                         key: key.clone(),
                         digest: Hash::of(&bytes),
                         length,
                         bytes: Some(bytes.into()),
                     });
-                    self.side.events.push_back(Event::Supplied(key));
+                    self.side.tell(Event::Supplied(key));
                 }
             },
             Progress::Tampered => {
                 if key.starts_with("reg_") {
                     self.side.transfers.forget(&key);
-                    self.role.learning = None;
-                } else if self.role.fetching.take().is_some() {
-                    self.role.say.hello = true;
+                    self.learning = None;
+                } else if self.fetching.take().is_some() {
+                    self.say.hello = true;
                 }
-                self.side.events.push_back(Event::Tampered(key));
+                self.side.tell(Event::Tampered(key));
             }
             Progress::More | Progress::Ignored => {}
         }
@@ -358,7 +348,7 @@ impl Session<Member> {
             self.learn(hash);
         }
         // Said until it is answered, so that the host knows where to go on.
-        self.role.say.hello = true;
+        self.say.hello = true;
         Ok(())
     }
 }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use accp_registry::{Problems, Schema};
+use accp_registry::Schema;
 
 use crate::gate::scan::Scanned;
 use crate::refs::reference::{Reference, Walk};
-use crate::role::Role;
 use crate::{
-    Checkpoint, Cold, Host, Located, Mid, Outbound, SendError, Session, Time, TokenBudget,
+    Answer, Checkpoint, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time,
+    TokenBudget,
 };
 use accp_context::read_head;
 use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
@@ -35,8 +35,8 @@ use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Codec<'s, R> {
-    session: &'s mut Session<R>,
+pub struct Codec<'s> {
+    session: &'s mut Session,
 }
 
 /// What encoding a message gives.
@@ -48,9 +48,9 @@ pub struct EncodedFrames {
     pub values: Vec<Cold>,
 }
 
-impl<'s, R: Role> Codec<'s, R> {
+impl<'s> Codec<'s> {
     /// The codec of a session.
-    pub fn new(session: &'s mut Session<R>) -> Self {
+    pub fn new(session: &'s mut Session) -> Self {
         Self { session }
     }
 
@@ -70,7 +70,7 @@ impl<'s, R: Role> Codec<'s, R> {
     /// # Errors
     /// As [`Message::decode`].
     pub fn decode<'a>(&self, frame: &'a str) -> Result<Message<'a>, DecodeError> {
-        let side = &self.session.side;
+        let side = self.session.side();
         // 1: the grammar, whole.
         Scanned::new(frame, side.options.limits)?;
         // 3 to 5: names, defaults, the message.
@@ -89,31 +89,37 @@ impl<'s, R: Role> Codec<'s, R> {
     pub fn budget(&self) -> TokenBudget {
         self.session.budget()
     }
-}
 
-impl Codec<'_, Host> {
     /// `Checkpoint(session) -> CheckpointResult`: `None` when nothing is counted, or a hook
     /// objects.
-    pub fn checkpoint(&mut self, now: Time) -> Option<Checkpoint> {
-        self.session.phase_boundary(now)
+    ///
+    /// # Errors
+    /// [`InputError::HostOnly`] on a member.
+    pub fn checkpoint(&mut self, now: Time) -> Result<Option<Checkpoint>, InputError> {
+        match self.session.handle(Input::Phase, now)? {
+            Answer::Checkpoint(checkpoint) => Ok(checkpoint.map(|checkpoint| *checkpoint)),
+            _ => Ok(None),
+        }
     }
 
     /// `RegisterSchema(name, schema)`.
     ///
     /// # Errors
-    /// As [`Session::register_schema`].
-    pub fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
-        self.session.register_schema(schema, now)
+    /// [`InputError::Schema`], and [`InputError::HostOnly`] on a member.
+    pub fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), InputError> {
+        self.session
+            .handle(Input::Register(Box::new(schema)), now)?;
+        Ok(())
     }
 }
 
-fn resolve<R: Role>(payload: &mut Map<'_>, session: &Session<R>) {
+fn resolve(payload: &mut Map<'_>, session: &Session) {
     for (_, value) in payload.iter_mut() {
         resolve_value(value, session);
     }
 }
 
-fn resolve_value<R: Role>(value: &mut Value<'_>, session: &Session<R>) {
+fn resolve_value(value: &mut Value<'_>, session: &Session) {
     match value {
         Value::Map(map) => resolve(map, session),
         Value::Array(items) => items
@@ -128,7 +134,7 @@ fn resolve_value<R: Role>(value: &mut Value<'_>, session: &Session<R>) {
     }
 }
 
-impl<R: Role> Session<R> {
+impl Session {
     /// The value that a reference names, the key given without its `$`, as far as it is in
     /// hot, warm or shared state; `None` for what has to be read from the store, and for what
     /// is not there.
@@ -138,7 +144,7 @@ impl<R: Role> Session<R> {
             Located::Here(value) if key.starts_with("warm.") => return Some(value),
             Located::Here(value) => value,
             Located::Hot(frame) => {
-                let message = read_head(&frame, &self.side.options.registry).ok()?;
+                let message = read_head(&frame, &self.options().registry).ok()?;
                 Value::Map(message.payload)
             }
             _ => return None,
@@ -150,12 +156,14 @@ impl<R: Role> Session<R> {
     }
 
     fn preview(&self, outbound: &Outbound<'_>, now: Time) -> Result<EncodedFrames, SendError> {
-        let encoded = self.encode_all(std::slice::from_ref(outbound), now)?;
-        let mut mids = self.side.mids.clone();
+        let encoded = self
+            .side()
+            .encode_all([outbound], self.takes_parts(), now)?;
+        let mut mids = self.side().mids.clone();
         let mut frames = Vec::new();
         let mut first: Option<Mid> = None;
         let composed = encoded.iter().flat_map(|encoded| &encoded.frames);
-        for (sequence, composed) in (R::next_sequence(self)..).zip(composed) {
+        for (sequence, composed) in (self.next_sequence()..).zip(composed) {
             let mid = mids.next();
             let of = composed
                 .part

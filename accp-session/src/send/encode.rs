@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use accp_registry::{ErrorCode, Hash};
 
 use crate::send::outbound::Content;
+use crate::wire::control::put_key;
 use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
 use accp_frame::{
     AgentId, EncodeError, EncodeOptions, Envelope, External, Externals, Frame, FrameTokenLimits,
@@ -335,6 +336,16 @@ fn externalise_largest(
             ),
         )),
     }
+}
+
+/// The number of the last value that these announce.
+pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
+    frames
+        .iter()
+        .flat_map(|encoded| &encoded.values)
+        .filter_map(|value| put_key(&value.key))
+        .map(|(_, number)| number)
+        .fold(last, u64::max)
 }
 
 /// A frame up to its metadata. An unescaped bracket stands behind the payload only.

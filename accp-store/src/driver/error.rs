@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{ReadError, RestoreError};
+use accp_runtime::session::{InputError, ReadError, RestoreError};
 
 use crate::StoreError;
 
@@ -12,6 +12,8 @@ use crate::StoreError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriverError {
+    /// The session did not take an input; nothing has changed.
+    Input(InputError),
     /// The store.
     Store(StoreError),
     /// The store, in a call before this one, with these words: the session was put aside.
@@ -23,9 +25,10 @@ pub enum DriverError {
 }
 
 impl DriverError {
-    /// The code of the draft (section 3.6), where a reference is at fault.
+    /// The code of the draft (section 3.6), where an input or a reference is at fault.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
+            Self::Input(error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
             _ => None,
         }
@@ -35,6 +38,7 @@ impl DriverError {
 impl fmt::Display for DriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Input(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::Failed(failure) => write!(
                 f,
@@ -52,11 +56,18 @@ impl fmt::Display for DriverError {
 impl Error for DriverError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
+            Self::Input(error) => Some(error),
             Self::Store(error) => Some(error),
             Self::Restore(_, error) => Some(error),
             Self::Reference(_, error) => Some(error),
             Self::Failed(_) => None,
         }
+    }
+}
+
+impl From<InputError> for DriverError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
     }
 }
 

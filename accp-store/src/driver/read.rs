@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_registry::Hash;
 use accp_runtime::session::ReadError::{self, Expired, NotFound, Unauthorized};
 use accp_runtime::session::{
-    Cold, ColdKey, Host, Located, Member, Reference, Role, Session, Target, Walk, read_value,
+    Cold, ColdKey, Input, InputError, Located, Reference, Target, Walk, read_value,
 };
 use accp_runtime::{DecodeOptions, Limits, Message, Registry, Value};
 
@@ -31,9 +31,10 @@ enum End {
     Reference(String),
 }
 
-impl<S: Store, L: Link> Driver<Host, S, L> {
+impl<S: Store, L: Link> Driver<S, L> {
     /// Reads what a reference names; `None` while its bytes are on their way here, until
     /// [`Event::Supplied`](accp_runtime::session::Event::Supplied) says that they have come.
+    /// On a member, [`carry_out`](Self::carry_out) asks the host for them.
     ///
     /// A frame as a whole is its text. A path into it starts at its payload, under full
     /// names. A value that is a reference itself is followed, to eight of them in a row.
@@ -44,39 +45,6 @@ impl<S: Store, L: Link> Driver<Host, S, L> {
     pub fn read(
         &mut self,
         reference: &Reference<'_>,
-    ) -> Result<Option<Value<'static>>, DriverError> {
-        // A host fetches all that is put, without being asked, and nobody has more.
-        self.resolve(reference, |_, _, announced| announced.is_some())
-    }
-}
-
-impl<S: Store, L: Link> Driver<Member, S, L> {
-    /// Reads what a reference names; `None` while its bytes are on their way here, until
-    /// [`Event::Supplied`](accp_runtime::session::Event::Supplied) says that they have come.
-    /// [`carry_out`](Self::carry_out) asks the host for them.
-    ///
-    /// A frame as a whole is its text. A path into it starts at its payload, under full
-    /// names. A value that is a reference itself is followed, to eight of them in a row.
-    ///
-    /// # Errors
-    /// [`DriverError::Reference`]; [`DriverError::Store`], which does not put the session
-    /// aside here.
-    pub fn read(
-        &mut self,
-        reference: &Reference<'_>,
-    ) -> Result<Option<Value<'static>>, DriverError> {
-        self.resolve(reference, |session, key, announced| {
-            session.fetch(key, announced);
-            true
-        })
-    }
-}
-
-impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
-    fn resolve(
-        &mut self,
-        reference: &Reference<'_>,
-        fetch: impl Fn(&mut Session<R>, &str, Option<(Hash, u64)>) -> bool,
     ) -> Result<Option<Value<'static>>, DriverError> {
         self.check()?;
         let mut key = reference.to_string();
@@ -85,7 +53,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
                 // Of no tier: a value like any other.
                 return Ok(Some(Value::Ref(Cow::Owned(key))));
             };
-            let end = self.source(&reference, &fetch).and_then(|source| {
+            let end = self.source(&reference).and_then(|source| {
                 let registry = &self.session.options().registry;
                 source
                     .map(|source| source.follow(&reference, registry))
@@ -101,11 +69,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
     }
 
     /// What the reference names, wherever it is kept; `None` while it is on its way.
-    fn source(
-        &mut self,
-        reference: &Reference<'_>,
-        fetch: &impl Fn(&mut Session<R>, &str, Option<(Hash, u64)>) -> bool,
-    ) -> Result<Option<Source>, Fault> {
+    fn source(&mut self, reference: &Reference<'_>) -> Result<Option<Source>, Fault> {
         let (state, store) = (self.session.state(), &mut self.store);
         let source = match state.locate(reference)? {
             Located::Here(value) => Source::Value(value),
@@ -123,7 +87,7 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
                         match here {
                             Some(source) => source,
                             None if fault.is_not_found()
-                                && fetch(&mut self.session, &format!("p{position}"), None) =>
+                                && self.fetch(&format!("p{position}"), None)? =>
                             {
                                 return Ok(None);
                             }
@@ -135,14 +99,14 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
             Located::Cold(key) => match value(store, &self.name, &key) {
                 Ok(value) => {
                     let Some(bytes) = value.bytes else {
-                        fetch(&mut self.session, &key, Some((value.digest, value.length)));
+                        self.fetch(&key, Some((value.digest, value.length)))?;
                         return Ok(None);
                     };
                     Source::Wire(bytes)
                 }
                 // It was put before this side has joined.
                 Err(fault) => {
-                    if fault.is_not_found() && fetch(&mut self.session, &key, None) {
+                    if fault.is_not_found() && self.fetch(&key, None)? {
                         return Ok(None);
                     }
                     return Err(fault);
@@ -163,6 +127,14 @@ impl<R: Role, S: Store, L: Link> Driver<R, S, L> {
             _ => return Err(NotFound.into()),
         };
         Ok(Some(source))
+    }
+
+    /// Asks the host for bytes. Whether they may come: a host fetches all that is put without
+    /// being asked, and nobody has more.
+    fn fetch(&mut self, key: &str, announced: Option<(Hash, u64)>) -> Result<bool, Fault> {
+        let now = self.session.now();
+        self.session.handle(Input::Fetch { key, announced }, now)?;
+        Ok(!self.session.is_host() || announced.is_some())
     }
 }
 
@@ -250,6 +222,7 @@ fn end_of(reference: &Reference<'_>, value: &Value<'_>) -> Result<End, Fault> {
 
 /// Why a reference was not read.
 enum Fault {
+    Input(InputError),
     Store(StoreError),
     Reference(ReadError),
 }
@@ -261,9 +234,16 @@ impl Fault {
 
     fn at(self, key: String) -> DriverError {
         match self {
+            Self::Input(error) => DriverError::Input(error),
             Self::Store(error) => DriverError::Store(error),
             Self::Reference(error) => DriverError::Reference(key, error),
         }
+    }
+}
+
+impl From<InputError> for Fault {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
     }
 }
 

@@ -3,8 +3,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use accp_runtime::session::{
-    Batch, Entry, EntryKind, Event, Host, Inbound, Member, MemberId, Options, Outbound, Reference,
-    Rules, SharedState, Snapshot, Time, Transmit,
+    Batch, Entry, EntryKind, Event, Inbound, Input, MemberId, Options, Outbound, Reference, Rules,
+    SharedState, Snapshot, Time, Transmit,
 };
 use accp_runtime::testing::{Faults, Link as Wire, Rng};
 use accp_runtime::{AgentId, Message, Registry, Value};
@@ -17,7 +17,7 @@ static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::s
 const START: Time = Time::from_secs(1_714_000_000);
 
 type Shared = Arc<Mutex<MemoryStore>>;
-type Side<R> = Driver<R, Shared, Vec<Transmit>>;
+type Side = Driver<Shared, Vec<Transmit>>;
 
 fn options(session: &str, agent: &'static str) -> Options {
     Options::new(session, AgentId::new(agent).unwrap(), Arc::clone(&REGISTRY))
@@ -30,8 +30,8 @@ fn plan(agent: &'static str) -> Message<'static> {
 /// A host and a member on one store.
 struct Pair {
     store: Shared,
-    host: Side<Host>,
-    member: Side<Member>,
+    host: Side,
+    member: Side,
     dev: MemberId,
     wire: Wire,
     now: Time,
@@ -83,7 +83,7 @@ impl Pair {
             if frame.to == MemberId::HOST {
                 self.host.receive(frame.from, text, now).unwrap();
             } else {
-                self.member.receive(text, now).unwrap();
+                self.member.receive(MemberId::HOST, text, now).unwrap();
             }
         }
         let ours = self.host.carry_out(now).unwrap();
@@ -147,7 +147,7 @@ impl Pair {
     }
 }
 
-fn open_host(session: &str, store: &Shared, now: Time) -> (Side<Host>, MemberId) {
+fn open_host(session: &str, store: &Shared, now: Time) -> (Side, MemberId) {
     let (store, options) = (Arc::clone(store), options(session, "hub"));
     let mut host = Driver::open_host(store, Vec::new(), options, Rules::default(), now).unwrap();
     let dev = AgentId::new("dev").unwrap();
@@ -155,8 +155,9 @@ fn open_host(session: &str, store: &Shared, now: Time) -> (Side<Host>, MemberId)
     (host, dev)
 }
 
-fn open_member(session: &str, store: &Shared) -> Side<Member> {
-    Driver::open_member(Arc::clone(store), Vec::new(), options(session, "dev")).unwrap()
+fn open_member(session: &str, store: &Shared) -> Side {
+    let options = options(session, "dev");
+    Driver::open_member(Arc::clone(store), Vec::new(), options, START).unwrap()
 }
 
 fn shown(read: Result<Option<Value<'static>>, DriverError>) -> String {
@@ -322,8 +323,8 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
 #[test]
 fn a_driver_can_be_sent_to_another_thread() {
     fn is_send<T: Send>() {}
-    is_send::<Side<Host>>();
-    is_send::<Driver<Member, Box<dyn Store + Send>, Vec<Transmit>>>();
+    is_send::<Side>();
+    is_send::<Driver<Box<dyn Store + Send>, Vec<Transmit>>>();
 }
 
 #[test]
@@ -338,7 +339,14 @@ fn a_store_that_a_panic_has_left_is_used_no_more() {
     pair.host
         .session_mut()
         .unwrap()
-        .grant("other", "*", pair.now);
+        .handle(
+            Input::Grant {
+                session: "other",
+                key: "*",
+            },
+            pair.now,
+        )
+        .unwrap();
     assert_snapshot!(pair.host.carry_out(pair.now).unwrap_err(), @"another thread panicked while it used the store: open the store anew");
     assert_snapshot!(pair.host.carry_out(pair.now).unwrap_err(), @"the session was put aside when its store failed (another thread panicked while it used the store: open the store anew): open it again from the store");
 }
@@ -360,7 +368,7 @@ fn what_was_kept_and_cannot_be_read_is_refused() {
     let host = Driver::open_host(&mut store, link(), options("s", "hub"), rules, START);
     assert_snapshot!(host.unwrap_err(), @"session `s`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
     let mut boxed = Box::new(store);
-    let member = Driver::open_member(&mut boxed, link(), options("s", "dev"));
+    let member = Driver::open_member(&mut boxed, link(), options("s", "dev"), START);
     assert_snapshot!(member.unwrap_err(), @"session `s@dev`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
 }
 
@@ -404,7 +412,8 @@ fn references_lead_to_what_they_name() {
     pair.host
         .session_mut()
         .unwrap()
-        .expire(&["k101_1"], pair.now);
+        .handle(Input::Expire(&["k101_1"]), pair.now)
+        .unwrap();
     pair.run(8);
     insta::allow_duplicates! {
         for read in [Pair::read_at_host, Pair::read_at_member] {
@@ -470,7 +479,8 @@ fn another_session_is_read_as_far_as_it_is_granted() {
     pair.run(8);
     let grant = |pair: &mut Pair, key: &str| {
         let host = pair.host.session_mut().unwrap();
-        host.grant("other", key, START);
+        let session = "other";
+        host.handle(Input::Grant { session, key }, START).unwrap();
         pair.run(8);
     };
     insta::allow_duplicates! {

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use accp_bench::{Goal, figure, median, quantile, talk};
-use accp_runtime::session::{Batch, Host, MemberId, Scope, Session};
+use accp_runtime::session::{Batch, MemberId, Output, Scope, Session};
 use accp_store::{SqliteStore, Store as _};
 use tempfile::TempDir;
 
@@ -122,7 +122,7 @@ fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
 
 /// A host that has heard of an open chain and of a cancelled one.
 struct Desk {
-    host: Session<Host>,
+    host: Session,
     store: Option<SqliteStore>,
     member: MemberId,
     number: u64,
@@ -191,7 +191,9 @@ impl Desk {
             self.host.receive(self.member, text.as_bytes(), talk::NOW);
         }
         let mut time = start.elapsed();
-        let batch = self.host.poll_batch(talk::NOW).expect("frames were taken");
+        let Some(Output::Batch(batch)) = self.host.poll() else {
+            panic!("frames were taken");
+        };
         if self.store.is_some() {
             self.keep(&batch);
             time = start.elapsed();
@@ -222,10 +224,9 @@ impl Desk {
             let handled = self.host.handled(inbound.position(), &[], talk::NOW);
             handled.expect("it waits");
         }
-        while let Some(batch) = self.host.poll_batch(talk::NOW) {
+        while let Some(Output::Batch(batch)) = self.host.poll() {
             self.keep(&batch);
             self.settle(&batch);
         }
-        while self.host.poll_event().is_some() {}
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_bench::talk::{self, Counter, SESSION};
-use accp_runtime::session::{Batch, Host, MemberId, Scope, Session};
+use accp_runtime::session::{Batch, MemberId, Output, Scope, Session};
 use accp_store::{SqliteStore, Store as _};
 use accp_tokens::Bpe;
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ const BATCH: u64 = 100;
 pub struct Log {
     folder: TempDir,
     store: SqliteStore,
-    host: Session<Host>,
+    host: Session,
     member: MemberId,
     /// The frames so far.
     pub frames: u64,
@@ -43,7 +43,9 @@ impl Log {
             talk::NOW,
         );
         let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
-        let start = host.poll_batch(talk::NOW).expect("it has begun");
+        let Some(Output::Batch(start)) = host.poll() else {
+            panic!("it has begun");
+        };
         store.commit(&[(SESSION, &start)]).expect("it is kept");
         Self {
             folder,

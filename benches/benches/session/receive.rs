@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use accp_bench::talk::{self, Counter};
 use accp_bench::{Goal, figure, many, race};
-use accp_runtime::session::{Host, MemberId, Session};
+use accp_runtime::session::{MemberId, Session};
 use accp_tokens::Bpe;
 use serde::Deserialize;
 
@@ -67,7 +67,7 @@ struct Stream<'t> {
     texts: &'t [String],
     at: usize,
     counter: Counter,
-    host: Session<Host>,
+    host: Session,
     member: MemberId,
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
             Session::restore_host(options, rules, &contents.stored, world.now)
                 .map(|session| session.state().clone())
         }
-        Kind::Member => Session::restore_member(options(AGENTS[1])?, &contents.stored)
+        Kind::Member => Session::restore_member(options(AGENTS[1])?, &contents.stored, world.now)
             .map(|session| session.state().clone()),
     };
     let state = state.map_err(|error| error.to_string())?;

@@ -17,11 +17,11 @@
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 
-use accp_runtime::session::{MemberId, Role, Scope, Session, Time, Transmit};
+use accp_runtime::session::{MemberId, Scope, Time, Transmit};
 use accp_store::{Link, SqliteStore, Store};
 
 use super::plant::Planted;
-use super::side::{AGENTS, Done, Hears, Kind, Side};
+use super::side::{AGENTS, Done, Kind, Side};
 
 /// The first argument of the process.
 pub(crate) const WORD: &str = "child-that-is-killed";
@@ -54,15 +54,12 @@ fn live(args: &[String]) -> Result<(), String> {
             let scope = scope.ok_or("a scope")?;
             obey(Side::host(store, leave, scope, time(now)?)?)
         }
-        Kind::Member => obey(Side::member(store, leave, AGENTS[1])?),
+        Kind::Member => obey(Side::member(store, leave, AGENTS[1], time(now)?)?),
     }
 }
 
 /// Does what it is told, until nobody is there to tell.
-fn obey<R: Role, S: Store, L: Link>(mut side: Side<R, S, L>) -> Result<(), String>
-where
-    Session<R>: Hears,
-{
+fn obey<S: Store, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
     print("open");
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|error| error.to_string())?;

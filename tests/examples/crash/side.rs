@@ -5,10 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
-use accp_runtime::session::{
-    Event, Host, Inbound, Member, MemberId, Mid, Options, Outbound, Role, Rules, Scope, Session,
-    Time,
-};
+use accp_runtime::session::{Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Scope, Time};
 use accp_runtime::{AgentId, Message, Registry};
 use accp_store::{Driver, DriverError, Link, Store};
 
@@ -56,8 +53,8 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 }
 
 /// One side of the session.
-pub(crate) struct Side<R, S, L> {
-    pub(crate) driver: Driver<R, S, L>,
+pub(crate) struct Side<S, L> {
+    pub(crate) driver: Driver<S, L>,
     inbox: Vec<Inbound>,
     /// What counts once it was carried out.
     open: Done,
@@ -74,33 +71,7 @@ pub(crate) struct Done {
     pub(crate) acknowledged: Vec<Mid>,
 }
 
-/// What differs between a host and a member.
-pub(crate) trait Hears {
-    fn hear(&mut self, from: MemberId, frame: &str, now: Time);
-    fn is_quiet(&self) -> bool;
-}
-
-impl Hears for Session<Host> {
-    fn hear(&mut self, from: MemberId, frame: &str, now: Time) {
-        self.receive(from, frame.as_bytes(), now);
-    }
-
-    fn is_quiet(&self) -> bool {
-        self.is_quiet()
-    }
-}
-
-impl Hears for Session<Member> {
-    fn hear(&mut self, _from: MemberId, frame: &str, now: Time) {
-        self.receive(frame.as_bytes(), now);
-    }
-
-    fn is_quiet(&self) -> bool {
-        self.is_quiet()
-    }
-}
-
-impl<S: Store, L: Link> Side<Host, S, L> {
+impl<S: Store, L: Link> Side<S, L> {
     pub(crate) fn host(store: S, link: L, scope: Scope, now: Time) -> Result<Self, String> {
         let open = Driver::open_host(store, link, options(AGENTS[0])?, rules(scope), now);
         let mut driver = open.map_err(|error| error.to_string())?;
@@ -113,20 +84,13 @@ impl<S: Store, L: Link> Side<Host, S, L> {
         }
         Ok(Self::new(driver))
     }
-}
 
-impl<S: Store, L: Link> Side<Member, S, L> {
-    pub(crate) fn member(store: S, link: L, agent: &str) -> Result<Self, String> {
-        let open = Driver::open_member(store, link, options(agent)?);
+    pub(crate) fn member(store: S, link: L, agent: &str, now: Time) -> Result<Self, String> {
+        let open = Driver::open_member(store, link, options(agent)?, now);
         open.map(Self::new).map_err(|error| error.to_string())
     }
-}
 
-impl<R: Role, S: Store, L: Link> Side<R, S, L>
-where
-    Session<R>: Hears,
-{
-    fn new(driver: Driver<R, S, L>) -> Self {
+    fn new(driver: Driver<S, L>) -> Self {
         Self {
             driver,
             inbox: Vec::new(),
@@ -140,8 +104,7 @@ where
         frame: &str,
         now: Time,
     ) -> Result<(), DriverError> {
-        self.driver.session_mut()?.hear(from, frame, now);
-        Ok(())
+        self.driver.receive(from, frame.as_bytes(), now)
     }
 
     /// Says its number `n`, if it can now.
@@ -207,7 +170,7 @@ where
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        Hears::is_quiet(self.driver.session()) && self.inbox.is_empty()
+        self.driver.session().is_quiet() && self.inbox.is_empty()
     }
 }
 

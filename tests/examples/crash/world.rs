@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::session::{
-    Entry, EntryKind, MemberId, Mid, Role, Scope, Session, State, Time, Transmit,
-};
+use accp_runtime::session::{Entry, EntryKind, MemberId, Mid, Scope, State, Time, Transmit};
 use accp_runtime::testing::Rng;
 use accp_store::{MemoryStore, Store};
 use tempfile::TempDir;
@@ -18,7 +16,7 @@ use super::check;
 use super::file::{self, Contents};
 use super::life::{Fuse, Life};
 use super::plant::Plant;
-use super::side::{AGENTS, Done, Hears, Kind, SESSION, Side, number};
+use super::side::{AGENTS, Done, Kind, SESSION, Side, number};
 
 /// Turns after which a session without kills has come to rest.
 const TURNS: u64 = 2000;
@@ -101,10 +99,7 @@ pub(crate) trait Peer {
 
 type Shared = Arc<Mutex<MemoryStore>>;
 
-impl<R: Role> Peer for Side<R, Shared, Vec<Transmit>>
-where
-    Session<R>: Hears,
-{
+impl Peer for Side<Shared, Vec<Transmit>> {
     fn hear(&mut self, from: MemberId, frame: &str, now: Time) -> Result<(), String> {
         self.hear(from, frame, now)
             .map_err(|error| error.to_string())
@@ -192,7 +187,7 @@ impl<'p> World<'p> {
         let now = Time::from_secs(1_714_000_000);
         let store = Shared::default();
         let [host, dev, ops] = ids();
-        let member = |agent| Side::member(Arc::clone(&store), Vec::new(), agent);
+        let member = |agent| Side::member(Arc::clone(&store), Vec::new(), agent, now);
         let mut peers: BTreeMap<MemberId, Box<dyn Peer>> = BTreeMap::new();
         peers.insert(ops, Box::new(member(AGENTS[2])?));
         let own = match plan.side {

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
 use accp_runtime::session::{
-    Batch, Event, Host, Inbound, Member, MemberId, Mid, Options, Outbound, Read, Role, Rules,
-    SendError, Session, State, Time,
+    Batch, Inbound, Input, MemberId, Mid, Options, Output, Read, Rules, Session, Time,
 };
 use accp_runtime::{AgentId, Registry, TokenCounter};
 use accp_store::{MemoryStore, Store};
@@ -20,90 +19,34 @@ const AGENTS: [&str; 6] = ["hub", "a1", "a2", "a3", "a4", "a5"];
 /// What went wrong, for the one who reads it.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
-/// A session of either kind.
-#[derive(Debug)]
-pub(crate) enum Side {
-    Host(Box<Session<Host>>),
-    Member(Box<Session<Member>>),
-}
-
-macro_rules! either {
-    ($side:expr, $session:ident => $result:expr) => {
-        match $side {
-            Side::Host($session) => $result,
-            Side::Member($session) => $result,
-        }
-    };
-}
-
-impl Side {
-    pub(crate) fn state(&self) -> &State {
-        either!(self, session => session.state())
-    }
-
-    pub(crate) fn options(&self) -> &Options {
-        either!(self, session => session.options())
-    }
-
-    pub(crate) fn is_quiet(&self) -> bool {
-        either!(self, session => session.is_quiet())
-    }
-
-    pub(crate) fn send(
-        &mut self,
-        outbound: &Outbound<'_>,
-        now: Time,
-    ) -> std::result::Result<Mid, SendError> {
-        either!(self, session => session.send(outbound, now))
-    }
-
-    pub(crate) fn handled(
-        &mut self,
-        position: u64,
-        replies: &[Outbound<'_>],
-        now: Time,
-    ) -> std::result::Result<(), SendError> {
-        either!(self, session => session.handled(position, replies, now))
-    }
-
-    pub(crate) fn poll_batch(&mut self, now: Time) -> Option<Batch> {
-        either!(self, session => session.poll_batch(now))
-    }
-
-    pub(crate) fn events(&mut self) -> Vec<Event> {
-        std::iter::from_fn(|| either!(self, session => session.poll_event())).collect()
-    }
-
-    /// Lets time pass, when that is asked for.
-    pub(crate) fn tick(&mut self, now: Time) {
-        either!(self, session => {
-            if session.next_timeout().is_some_and(|due| due <= now) {
-                session.handle_timeout(now);
-            }
-        });
-    }
-
-    /// Answers every read.
-    pub(crate) fn read(&mut self, store: &mut MemoryStore, now: Time) -> Result {
-        either!(self, session => read(session, store, now))
-    }
-}
-
-fn read<R: Role>(session: &mut Session<R>, store: &mut MemoryStore, now: Time) -> Result {
-    while let Some(read) = session.poll_read() {
+/// The next batch of a session, if there is one; what it wants to read is read before.
+pub(crate) fn next_batch(
+    session: &mut Session,
+    store: &mut MemoryStore,
+    now: Time,
+) -> Result<Option<Box<Batch>>> {
+    while let Some(output) = session.poll() {
+        let read = match output {
+            Output::Batch(batch) => return Ok(Some(batch)),
+            Output::Read(read) => read,
+            other => return Err(format!("nobody does {other:?}")),
+        };
         match read {
             Read::Entries { from, limit } => {
-                let entries = store.entries(SESSION, from, limit).map_err(said)?;
-                session.supply_entries(from, &entries);
+                let entries = &store.entries(SESSION, from, limit).map_err(said)?;
+                let input = Input::Entries { from, entries };
+                session.handle(input, now).map_err(said)?;
             }
             Read::Cold { key } => {
-                let cold = store.cold(SESSION, &key).map_err(said)?;
-                session.supply_cold(&key, cold.map(|kept| kept.value), now);
+                let kept = store.cold(SESSION, &key).map_err(said)?;
+                let value = kept.map(|kept| kept.value);
+                let input = Input::Cold { key: &key, value };
+                session.handle(input, now).map_err(said)?;
             }
             other => return Err(format!("no answer to {other:?}")),
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// An error in its own words.
@@ -117,7 +60,7 @@ pub(crate) struct Node {
     pub(crate) id: MemberId,
     pub(crate) agent: &'static str,
     pub(crate) store: MemoryStore,
-    pub(crate) side: Option<Side>,
+    pub(crate) side: Option<Session>,
     /// Milliseconds that its clock is ahead.
     skew: i64,
     /// What its handlers have been given and not done.
@@ -170,43 +113,39 @@ impl Node {
         let options = self.options(plan)?;
         let stored = self.store.load(SESSION).map_err(said)?;
         let bad = |error| format!("@{} cannot be restored: {error}", self.agent);
-        let side = if self.id == MemberId::HOST {
+        let session = if self.id == MemberId::HOST {
             let rules = Rules {
                 scope: plan.scope,
                 ..Rules::default()
             };
-            let session = match stored {
+            match stored {
                 None => Session::host(options, rules, now),
                 Some(stored) => Session::restore_host(options, rules, &stored, now).map_err(bad)?,
-            };
-            Side::Host(Box::new(session))
+            }
         } else {
-            let session = match stored {
-                None => Session::member(options),
-                Some(stored) => Session::restore_member(options, &stored).map_err(bad)?,
-            };
-            Side::Member(Box::new(session))
+            match stored {
+                None => Session::member(options, now),
+                Some(stored) => Session::restore_member(options, &stored, now).map_err(bad)?,
+            }
         };
-        self.side = Some(side);
+        self.side = Some(session);
         Ok(())
     }
 
-    pub(crate) fn host(&mut self) -> Option<&mut Session<Host>> {
-        match &mut self.side {
-            Some(Side::Host(session)) => Some(session),
-            _ => None,
-        }
+    pub(crate) fn host(&mut self) -> Option<&mut Session> {
+        self.side.as_mut().filter(|session| session.is_host())
     }
 
-    pub(crate) fn member(&mut self) -> Option<&mut Session<Member>> {
+    /// Tells a side something, if it is up.
+    pub(crate) fn tell(&mut self, input: Input<'_>, now: Time) -> Result {
         match &mut self.side {
-            Some(Side::Member(session)) => Some(session),
-            _ => None,
+            Some(session) => session.handle(input, now).map(drop).map_err(said),
+            None => Ok(()),
         }
     }
 
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.inbox.is_empty() && self.side.as_ref().is_none_or(Side::is_quiet)
+        self.inbox.is_empty() && self.side.as_ref().is_none_or(Session::is_quiet)
     }
 }
 

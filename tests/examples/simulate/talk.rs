@@ -1,7 +1,7 @@
 //! What the agents of a run say, and how their handlers answer.
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{Inbound, Mid, Outbound, SendError};
+use accp_runtime::session::{Inbound, Input, Mid, Outbound, SendError};
 use accp_runtime::{Map, Message, Value};
 
 use super::World;
@@ -124,18 +124,23 @@ impl World {
                 let keys = self.observer.keys();
                 let at = self.rng.below(keys.len() as u64) as usize;
                 if let Some(key) = keys.get(at) {
-                    host.expire(&[key], now);
+                    host.handle(Input::Expire(&[key]), now).map_err(said)?;
                     self.note(|| format!("the host lets {key} expire"));
                 }
             }
-            4..8 => host.grant(format!("other_{what}"), "*", now),
+            4..8 => {
+                let (session, key) = (&*format!("other_{what}"), "*");
+                let granted = host.handle(Input::Grant { session, key }, now);
+                granted.map_err(said)?;
+            }
             8..12 => {
-                host.phase_boundary(now);
+                host.handle(Input::Phase, now).map_err(said)?;
             }
             12..18 if learns => {
                 let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
                 schema.fields.push(Field::new("topic", Type::String));
-                host.register_schema(schema, now).map_err(said)?;
+                let schema = Box::new(schema);
+                host.handle(Input::Register(schema), now).map_err(said)?;
                 self.counts.schemas += 1;
                 self.note(|| format!("the host registers X{count}"));
             }

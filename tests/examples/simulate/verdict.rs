@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Checkpoint, Cold, EntryKind, MemberId, Mid};
+use accp_runtime::session::{Batch, Checkpoint, Cold, EntryKind, Input, MemberId, Mid};
 use accp_runtime::{Message, Value};
 use accp_store::Store;
 
@@ -67,9 +67,8 @@ impl World {
         if here.as_ref().is_none_or(|cold| cold.bytes.is_none()) {
             // What was put before it joined was not announced to it.
             let announced = here.as_ref().map(|cold| (cold.digest, cold.length));
-            if let Some(member) = self.nodes[who].member() {
-                member.fetch(key, announced);
-            }
+            let now = self.nodes[who].clock(self.now);
+            self.nodes[who].tell(Input::Fetch { key, announced }, now)?;
             for _ in 0..20 {
                 self.rest(Duration::from_millis(500))?;
                 here = cold(&mut self.nodes[who], key)?;

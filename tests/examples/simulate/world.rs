@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Event, Inbound, MemberId, Mid, Time};
+use accp_runtime::session::{Batch, Event, Inbound, Input, MemberId, Mid, Time};
 use accp_runtime::testing::{Faults, Link, Rng};
 use accp_runtime::{AgentId, Message};
 use accp_store::Store;
@@ -24,7 +24,7 @@ use accp_store::Store;
 pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
-use node::{Node, Result, SESSION, said};
+use node::{Node, Result, SESSION, next_batch, said};
 use observer::Observer;
 
 /// What came of a run.
@@ -149,9 +149,8 @@ impl World {
             self.counts.partitions += 1;
             if self.plan.noticed && self.nodes[who].side.is_some() {
                 self.nodes[who].cut_off = Some(until);
-                if let Some(host) = self.nodes[0].host() {
-                    host.disconnected(id);
-                }
+                let now = self.nodes[0].clock(self.now);
+                self.nodes[0].tell(Input::Disconnected(id), now)?;
             }
         }
         if self.rng.per_mille(self.plan.host_crashes) {
@@ -223,24 +222,19 @@ impl World {
                 return Err(format!("a frame for {}, who is nobody", frame.to));
             };
             let at = node.clock(now);
-            if let Some(host) = node.host() {
+            if node.host().is_some() {
                 self.observer.heard(frame.from, &frame.text);
-                host.receive(frame.from, text, at);
-            } else if let Some(member) = node.member() {
-                member.receive(text, at);
             }
+            let (from, bytes) = (frame.from, text);
+            node.tell(Input::Frame { from, bytes }, at)?;
         }
         for node in &mut self.nodes {
             let at = node.clock(now);
             if node.cut_off.is_some_and(|until| until <= now) {
                 node.cut_off = None;
-                if let Some(member) = node.member() {
-                    member.connected();
-                }
+                node.tell(Input::Connected(MemberId::HOST), at)?;
             }
-            if let Some(side) = &mut node.side {
-                side.tick(at);
-            }
+            node.tell(Input::Timeout, at)?;
         }
         Ok(())
     }
@@ -258,8 +252,7 @@ impl World {
             let Some(side) = &mut node.side else {
                 return Ok(());
             };
-            side.read(&mut node.store, now)?;
-            let Some(batch) = side.poll_batch(now) else {
+            let Some(batch) = next_batch(side, &mut node.store, now)? else {
                 return Ok(());
             };
             if self.rng.per_mille(rate) {
@@ -301,11 +294,9 @@ impl World {
     /// Makes a batch durable, and lets the observer see it.
     fn commit(&mut self, who: usize, batch: &Batch) -> Result {
         let node = &mut self.nodes[who];
-        let events = node.side.as_mut().map(node::Side::events);
-        let events = events.unwrap_or_default();
         if let Some(script) = &mut self.script {
             let quiet = |event: &&Event| !matches!(event, Event::OverSoftLimit { .. });
-            let events: Vec<_> = events.iter().filter(quiet).collect();
+            let events: Vec<_> = batch.events.iter().filter(quiet).collect();
             let what = in_short(batch);
             script.push(format!("{} {who} commits {what}; {events:?}", self.now));
         }
@@ -318,7 +309,7 @@ impl World {
         };
         *snapshots += u64::from(batch.snapshot.is_some());
         self.observer
-            .committed(who, batch, &events, &mut self.counts)?;
+            .committed(who, batch, &batch.events, &mut self.counts)?;
         self.judge_context(who, batch)
     }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use accp_runtime::session::{EntryKind, Event, Host, MemberId, Outbound, Rules, Session};
+use accp_runtime::session::{EntryKind, Event, MemberId, Outbound, Rules, Session};
 use accp_runtime::{AgentId, Message};
 use accp_store::Store as _;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use crate::sides::{NOW, Node, SESSION, counting, frame, options, plan};
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 /// A host that has taken three frames and counts.
-fn desk() -> Node<Host> {
+fn desk() -> Node {
     let mut desk = Node::desk(counting("hub"), Rules::default());
     desk.takes(
         101,
@@ -217,7 +217,7 @@ fn is_refused_of_strangers() {
     let mut desk = desk();
     let stranger = frame("@dev>req:plan{}", 9, 4, "");
     assert_eq!(desk.refuses(103, &stranger).code.to_string(), "E5001");
-    desk.session.leave(crate::sides::member(101), NOW);
+    desk.leave(crate::sides::member(101), NOW);
     desk.carry_out(NOW);
     assert_eq!(desk.refuses(101, &stranger).code.to_string(), "E5001");
     desk.session
@@ -270,7 +270,9 @@ fn is_passed_over_by_a_member() {
     room.passed.clear();
     for (_, text) in bad_frames() {
         let text = text.replace("@dev>", "@hub>");
-        room.members[0].session.receive(text.as_bytes(), NOW);
+        room.members[0]
+            .session
+            .receive(MemberId::HOST, text.as_bytes(), NOW);
         room.settle();
         // What has a place in the log is acknowledged, as often as it comes.
         assert!(
@@ -285,7 +287,9 @@ fn is_passed_over_by_a_member() {
         "@hub>ack:frame{}[of:101000001999,at:77]",
         "@hub>sync:bytes{key:reg_all|at:0|len:1|sha:x|d:A}",
     ] {
-        room.members[0].session.receive(text.as_bytes(), NOW);
+        room.members[0]
+            .session
+            .receive(MemberId::HOST, text.as_bytes(), NOW);
         room.settle();
         assert_eq!(room.members[0].state(), &before, "{text}");
     }

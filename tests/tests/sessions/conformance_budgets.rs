@@ -256,6 +256,7 @@ fn api_01_accepts_checkpoint_and_budget() {
     let before = Codec::new(&mut desk.session).budget();
     assert!(before.hot.used > 0 && before.warm.used == 0);
     let checkpoint = Codec::new(&mut desk.session).checkpoint(NOW).unwrap();
+    let checkpoint = checkpoint.unwrap();
     desk.carry_out(NOW);
     assert_eq!(
         (checkpoint.id(), checkpoint.triggers()),
@@ -279,7 +280,7 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
             .code(),
         ErrorCode::INVALID_TYPE
     );
-    assert_eq!(codec.checkpoint(NOW), None);
+    assert_eq!(codec.checkpoint(NOW), Ok(None));
     assert_eq!(desk.carry_out(NOW), []);
     assert_eq!((desk.state(), desk.session.position()), (&before, position));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_runtime::session::{
-    Fact, Frozen, Host, Located, Outbound, Reference, Rules, Session, Summarizer,
+    Fact, Frozen, Located, Outbound, Output, Reference, Rules, Session, Summarizer,
 };
 use accp_runtime::{ErrorCode, Message, Value};
 use accp_store::{Store as _, StoreErrorKind};
@@ -14,14 +14,14 @@ use proptest::prelude::*;
 use crate::room::Room;
 use crate::sides::{self, Heard, NOW, Node, SESSION, counting, frame, numbers, tokens};
 
-fn desk() -> Node<Host> {
+fn desk() -> Node {
     Node::desk(counting("hub"), Rules::default())
 }
 
 // ---- CKP-06 ------------------------------------------------------------------------
 
 /// A conversation about two tasks, the second of which has just been done.
-fn two_tasks(desk: &mut Node<Host>) -> Heard {
+fn two_tasks(desk: &mut Node) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
             "@dev>req:schedule{asgn:qa|task:T1|pri:high|dead:2026-05-01|schema:TA}",
@@ -107,7 +107,9 @@ fn ckp_06_refuses_to_do_half_of_it() {
         desk.session
             .receive(sides::member(101), text.as_bytes(), NOW);
         let after = desk.state().clone();
-        let batch = desk.session.poll_batch(NOW).unwrap();
+        let Some(Output::Batch(batch)) = desk.session.poll() else {
+            panic!("nothing was accepted");
+        };
         assert_eq!(batch.entries.len(), 2, "the frame and the checkpoint");
         if committed {
             desk.store.commit(&[(SESSION, &batch)]).unwrap();
@@ -162,7 +164,7 @@ proptest! {
             let head = format!("@dev>wait:task{{task:{task}|stage:{stage}|deadline:2026-05-{day:02}|owner:dev}}");
             desk.takes(101, &frame(&head, n, n.into(), ""));
         }
-        let checkpoint = desk.session.phase_boundary(NOW).unwrap();
+        let checkpoint = desk.phase(NOW).unwrap();
         let digest = checkpoint.digest().unwrap();
         prop_assert!(!digest.facts().is_empty());
         for fact in digest.facts() {
@@ -188,7 +190,7 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
     let long = "so_".repeat(20);
     let head = format!("@dev>wait:task{{task:T1|note:{long}|stage:two}}");
     desk.takes(101, &frame(&head, 1, 1, ""));
-    let checkpoint = desk.session.phase_boundary(NOW).unwrap();
+    let checkpoint = desk.phase(NOW).unwrap();
     let digest = checkpoint.digest().unwrap();
     let facts: Vec<_> = digest.facts().iter().map(Fact::relationship).collect();
     assert!(
@@ -226,7 +228,7 @@ proptest! {
             room.say(0, &Outbound::message(&message));
             sent.push(message.payload);
         }
-        room.host.session.phase_boundary(room.now);
+        room.host.phase(room.now);
         room.settle();
         room.check_replicas();
         let mut left = BTreeSet::new();

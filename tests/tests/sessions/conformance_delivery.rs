@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{Event, Host, Outbound, Scope};
+use accp_runtime::session::{Event, Outbound, Scope};
 use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{self, NOW, Node, frame, options, plan, rules};
 
-fn desk(scope: Scope) -> Node<Host> {
+fn desk(scope: Scope) -> Node {
     Node::desk(options("hub"), rules(scope))
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_runtime::profiles::{ToolDone, ToolReq};
-use accp_runtime::session::{EntryKind, Mid, Outbound, Rules, Scope, Session, Time};
+use accp_runtime::session::{EntryKind, MemberId, Mid, Outbound, Rules, Scope, Session, Time};
 use accp_runtime::{ErrorCode, Message};
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ use crate::sides::{
     self, NOW, Node, SESSION, counting, envelope, frame, member, numbers, options, rules,
 };
 
-fn desk() -> Node<accp_runtime::session::Host> {
+fn desk() -> Node {
     Node::desk(options("hub"), Rules::default())
 }
 
@@ -369,6 +369,7 @@ fn int_02_accepts_ping_and_answers_pong() {
     let mut room = Room::new(&["dev"]);
     let dev = &mut room.members[0].session;
     dev.receive(
+        MemberId::HOST,
         b"@hub>ping:link{}[mid:910000000001,seq:1,ts:1714000000]",
         NOW,
     );

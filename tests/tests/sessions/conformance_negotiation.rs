@@ -91,7 +91,7 @@ fn reg_03_refuses_to_begin_without_a_hello() {
         "@hub>req:plan{}[mid:100000001001,seq:1,pos:4,by:100]",
         "@hub>sync:registry{",
     ] {
-        dev.receive(text.as_bytes(), NOW);
+        dev.receive(MemberId::HOST, text.as_bytes(), NOW);
         assert!(!dev.is_quiet(), "{text}");
         dev.send(&Outbound::message(&message), NOW).unwrap_err();
     }
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(sent.count(), asked);
 
         let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
-        room.members[0].session = Session::restore_member(knowing(options("dev"), &member), &stored).unwrap();
+        room.members[0].session = Session::restore_member(knowing(options("dev"), &member), &stored, NOW).unwrap();
         room.passed.clear();
         room.settle();
         prop_assert!(!has_all || !room.passed.iter().any(asked_for_schemas));
@@ -259,7 +259,7 @@ fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
     let mut twice = finding("FD");
     twice.fields.push(Field::new("topic", Type::String));
     for schema in [finding("TA"), finding("no code"), nameless, twice] {
-        assert!(desk.session.register_schema(schema, NOW).is_err());
+        assert!(desk.register(schema, NOW).is_err());
         assert_eq!(
             (desk.state(), desk.session.position()),
             (&before.0, before.1)
@@ -271,7 +271,7 @@ fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
         desk.refuses(101, unknown).code,
         accp_runtime::ErrorCode::UNKNOWN_SCHEMA
     );
-    desk.session.register_schema(finding("FD"), NOW).unwrap();
+    desk.register(finding("FD"), NOW).unwrap();
     desk.carry_out(NOW);
     desk.takes(
         101,
@@ -357,7 +357,7 @@ fn lvl_01_accepts_level_3_where_the_host_counts() {
     assert_eq!(room.members[0].session.level(), 3);
     assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
     let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
-    let restored = Session::restore_member(options("dev"), &stored).unwrap();
+    let restored = Session::restore_member(options("dev"), &stored, NOW).unwrap();
     assert_eq!(restored.level(), 3);
 }
 
@@ -374,7 +374,7 @@ fn lvl_01_refuses_to_claim_what_is_switched_off() {
     ] {
         assert_eq!(level, 1);
     }
-    assert_eq!(room.host.session.phase_boundary(NOW), None);
+    assert_eq!(room.host.phase(NOW), None);
     assert_eq!(room.host.session.budget().total.used, 0);
-    assert_eq!(Session::member(counting("dev")).level(), 1);
+    assert_eq!(Session::member(counting("dev"), NOW).level(), 1);
 }

@@ -2,16 +2,14 @@
 //! what they lead to, SEC-05 (3.6), and the second step of decoding, API-03 (7.3).
 //! `docs/conformance.md` leads from each requirement to its tests.
 
-use accp_runtime::session::{
-    Codec, Host, Located, Outbound, ReadError, Reference, Rules, read_value,
-};
+use accp_runtime::session::{Codec, Located, Outbound, ReadError, Reference, Rules, read_value};
 use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{NOW, Node, counting, frame, options};
 
-fn desk() -> Node<Host> {
+fn desk() -> Node {
     Node::desk(counting("hub"), Rules::default())
 }
 
@@ -19,12 +17,12 @@ fn lookup(key: &str) -> String {
     format!("@dev>qry:lookup{{of:${key}}}")
 }
 
-fn locate(desk: &Node<Host>, key: &str) -> Result<Located, ReadError> {
+fn locate(desk: &Node, key: &str) -> Result<Located, ReadError> {
     desk.state().locate(&Reference::parse(key).unwrap())
 }
 
 /// A value of `@dev` under `k101_1`, and its frame as the third.
-fn with_value(desk: &mut Node<Host>) -> u64 {
+fn with_value(desk: &mut Node) -> u64 {
     let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
     desk.hears(101, &frame(&put, 1, 1, ""), NOW);
@@ -54,8 +52,8 @@ fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
     let qa = "@qa>qry:lookup{of:$cold.k101_1}[mid:102000001001,seq:7]";
     desk.takes(102, qa);
 
-    desk.session.grant("s2", "k101_4", NOW);
-    desk.session.grant("s3", "*", NOW);
+    desk.grant("s2", "k101_4", NOW);
+    desk.grant("s3", "*", NOW);
     desk.carry_out(NOW);
     for (n, key) in (8..).zip(["s2.k101_4", "s2.k101_4.rows.0", "s3.k101_1", "s3.p12"]) {
         desk.takes(101, &frame(&lookup(&format!("ext.{key}")), n, n.into(), ""));
@@ -73,7 +71,7 @@ proptest! {
     ) {
         let mut desk = desk();
         for (session, key) in &granted {
-            desk.session.grant(session.as_str(), key.as_str(), NOW);
+            desk.grant(session.as_str(), key.as_str(), NOW);
         }
         desk.carry_out(NOW);
         let may = granted.iter().any(|(sid, allowed)| *sid == session && (*allowed == key || allowed == "*"));
@@ -142,9 +140,9 @@ fn sec_05_accepts_references_to_what_is_there() {
     );
     assert_eq!(locate(&desk, "ctx.owner"), Ok(Located::Here("dev".into())));
     // What has left the context is in the log.
-    desk.session.phase_boundary(NOW).unwrap();
+    desk.phase(NOW).unwrap();
     desk.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
-    desk.session.phase_boundary(NOW).unwrap();
+    desk.phase(NOW).unwrap();
     desk.carry_out(NOW);
     assert_eq!(locate(&desk, &hot), Ok(Located::Log(position)));
     desk.takes(101, &frame(&lookup(&hot), 11, 11, ""));
@@ -175,7 +173,7 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
         let refused = desk.refuses(101, &frame(&lookup(key), n, 4, ""));
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
     }
-    desk.session.expire(&["k101_1", "k101_9"], NOW);
+    desk.expire(&["k101_1", "k101_9"], NOW);
     desk.carry_out(NOW);
     let refused = desk.refuses(101, &frame(&lookup("cold.k101_1"), 30, 4, ""));
     assert_eq!(refused.code, ErrorCode::REF_EXPIRED);
@@ -207,7 +205,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
         .under("TA")
         .with("task", "T1");
     room.say(0, &Outbound::message(&done).in_chain(request.to_string()));
-    room.host.session.phase_boundary(NOW).unwrap();
+    room.host.phase(NOW).unwrap();
     let shared = Message::new("dev", "sync", "state")
         .unwrap()
         .with("version", 1)

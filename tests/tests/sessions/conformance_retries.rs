@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use accp_runtime::profiles::{TransactionDone, TransactionReq};
-use accp_runtime::session::{Event, Outbound, Scope, Session};
+use accp_runtime::session::{Event, MemberId, Outbound, Scope, Session};
 use accp_runtime::{Decimal, ErrorCode};
 use accp_store::Store as _;
 use proptest::prelude::*;
@@ -120,7 +120,9 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
         "@hub>fail:error{{code:E9999|msg:later|retry:true|schema:ER}}[mid:910000000099,seq:3,of:{old}]"
     );
     room.heal();
-    room.members[0].session.receive(refusal.as_bytes(), NOW);
+    room.members[0]
+        .session
+        .receive(MemberId::HOST, refusal.as_bytes(), NOW);
     room.settle();
     let entry = room.host.frames().pop().unwrap();
     let envelope = envelope(&entry.text).unwrap();
@@ -212,8 +214,8 @@ proptest! {
             if restarts {
                 let bank = &mut room.members[1];
                 let stored = bank.store.load(SESSION).unwrap().unwrap();
-                bank.session = Session::restore_member(options("bank"), &stored).unwrap();
-                bank.session.connected();
+                bank.session = Session::restore_member(options("bank"), &stored, NOW).unwrap();
+                bank.connected();
                 bank.inbound.clear();
                 room.settle();
             }

@@ -7,13 +7,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use accp_runtime::session::{EntryKind, Event, Host, Mid, Outbound, Scope, SendError};
+use accp_runtime::session::{EntryKind, Event, Mid, Outbound, Scope, SendError};
 use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
 use crate::sides::{self, NOW, Node, frame, options, plan, rules};
 
-fn desk(scope: Scope) -> Node<Host> {
+fn desk(scope: Scope) -> Node {
     Node::desk(options("hub"), rules(scope))
 }
 
@@ -96,7 +96,7 @@ fn dlv_04_refuses_a_cancellation_by_others() {
     assert_eq!(desk.refuses(101, nothing).code, ErrorCode::INVALID_TYPE);
     assert!(!desk.state().is_cancelled(&Mid::parse("101000001001")));
     // A supervisor may, and so may the host.
-    desk.session.join_as(&["qa"], true, NOW).unwrap();
+    desk.join_as(&["qa"], true, NOW).unwrap();
     desk.takes(102, &cancel.replace("1001,seq", "1002,seq"));
     assert!(desk.state().is_cancelled(&Mid::parse("101000001001")));
     desk.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
@@ -129,7 +129,7 @@ fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
 }
 
 /// The text is dropped without a word, also when it comes again.
-fn silence(desk: &mut Node<Host>, text: &str) {
+fn silence(desk: &mut Node, text: &str) {
     let heard = desk.ignores(101, text, NOW);
     let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
     assert_eq!(kinds, [EntryKind::Dropped], "{text}");

@@ -78,7 +78,7 @@ proptest! {
     #[test]
     fn size_01_accepts_frames_over_a_soft_limit_and_reports_them(words in 0..90_usize, agent in "[a-z]{1,3}|[a-z_]{30}") {
         let mut room = Room::pair();
-        room.host.session.join_as(&["dev", &agent], false, NOW).unwrap();
+        room.host.join_as(&["dev", &agent], false, NOW).unwrap();
         room.settle();
         room.members[0].events.clear();
         let message = plan(numbers(words));

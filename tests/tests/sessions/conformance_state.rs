@@ -3,14 +3,14 @@
 //! `docs/conformance.md` leads from each requirement to its tests.
 
 use accp_runtime::profiles::{ChatReq, ScheduleReq};
-use accp_runtime::session::{Event, Host, Options, Outbound, Rules, StateUpdate};
+use accp_runtime::session::{Event, Options, Outbound, Rules, StateUpdate};
 use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{self, NOW, Node, counting, frame, options};
 
-fn desk(options: Options) -> Node<Host> {
+fn desk(options: Options) -> Node {
     Node::desk(options, Rules::default())
 }
 

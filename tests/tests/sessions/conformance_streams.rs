@@ -98,14 +98,14 @@ fn str_01_accepts_stream_and_end_as_the_bounds_of_a_stream() {
     );
     // While it is open the frame that opened it stays in the context.
     let first = room.host.frames()[0].position;
-    room.host.session.phase_boundary(NOW).unwrap();
+    room.host.phase(NOW).unwrap();
     room.settle();
     assert_eq!(
         room.host.state().hot().positions().collect::<Vec<_>>(),
         [first]
     );
     end(&mut room, "a");
-    room.host.session.phase_boundary(NOW).unwrap();
+    room.host.phase(NOW).unwrap();
     room.settle();
     assert_eq!(room.host.state().hot().positions().count(), 0);
     room.check_replicas();

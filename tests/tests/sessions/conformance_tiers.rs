@@ -2,7 +2,7 @@
 //! `docs/conformance.md` leads from each requirement to its tests.
 
 use accp_runtime::session::{
-    ContextLimits, Host, Located, Options, Outbound, Reference, Rules, read_value,
+    ContextLimits, Located, Options, Outbound, Reference, Rules, read_value,
 };
 use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::room::Room;
 use crate::sides::{NOW, Node, counting, frame, tokens};
 
-fn desk(options: Options) -> Node<Host> {
+fn desk(options: Options) -> Node {
     Node::desk(options, Rules::default())
 }
 
@@ -131,7 +131,7 @@ fn st_02_accepts_references_into_a_checkpoint() {
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
     desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
     // The first kept the two as current frame and its request.
-    let checkpoint = desk.session.phase_boundary(NOW).unwrap();
+    let checkpoint = desk.phase(NOW).unwrap();
     desk.carry_out(NOW);
     assert_eq!(checkpoint.id(), 2);
     let resolve = |key: &str| desk.session.resolve(key);
@@ -157,7 +157,7 @@ fn st_02_refuses_a_reference_to_a_checkpoint_that_is_not_there() {
         desk.refuses(101, &frame(text, 2, 2, "")).code,
         ErrorCode::REF_NOT_FOUND
     );
-    desk.session.phase_boundary(NOW).unwrap();
+    desk.phase(NOW).unwrap();
     desk.carry_out(NOW);
     desk.takes(101, &frame(text, 3, 2, ""));
     let next = frame("@dev>qry:lookup{of:$warm.ckpt_2}", 4, 3, "");

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{
-    Checkpoint, CheckpointHooks, Event, Frozen, Host, Outbound, Rules, Trigger, Verdict,
+    Checkpoint, CheckpointHooks, Event, Frozen, Outbound, Rules, Trigger, Verdict,
 };
 use accp_runtime::{ErrorCode, Intent, Message};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::room::Room;
 use crate::sides::{Heard, NOW, Node, counting, frame, options, tokens};
 
-fn desk() -> Node<Host> {
+fn desk() -> Node {
     Node::desk(counting("hub"), Rules::default())
 }
 
@@ -70,7 +70,7 @@ fn check_no_trigger(intent: Intent) {
             .checkpoints()
             .is_empty()
     );
-    assert_eq!(desk.session.phase_boundary(NOW), None);
+    assert_eq!(desk.phase(NOW), None);
     assert_eq!(desk.session.context(), "");
 }
 
@@ -197,7 +197,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
         &Outbound::message(&Message::new("dev", "sync", "plan").unwrap()),
     );
     let position = room.host.session.position();
-    let checkpoint = room.host.session.phase_boundary(NOW).unwrap();
+    let checkpoint = room.host.phase(NOW).unwrap();
     room.settle();
     assert_eq!(checkpoint.triggers(), [Trigger::Phase]);
     // There is no current frame: all of hot state is covered.
@@ -228,10 +228,10 @@ impl CheckpointHooks for Never {
 fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     let mut desk = desk();
     let seen = Arc::default();
-    desk.session.set_hooks(Never(Arc::clone(&seen)));
+    desk.hooks(Never(Arc::clone(&seen)));
     desk.takes(101, &frame("@dev>sync:plan{}", 1, 1, ""));
     let (hot, warm) = (desk.state().hot().clone(), desk.state().warm().clone());
-    assert_eq!(desk.session.phase_boundary(NOW), None);
+    assert_eq!(desk.phase(NOW), None);
     desk.carry_out(NOW);
     assert_eq!((desk.state().hot(), desk.state().warm()), (&hot, &warm));
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_runtime::session::{ContextLimits, Event, Host, Options, Paying, Rules};
+use accp_runtime::session::{ContextLimits, Event, Options, Paying, Rules};
 use accp_runtime::view::{PRIMER, View};
 use accp_runtime::{CachePrices, Message, Registry, Value};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn said() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(text, 1..16)
 }
 
-fn desk(options: Options) -> Node<Host> {
+fn desk(options: Options) -> Node {
     Node::desk(options, Rules::default())
 }
 
@@ -77,7 +77,7 @@ proptest! {
 }
 
 /// A host with room for 2,000 tokens, and hooks that know what the cache costs.
-fn paying(prices: CachePrices) -> Node<Host> {
+fn paying(prices: CachePrices) -> Node {
     let mut options = counting("hub");
     options.context = ContextLimits {
         hot: 2_000,
@@ -85,7 +85,7 @@ fn paying(prices: CachePrices) -> Node<Host> {
         ..ContextLimits::DRAFT
     };
     let mut desk = desk(options);
-    desk.session.set_hooks(Paying::new(prices));
+    desk.hooks(Paying::new(prices));
     desk
 }
 

@@ -157,7 +157,7 @@ fn a_registry_is_asked_for_again() {
         registry.schema("FD").is_some()
     };
     assert!(!knows(&room));
-    room.members[0].session.connected();
+    room.members[0].connected();
     room.settle();
     assert!(knows(&room));
 }
@@ -299,9 +299,9 @@ fn how_far_all_members_are() {
     });
     room.say(0, &Outbound::message(&plan("dev", 2)));
     assert_eq!(room.host.session.replicated(), last);
-    room.host.session.disconnected(sides::member(102));
+    room.host.disconnected(sides::member(102));
     assert_eq!(room.host.session.replicated(), 0);
-    room.host.session.leave(sides::member(102), NOW);
+    room.host.leave(sides::member(102), NOW);
     room.settle();
     assert_eq!(room.host.session.replicated(), room.host.session.position());
 }
@@ -310,7 +310,7 @@ fn how_far_all_members_are() {
 #[test]
 fn a_host_that_was_told_that_a_member_is_gone() {
     let mut room = Room::pair();
-    room.host.session.disconnected(sides::member(101));
+    room.host.disconnected(sides::member(101));
     room.host_says(&Outbound::message(&plan("hub", 1)));
     room.say(0, &Outbound::message(&plan("dev", 2)));
     for _ in 0..3 {

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::Time;
-use accp_runtime::session::{
-    Host, Member, MemberId, Mid, Options, Outbound, Rules, Session, Transmit,
-};
+use accp_runtime::session::{Input, MemberId, Mid, Options, Outbound, Rules, Session, Transmit};
 
 use crate::sides::{NOW, Node, counting, member, options};
 
@@ -23,9 +21,9 @@ type Way = Box<dyn FnMut(&Passed) -> Vec<String>>;
 /// A host, `@hub`, and its members on one link.
 pub(crate) struct Room {
     pub(crate) now: Time,
-    pub(crate) host: Node<Host>,
+    pub(crate) host: Node,
     /// Those of the numbers from 101 on.
-    pub(crate) members: Vec<Node<Member>>,
+    pub(crate) members: Vec<Node>,
     /// All that went out, in order.
     pub(crate) passed: Vec<Passed>,
     way: Way,
@@ -73,7 +71,7 @@ impl Room {
         let agent = options.agent.clone();
         let id = self.host.session.join(&agent, self.now).unwrap();
         assert_eq!(usize::from(id.number()), 101 + self.members.len());
-        self.members.push(Node::new(Session::member(options)));
+        self.members.push(Node::new(Session::member(options, NOW)));
         self.settle();
     }
 
@@ -118,16 +116,16 @@ impl Room {
             self.host.session.receive(from, text.as_bytes(), self.now);
         } else {
             let node = &mut self.members[usize::from(to.number()) - 101];
-            node.session.receive(text.as_bytes(), self.now);
+            node.session
+                .receive(MemberId::HOST, text.as_bytes(), self.now);
         }
     }
 
     /// Lets time pass on all sides.
     pub(crate) fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
-        self.host.session.handle_timeout(self.now);
-        for node in &mut self.members {
-            node.session.handle_timeout(self.now);
+        for node in std::iter::once(&mut self.host).chain(&mut self.members) {
+            node.session.handle(Input::Timeout, self.now).unwrap();
         }
         self.settle();
     }

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use accp_registry::Schema;
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{
-    Batch, Checkpoint, Cold, Entry, EntryKind, Event, Host, Inbound, MemberId, Mid, Options, Read,
-    Role, Rules, Scope, Session, State, Time, Transmit, read_value,
+    Answer, Batch, Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, Hooks, Inbound,
+    Input, InputError, MemberId, Mid, Options, Output, Read, Rules, Scope, Session, State, Time,
+    Transmit, read_value,
 };
 use accp_runtime::{
     AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
@@ -66,16 +68,16 @@ pub(crate) fn numbers(count: usize) -> Value<'static> {
 }
 
 /// One side of a session, with its store and its handlers.
-pub(crate) struct Node<R> {
-    pub(crate) session: Session<R>,
+pub(crate) struct Node {
+    pub(crate) session: Session,
     pub(crate) store: MemoryStore,
     /// What was delivered and not taken out by the test.
     pub(crate) inbound: Vec<Inbound>,
     pub(crate) events: Vec<Event>,
 }
 
-impl<R: Role> Node<R> {
-    pub(crate) fn new(session: Session<R>) -> Self {
+impl Node {
+    pub(crate) fn new(session: Session) -> Self {
         Self {
             session,
             store: MemoryStore::new(),
@@ -87,22 +89,12 @@ impl<R: Role> Node<R> {
     /// Carries out every batch and answers every read, and gives what leaves.
     pub(crate) fn carry_out(&mut self, now: Time) -> Vec<Transmit> {
         let mut sends = Vec::new();
-        loop {
-            let mut idle = true;
-            while let Some(batch) = self.session.poll_batch(now) {
-                sends.extend(self.commit(batch));
-                idle = false;
+        while let Some(output) = self.session.poll() {
+            match output {
+                Output::Batch(batch) => sends.extend(self.commit(*batch)),
+                Output::Read(read) => self.answer(&read, now),
+                other => panic!("{other:?}"),
             }
-            while let Some(read) = self.session.poll_read() {
-                self.answer(&read, now);
-                idle = false;
-            }
-            if idle {
-                break;
-            }
-        }
-        while let Some(event) = self.session.poll_event() {
-            self.events.push(event);
         }
         sends
     }
@@ -110,22 +102,77 @@ impl<R: Role> Node<R> {
     fn commit(&mut self, batch: Batch) -> Vec<Transmit> {
         self.store.commit(&[(SESSION, &batch)]).unwrap();
         self.inbound.extend(batch.inbound);
+        self.events.extend(batch.events);
         batch.sends
     }
 
     fn answer(&mut self, read: &Read, now: Time) {
-        match read {
+        let input = match read {
             Read::Entries { from, limit } => {
                 let entries = self.store.entries(SESSION, *from, *limit).unwrap();
-                self.session.supply_entries(*from, &entries);
+                let (from, entries) = (*from, &entries[..]);
+                return self.is_taken(Input::Entries { from, entries }, now);
             }
             Read::Cold { key } => {
-                let cold = self.store.cold(SESSION, key).unwrap();
-                self.session
-                    .supply_cold(key, cold.map(|kept| kept.value), now);
+                let kept = self.store.cold(SESSION, key).unwrap();
+                let value = kept.map(|kept| kept.value);
+                Input::Cold { key, value }
             }
             other => panic!("no answer to {other:?}"),
+        };
+        self.is_taken(input, now);
+    }
+
+    fn is_taken(&mut self, input: Input<'_>, now: Time) {
+        assert_eq!(self.session.handle(input, now), Ok(Answer::Done));
+    }
+
+    pub(crate) fn phase(&mut self, now: Time) -> Option<Checkpoint> {
+        match self.session.handle(Input::Phase, now).unwrap() {
+            Answer::Checkpoint(checkpoint) => checkpoint.map(|checkpoint| *checkpoint),
+            other => panic!("{other:?}"),
         }
+    }
+
+    pub(crate) fn grant(&mut self, session: &str, key: &str, now: Time) {
+        self.is_taken(Input::Grant { session, key }, now);
+    }
+
+    pub(crate) fn expire(&mut self, keys: &[&str], now: Time) {
+        self.is_taken(Input::Expire(keys), now);
+    }
+
+    pub(crate) fn leave(&mut self, member: MemberId, now: Time) {
+        self.is_taken(Input::Leave(member), now);
+    }
+
+    pub(crate) fn connected(&mut self) {
+        self.is_taken(Input::Connected(MemberId::HOST), self.session.now());
+    }
+
+    pub(crate) fn disconnected(&mut self, member: MemberId) {
+        self.is_taken(Input::Disconnected(member), self.session.now());
+    }
+
+    pub(crate) fn hooks(&mut self, hooks: impl CheckpointHooks + Send + 'static) {
+        let hooks = Hooks(Box::new(hooks));
+        self.is_taken(Input::Hooks(hooks), self.session.now());
+    }
+
+    pub(crate) fn register(&mut self, schema: Schema, now: Time) -> Result<(), InputError> {
+        let taken = self.session.handle(Input::Register(Box::new(schema)), now);
+        taken.map(|answer| assert_eq!(answer, Answer::Done))
+    }
+
+    pub(crate) fn join_as(
+        &mut self,
+        agents: &[&str],
+        supervisor: bool,
+        now: Time,
+    ) -> Result<Answer, InputError> {
+        let agents: Vec<_> = agents.iter().map(|a| AgentId::new(*a).unwrap()).collect();
+        let agents = &agents[..];
+        self.session.handle(Input::Join { agents, supervisor }, now)
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -168,7 +215,7 @@ impl<R: Role> Node<R> {
     }
 }
 
-impl Node<Host> {
+impl Node {
     /// A host that waits for frames that the test writes by hand, from `@dev`, member 101,
     /// and `@qa`, member 102.
     pub(crate) fn desk(options: Options, rules: Rules) -> Self {

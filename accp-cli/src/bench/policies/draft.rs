@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_registry::Registry;
 use accp_runtime::session::{
-    EntryKind, Host, Mid, Options, Outbound, Rules, SendError, Session, Time, read_value,
+    EntryKind, Mid, Options, Outbound, Output, Rules, SendError, Session, Time, read_value,
 };
 use accp_runtime::{Intent, Message as Frame, Value};
 use accp_tokens::Bpe;
@@ -28,7 +28,7 @@ pub(super) struct Draft {
     registry: Arc<Registry>,
     counter: Arc<Bpe>,
     /// Opened with the first frame.
-    host: Option<Session<Host>>,
+    host: Option<Session>,
     now: Time,
     /// `None` while it has not been read since the last message.
     context: Option<Segment>,
@@ -120,7 +120,7 @@ impl Draft {
     fn commit(&mut self, mid: &Mid) -> Option<u64> {
         let host = self.host.as_mut()?;
         let mut position = None;
-        while let Some(batch) = host.poll_batch(self.now) {
+        while let Some(Output::Batch(batch)) = host.poll() {
             for entry in batch.entries {
                 if entry.kind == EntryKind::Frame {
                     position = position.or((entry.mid == *mid).then_some(entry.position));
@@ -132,7 +132,6 @@ impl Draft {
                 values.filter_map(|cold| Some((format!("cold.{}", cold.key), cold.bytes?)));
             self.kept.cold.extend(values);
         }
-        while host.poll_event().is_some() {}
         position
     }
 

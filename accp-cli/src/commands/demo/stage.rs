@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_registry::Registry;
 use accp_runtime::session::{
-    Checkpoint, Entry, EntryKind, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
+    Checkpoint, Entry, EntryKind, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
 };
 use accp_runtime::{AgentId, Message, Value};
 use accp_store::SqliteStore;
@@ -101,7 +101,8 @@ impl Stage {
             }
             Step::Phase => {
                 let now = self.room.now;
-                self.room.host.driver.session_mut()?.phase_boundary(now);
+                let host = self.room.host.driver.session_mut()?;
+                host.handle(Input::Phase, now)?;
             }
         }
         self.room.settle()?;

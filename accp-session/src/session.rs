@@ -1,0 +1,387 @@
+//! One side of a session.
+
+use accp_context::{TokenBudget, view_context};
+use accp_frame::AgentId;
+
+use crate::host::Host;
+use crate::member::Member;
+use crate::send::encode::{Encoded, last_put_of};
+use crate::side::Side;
+use crate::{
+    Answer, Event, Input, InputError, MemberId, Mid, Options, Outbound, Output, RestoreError,
+    Rules, SendError, State, Stored, Time,
+};
+
+/// One side of a session, its host or a member. The crate's documentation has the contract.
+#[derive(Debug)]
+pub struct Session {
+    role: Role,
+}
+
+#[derive(Debug)]
+enum Role {
+    Host(Box<Host>),
+    Member(Box<Member>),
+}
+
+impl Session {
+    /// Opens a session, as its host.
+    pub fn host(options: Options, rules: Rules, now: Time) -> Self {
+        Self::of(Role::Host(Box::new(Host::open(options, rules, now))))
+    }
+
+    /// Joins a session, as a member of it.
+    pub fn member(options: Options, now: Time) -> Self {
+        Self::of(Role::Member(Box::new(Member::open(options, now))))
+    }
+
+    /// Goes on as the host of a session that its store holds.
+    ///
+    /// # Errors
+    /// When what the store gave cannot be read.
+    pub fn restore_host(
+        options: Options,
+        rules: Rules,
+        stored: &Stored,
+        now: Time,
+    ) -> Result<Self, RestoreError> {
+        let host = Host::restore(options, rules, stored, now)?;
+        Ok(Self::of(Role::Host(Box::new(host))))
+    }
+
+    /// Goes on as a member of a session that its store holds.
+    ///
+    /// # Errors
+    /// When what the store gave cannot be read.
+    pub fn restore_member(
+        options: Options,
+        stored: &Stored,
+        now: Time,
+    ) -> Result<Self, RestoreError> {
+        let member = Member::restore(options, stored, now)?;
+        Ok(Self::of(Role::Member(Box::new(member))))
+    }
+
+    fn of(role: Role) -> Self {
+        Self { role }
+    }
+
+    /// Takes an input, at this time.
+    ///
+    /// # Errors
+    /// As [`InputError`] says; nothing has changed then.
+    pub fn handle(&mut self, input: Input<'_>, now: Time) -> Result<Answer, InputError> {
+        self.side_mut().now = now;
+        match (&mut self.role, input) {
+            (_, Input::Frame { from, bytes }) => self.receive(from, bytes, now),
+            (_, Input::Send(outbound)) => return Ok(Answer::Sent(self.send(outbound, now)?)),
+            (_, Input::Handled { position, replies }) => self.handled(position, replies, now)?,
+            (_, Input::Join { agents, supervisor }) => {
+                return Ok(Answer::Joined(self.join_as(agents, supervisor, now)?));
+            }
+            (Role::Host(_), Input::Connected(_) | Input::Fetch { .. }) => {}
+            (Role::Member(member), Input::Connected(_)) => member.connected(),
+            (Role::Host(host), Input::Disconnected(member)) => host.disconnected(member),
+            (Role::Member(_), Input::Disconnected(_)) => {}
+            (Role::Member(member), Input::Fetch { key, announced }) => member.fetch(key, announced),
+            (Role::Host(host), Input::Entries { from, entries }) => host.entries(from, entries),
+            (Role::Member(_), Input::Entries { .. }) => {}
+            (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
+            (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
+            (_, Input::Timeout) => self.timeout(now),
+            (Role::Host(host), Input::Leave(member)) => host.leave(member, now),
+            (Role::Host(host), Input::Grant { session, key }) => host.grant(session, key, now),
+            (Role::Host(host), Input::Expire(keys)) => host.expire(keys, now),
+            (Role::Host(host), Input::Register(schema)) => host.register_schema(*schema, now)?,
+            (Role::Host(host), Input::Phase) => {
+                let checkpoint = host.phase_boundary(now);
+                return Ok(Answer::Checkpoint(checkpoint.map(Box::new)));
+            }
+            (Role::Host(host), Input::Hooks(hooks)) => host.hooks = hooks.0,
+            (Role::Member(_), Input::Leave(_)) => return Err(host_only("take a member out")),
+            (Role::Member(_), Input::Grant { .. }) => return Err(host_only("grant a key")),
+            (Role::Member(_), Input::Expire(_)) => return Err(host_only("let bytes expire")),
+            (Role::Member(_), Input::Register(_)) => return Err(host_only("register a schema")),
+            (Role::Member(_), Input::Phase) => return Err(host_only("take a checkpoint")),
+            (Role::Member(_), Input::Hooks(_)) => return Err(host_only("be asked by hooks")),
+        }
+        Ok(Answer::Done)
+    }
+
+    /// What the world is to do next; `None` when there is nothing until the next input.
+    ///
+    /// What a batch holds follows from the inputs since the last one, so that inputs may be
+    /// collected and are committed together.
+    pub fn poll(&mut self) -> Option<Output> {
+        let now = self.side().now;
+        match &mut self.role {
+            Role::Host(host) => host.flush(now),
+            Role::Member(member) => member.flush(now),
+        }
+        let side = self.side_mut();
+        side.ask(now);
+        if let Some(batch) = side.batch.take() {
+            return Some(Output::Batch(batch));
+        }
+        if let Some(read) = side.reads.pop_front() {
+            return Some(Output::Read(read));
+        }
+        side.rest();
+        match &mut self.role {
+            Role::Host(host) => host.rest(),
+            Role::Member(member) => member.rest(),
+        }
+        None
+    }
+
+    /// When [`Input::Timeout`] is due; `None` while there is nothing to wait for.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let role = match &self.role {
+            Role::Host(host) => host.next_timeout(),
+            Role::Member(member) => member.next_timeout(),
+        };
+        let transfers = self.side().transfers.next_timeout();
+        [role, transfers].into_iter().flatten().min()
+    }
+
+    fn timeout(&mut self, now: Time) {
+        match &mut self.role {
+            Role::Host(host) => host.timeout(now),
+            Role::Member(member) => member.timeout(now),
+        }
+        self.side_mut().transfers.timeout(now);
+    }
+
+    /// Whether this side is the host.
+    pub fn is_host(&self) -> bool {
+        matches!(self.role, Role::Host(_))
+    }
+
+    /// The time of the last input.
+    pub fn now(&self) -> Time {
+        self.side().now
+    }
+
+    /// The name of the session.
+    pub fn id(&self) -> &str {
+        &self.side().options.session
+    }
+
+    /// What this side was told at its start.
+    pub fn options(&self) -> &Options {
+        &self.side().options
+    }
+
+    /// The member that this side is; before a member has joined it means nothing.
+    pub fn me(&self) -> MemberId {
+        self.side().me()
+    }
+
+    /// What the log folds to on this side.
+    pub fn state(&self) -> &State {
+        &self.side().state
+    }
+
+    /// What a model is to read, as a [view](accp_context::view): the primer, the checkpoints,
+    /// each with where its frames are, then what was said since.
+    ///
+    /// Between checkpoints it only grows at its end. The budgets are about the frames
+    /// ([`render_context`](accp_context::render_context)), which take more tokens as a rule.
+    pub fn context(&self) -> String {
+        let state = self.state();
+        view_context(&self.options().registry, state.warm(), state.hot())
+    }
+
+    /// What the context takes of its budget (`GetBudget`, draft section 7.1); nothing, where
+    /// nothing is counted.
+    pub fn budget(&self) -> TokenBudget {
+        let state = self.state();
+        TokenBudget::of(state.hot(), state.warm(), &self.options().context)
+    }
+
+    /// The conformance level of the draft (section 8) that the session keeps to: 3, or 1 when
+    /// its host counts no tokens, because then there are no checkpoints and no budgets.
+    pub fn level(&self) -> u8 {
+        if self.state().tokenizer().is_some() {
+            3
+        } else {
+            1
+        }
+    }
+
+    /// The last position of the log on this side.
+    pub fn position(&self) -> u64 {
+        self.side().position
+    }
+
+    /// The positions of the frames that were delivered and not yet handled.
+    pub fn due(&self) -> impl Iterator<Item = u64> {
+        self.side().due()
+    }
+
+    /// On a host: whether every member that can be reached has all that was accepted, and the
+    /// host the bytes of all that was put. On a member: whether everything sent has been
+    /// acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        match &self.role {
+            Role::Host(host) => host.is_quiet(),
+            Role::Member(member) => member.is_quiet(),
+        }
+    }
+
+    /// How many frames wait to be acknowledged; a host's frames never do.
+    pub fn outbox_len(&self) -> usize {
+        match &self.role {
+            Role::Host(_) => 0,
+            Role::Member(member) => member.outbox.len(),
+        }
+    }
+
+    /// The last position up to which the log may be let go of: on a host, up to which every
+    /// member has said since the start of the host that it has the log (0 while one has not);
+    /// on a member, all of it.
+    pub fn replicated(&self) -> u64 {
+        match &self.role {
+            Role::Host(host) => host.replicated(),
+            Role::Member(_) => self.position(),
+        }
+    }
+
+    pub(crate) fn side(&self) -> &Side {
+        match &self.role {
+            Role::Host(host) => &host.side,
+            Role::Member(member) => &member.side,
+        }
+    }
+
+    fn side_mut(&mut self) -> &mut Side {
+        match &mut self.role {
+            Role::Host(host) => &mut host.side,
+            Role::Member(member) => &mut member.side,
+        }
+    }
+
+    /// The number that the next frame of this side is expected to have.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        match &self.role {
+            Role::Host(host) => host.next_sequence(),
+            Role::Member(member) => member.next_sequence(),
+        }
+    }
+
+    /// Whether frames may be sent in parts.
+    pub(crate) fn takes_parts(&self) -> bool {
+        match &self.role {
+            // Its frames are in the log as they are; what is too large goes by reference.
+            Role::Host(_) => false,
+            Role::Member(member) => member.parts,
+        }
+    }
+
+    fn submit(&mut self, encoded: Vec<Encoded>) -> Result<Mid, SendError> {
+        let now = self.side().now;
+        let last_put = last_put_of(&encoded, self.side().last_put);
+        let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
+        match &self.role {
+            Role::Host(host) => host.check(frames.clone(), last_put)?,
+            Role::Member(member) => member.check(frames.clone().count())?,
+        }
+        let mid = match &mut self.role {
+            Role::Host(host) => host.submit(frames, now)?,
+            Role::Member(member) => member.submit(frames)?,
+        };
+        let side = self.side_mut();
+        if last_put > side.last_put {
+            side.last_put = last_put;
+            side.batch.get().last_put = Some(last_put);
+        }
+        for encoded in encoded {
+            side.batch.get().cold.extend(encoded.values);
+            for (part, tokens, limit) in encoded.over_soft {
+                side.tell(Event::OverSoftLimit {
+                    mid: mid.clone(),
+                    part,
+                    tokens,
+                    limit,
+                });
+            }
+        }
+        Ok(mid)
+    }
+}
+
+/// Shorthands for the inputs that most programs say.
+impl Session {
+    /// Takes a frame that has arrived: [`Input::Frame`].
+    pub fn receive(&mut self, from: MemberId, bytes: &[u8], now: Time) {
+        self.side_mut().now = now;
+        match &mut self.role {
+            Role::Host(host) => host.receive(from, bytes, now),
+            Role::Member(member) if from == MemberId::HOST => member.receive(bytes, now),
+            Role::Member(_) => {}
+        }
+    }
+
+    /// Sends a frame, and gives the id it goes by: [`Input::Send`].
+    ///
+    /// # Errors
+    /// As [`SendError`] says; nothing is changed then.
+    pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
+        self.side_mut().now = now;
+        let encoded = self
+            .side()
+            .encode_all([outbound], self.takes_parts(), now)?;
+        self.submit(encoded)
+    }
+
+    /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`].
+    ///
+    /// # Errors
+    /// As [`SendError`] says, of the first reply that cannot be sent; then the frame is not
+    /// marked. A frame that does not wait is [`SendError::NotDue`].
+    pub fn handled(
+        &mut self,
+        position: u64,
+        replies: &[Outbound<'_>],
+        now: Time,
+    ) -> Result<(), SendError> {
+        self.side_mut().now = now;
+        let side = self.side();
+        if !side.waits(position) {
+            return Err(SendError::NotDue(position));
+        }
+        let wanted = replies.iter().filter(|reply| !side.is_cancelled(reply));
+        let encoded = side.encode_all(wanted, self.takes_parts(), now)?;
+        if !encoded.is_empty() {
+            self.submit(encoded)?;
+        }
+        self.side_mut().mark_handled(position);
+        Ok(())
+    }
+
+    /// Host: lets an agent in, and gives the number of its member: [`Input::Join`].
+    ///
+    /// # Errors
+    /// [`InputError::Join`], and [`InputError::HostOnly`] on a member.
+    pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, InputError> {
+        self.join_as(std::slice::from_ref(agent), false, now)
+    }
+
+    fn join_as(
+        &mut self,
+        agents: &[AgentId<'_>],
+        supervisor: bool,
+        now: Time,
+    ) -> Result<MemberId, InputError> {
+        self.side_mut().now = now;
+        match &mut self.role {
+            Role::Host(host) => Ok(host.join(agents, supervisor, now)?),
+            Role::Member(_) => Err(host_only("let an agent in")),
+        }
+    }
+}
+
+#[cold]
+fn host_only(input: &'static str) -> InputError {
+    InputError::HostOnly(input)
+}
