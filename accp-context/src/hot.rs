@@ -88,26 +88,24 @@ impl Hot {
         counter: &dyn TokenCounter,
         limits: &ContextLimits,
     ) -> Result<Shown, DecodeError> {
-        let shown = self.shown(position, text, counter, limits)?;
-        self.insert(position, text, shown.tokens, shown.cut)?;
+        let head = head(text)?;
+        let shown = self.shown(position, head, counter, limits);
+        self.place(position, head, shown);
         Ok(shown)
     }
 
-    /// How a frame is to be shown, as [`push`](Self::push) decides it.
-    ///
-    /// # Errors
-    /// E1001 when the text is not a frame.
+    /// How the frame `head`, given without its metadata, is to be shown, as
+    /// [`push`](Self::push) decides it.
     pub fn shown(
         &self,
         position: u64,
-        text: &str,
+        head: &str,
         counter: &dyn TokenCounter,
         limits: &ContextLimits,
-    ) -> Result<Shown, DecodeError> {
-        let head = head(text)?;
+    ) -> Shown {
         let room = limits.hot.saturating_sub(self.tokens);
         let whole = whole_tokens(head, counter, limits);
-        Ok(fit(position, head, whole, room, room, counter))
+        fit(position, head, whole, room, room, counter)
     }
 
     /// Adds a frame as the host has decided to show it.
@@ -121,11 +119,13 @@ impl Hot {
         tokens: u32,
         cut: bool,
     ) -> Result<(), DecodeError> {
-        self.put(position, head(text)?, Shown { tokens, cut });
+        self.place(position, head(text)?, Shown { tokens, cut });
         Ok(())
     }
 
-    fn put(&mut self, position: u64, head: &str, shown: Shown) {
+    /// As [`insert`](Self::insert), of a frame that is known to be one, given without its
+    /// metadata.
+    pub fn place(&mut self, position: u64, head: &str, shown: Shown) {
         let item = Item {
             position,
             tokens: shown.tokens,

@@ -55,4 +55,7 @@ pub enum Event {
     Schemas(accp_registry::Hash),
     /// The peer's schemas could not be had; this side goes on with what it knows.
     SchemasUnavailable(String),
+    /// The session could not write a text of its own, and why. It goes on without; please
+    /// report this as a defect.
+    NotWritten(String),
 }

@@ -5,28 +5,32 @@ mod turn;
 
 use std::collections::BTreeMap;
 
-use accp_registry::{Hash, Problems, Schema};
+use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
 use crate::delivery::relay::Relays;
-use crate::gate::judge::{Judge, Numbers, last_checks};
-use crate::gate::scan::Scanned;
+use crate::gate::Gate;
+use crate::gate::content::check;
+use crate::gate::numbers::Numbers;
+use crate::gate::refusal::Refusal;
 use crate::host::turn::Turn;
+use crate::log::effect::Effect;
 use crate::options::Rules;
 use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
+use crate::wire::scan::Scanned;
 use crate::{
-    Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, JoinError, MemberId, Mid, Options, Read,
+    Checkpoint, CheckpointHooks, Cold, Entry, Event, JoinError, MemberId, Mid, Options, Read,
     RestoreError, SendError, Stored, Time, Trigger,
 };
-use accp_frame::{AgentId, EncodeError, Envelope, Message, Registry};
+use accp_frame::{AgentId, EncodeOptions, Envelope, Limits, Message, Registry};
 
 /// The host of a session.
 pub(crate) struct Host {
     pub side: Side,
     pub rules: Rules,
-    pub judge: Judge,
+    pub gate: Gate,
     pub relays: Relays,
     /// Who asked for which value, from which byte on, while it is being read.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
@@ -49,24 +53,24 @@ impl Host {
     /// Opens a session.
     pub(crate) fn open(options: Options, rules: Rules, now: Time) -> Self {
         let side = Side::new(options, MemberId::HOST, 0, now);
-        let mut session = Self::of(side, rules, Judge::default());
+        let mut session = Self::of(side, rules, Gate::default());
         let counter = session.side.options.counter.as_deref();
         let open = Control::Open {
             agent: session.side.options.agent.to_string(),
             scope: session.rules.scope,
             tokenizer: counter.map(|counter| counter.name().into()),
         };
-        session.control(&open, now);
+        session.control(open, now);
         session.announce_schemas(now);
         session
     }
 
-    fn of(side: Side, rules: Rules, judge: Judge) -> Self {
+    fn of(side: Side, rules: Rules, gate: Gate) -> Self {
         let relays = Relays::new(side.state.position, side.options.retry);
         Self {
             side,
             rules,
-            judge,
+            gate,
             relays,
             serving: BTreeMap::new(),
             pieces: Vec::new(),
@@ -83,20 +87,23 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
-        let mut judge = Judge::default();
+        let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
             let numbers = side.restore(snapshot)?;
-            judge.numbers = serde_json::from_value::<Numbers>(numbers)
+            gate.numbers = serde_json::from_value::<Numbers>(numbers)
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
         for entry in &stored.entries {
-            side.replay(entry)?;
-            judge.fold(entry);
-            judge.fold_text(entry, &rules);
+            side.replay(entry, |frame, effect| match effect {
+                Effect::Void(_) => gate.fold_part(entry, frame, &rules),
+                Effect::Control(control) => gate.fold_control(entry.sender, control),
+                Effect::Frame | Effect::State(_) => {}
+            })?;
+            gate.fold(entry);
         }
-        judge.restore_seen(&stored.seen);
+        gate.restore_seen(&stored.seen);
         // They may have come since the snapshot.
-        for key in judge.numbers.missing.keys() {
+        for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
         }
         let late = stored.entries.iter().filter(|entry| entry.due);
@@ -104,7 +111,7 @@ impl Host {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        let mut session = Self::of(side, rules, judge);
+        let mut session = Self::of(side, rules, gate);
         // Members learn that their host is back, and say what they hold.
         let members: Vec<_> = session.side.state.members().map(|(id, _)| id).collect();
         for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
@@ -139,7 +146,7 @@ impl Host {
                 .get()
                 .registries
                 .push((hash, json.to_string()));
-            self.control(&Control::Schemas { hash }, now);
+            self.control(Control::Schemas { hash }, now);
         }
     }
 
@@ -197,7 +204,7 @@ impl Host {
                 agents,
                 supervisor,
             };
-            self.control(&join, now);
+            self.control(join, now);
         }
         self.relays.cursor(member);
         Ok(member)
@@ -216,7 +223,7 @@ impl Host {
     /// Takes a member out of the session.
     pub(crate) fn leave(&mut self, member: MemberId, now: Time) {
         if member != MemberId::HOST && self.side.state.members.get(member).is_some() {
-            self.control(&Control::Leave { member }, now);
+            self.control(Control::Leave { member }, now);
             self.relays.disconnected(member);
         }
     }
@@ -232,7 +239,7 @@ impl Host {
             session: session.into(),
             key: key.into(),
         };
-        self.control(&grant, now);
+        self.control(grant, now);
     }
 
     /// Lets the bytes under these keys go: from now on they are E2002.
@@ -242,89 +249,92 @@ impl Host {
         if !keys.is_empty() {
             self.side.batch.get().expired.extend(keys.iter().cloned());
             for key in &keys {
-                self.judge.numbers.missing.remove(key);
+                self.gate.numbers.missing.remove(key);
                 self.side.transfers.forget(key);
             }
-            self.control(&Control::Expire { keys }, now);
+            self.control(Control::Expire { keys }, now);
         }
     }
 
-    /// An entry of the host's own about the session.
-    pub(crate) fn control(&mut self, control: &Control, now: Time) {
-        let mut message = control.to_message(&self.side.options.agent);
+    /// Writes an entry of the host's own about the session.
+    pub(crate) fn control(&mut self, control: Control, now: Time) {
         let mid = self.side.next_control_mid();
-        message.envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
-        // What the host says of itself is within every limit.
-        let _ = self.control_message(&message, mid, now);
-    }
-
-    pub(crate) fn control_message(
-        &mut self,
-        message: &Message<'_>,
-        mid: Mid,
-        now: Time,
-    ) -> Result<(), EncodeError> {
-        let options = accp_frame::EncodeOptions {
-            inline: true,
-            ..accp_frame::EncodeOptions::default()
+        let envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
+        let message = Message {
+            envelope,
+            ..control.to_message(&self.side.options.agent)
         };
-        let text = message.encode_with(accp_frame::Registry::shared(), options)?;
-        let frame = Scanned::of_entry(&text)
-            .map_err(|error| EncodeError::new(error.code(), error.to_string()))?;
-        self.append(EntryKind::Control, MemberId::HOST, &frame, mid, 0, now);
-        Ok(())
+        let options = EncodeOptions {
+            inline: true,
+            limits: Limits::NONE,
+            ..EncodeOptions::default()
+        };
+        let text = message.encode_with(Registry::shared(), options);
+        let text = text.map_err(|error| error.to_string());
+        let frame = text.as_deref().map(Scanned::of_entry);
+        match frame {
+            Ok(Ok(frame)) => {
+                let effect = Effect::Control(control);
+                self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+            }
+            Ok(Err(error)) => self.side.tell(Event::NotWritten(error.to_string())),
+            Err(error) => self.side.tell(Event::NotWritten(error.clone())),
+        }
     }
 
     /// Whether every member that can be reached has all that was accepted, and the host the
     /// bytes of all that was put.
     pub(crate) fn is_quiet(&self) -> bool {
         self.relays.is_quiet()
-            && self.judge.numbers.missing.is_empty()
+            && self.gate.numbers.missing.is_empty()
             && !self.side.batch.is_durable()
     }
 
     /// The number that the next frame of the host has.
     pub(crate) fn next_sequence(&self) -> u64 {
         let scope = self.side.state.scope;
-        self.judge.numbers.next(scope, MemberId::HOST)
+        self.gate.numbers.next(scope, MemberId::HOST)
     }
 
-    /// Whether these frames, sent together with values up to `last_put`, would be accepted.
+    /// The effects of these frames, sent together with values up to `last_put`, if all of
+    /// them would be accepted.
     pub(crate) fn check<'c>(
         &self,
         frames: impl Iterator<Item = &'c Composed>,
         last_put: u64,
-    ) -> Result<(), SendError> {
+    ) -> Result<Vec<Effect>, SendError> {
+        let mut effects: Vec<Effect> = Vec::new();
         for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
             let frame = Scanned::new(&text, self.side.options.limits)?;
-            last_checks(&self.side, MemberId::HOST, &frame, Some(last_put)).map_err(|refusal| {
-                SendError::Refused {
-                    code: refusal.code,
-                    expected: refusal.expected.into_owned(),
-                }
-            })?;
+            let effect = check(&self.side, MemberId::HOST, &frame, Some(last_put))?;
+            let changes = |effect: &Effect| matches!(effect, Effect::State(_));
+            if changes(&effect) && effects.iter().any(changes) {
+                let expected = "one change of the shared state at a time";
+                return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
+            }
+            effects.push(effect);
         }
-        Ok(())
+        Ok(effects)
     }
 
     /// Accepts frames that were checked; gives the id of the last.
     pub(crate) fn submit<'c>(
         &mut self,
-        frames: impl Iterator<Item = &'c Composed>,
+        frames: impl Iterator<Item = (&'c Composed, Effect)>,
         now: Time,
     ) -> Result<Mid, SendError> {
         let mut last = None;
-        for composed in frames {
+        for (composed, effect) in frames {
             let mut mid = self.side.next_mid();
             // A member may have used it, against all custom.
-            while self.judge.seen.get(&mid).is_some() {
+            while self.gate.seen.get(&mid).is_some() {
                 mid = self.side.next_mid();
             }
             let sequence = self.next_sequence();
             let text = composed.text(&mid, sequence, None);
             let frame = Scanned::of_entry(&text)?;
-            self.enter(MemberId::HOST, &frame, mid.clone(), sequence, now);
+            self.enter(MemberId::HOST, &frame, effect, mid.clone(), sequence, now);
             last = Some(mid);
         }
         self.end_turn(now);
@@ -341,16 +351,14 @@ impl Host {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
-            self.send_piece(member, &piece, now);
+            self.side.say_piece(member, &piece, now);
         }
         let (sends, reads) = self.relays.take_due(now);
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
         }
         self.side.reads.extend(reads);
-        let numbers = &self.judge.numbers;
-        self.side
-            .snapshot(|| serde_json::to_value(numbers).unwrap_or_default());
+        self.side.snapshot(&self.gate.numbers);
     }
 
     pub(crate) fn rest(&mut self) {
@@ -376,7 +384,7 @@ impl Host {
 
     /// A value as it was read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
-        let numbers = &mut self.judge.numbers;
+        let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
             numbers.missing.remove(key);
             self.side.transfers.forget(key);

@@ -2,6 +2,7 @@
 
 pub(crate) mod by_member;
 pub(crate) mod chain;
+pub(crate) mod effect;
 pub(crate) mod mid;
 pub(crate) mod shared;
 pub(crate) mod state;

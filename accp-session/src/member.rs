@@ -5,10 +5,11 @@ mod follow;
 use accp_registry::Hash;
 
 use crate::delivery::outbox::{Backoff, Outbox};
-use crate::gate::scan::scan;
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::wire::link::{Link, Of, Piece};
+use crate::wire::link::{Link, Piece};
+use crate::wire::relay::Relay;
+use crate::wire::scan::Scanned;
 use crate::{Cold, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time};
 use accp_frame::{Intent, Registry};
 
@@ -84,7 +85,7 @@ impl Member {
         }
         side.position = side.position.max(stored.last);
         for entry in &stored.entries {
-            side.replay(entry)?;
+            side.replay(entry, |_, _| {})?;
         }
         if let Some(me) = side.state.member_of(side.options.agent.as_str()) {
             side.mids.set_member(me);
@@ -115,12 +116,14 @@ impl Member {
     /// Takes what the host sent.
     pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
         // What the host sends is not judged; what cannot be read comes again.
-        let Ok(scanned) = scan(frame, accp_frame::Limits::NONE) else {
+        let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
-        if let Some(position) = scanned.extra("pos") {
-            self.relayed(position, &scanned, now);
-        } else if Link::is(&scanned)
+        if let Some(relay) = Relay::read(text) {
+            return self.relayed(&relay, now);
+        }
+        if let Ok(scanned) = Scanned::of_entry(text)
+            && Link::is(&scanned)
             && let Ok(link) = Link::read(&scanned)
         {
             self.link(link, now);
@@ -208,7 +211,7 @@ impl Member {
                 side.send(MemberId::HOST, text);
             }
         }
-        side.snapshot(|| serde_json::Value::Null);
+        side.snapshot(&());
     }
 
     pub(crate) fn rest(&mut self) {
@@ -241,11 +244,7 @@ impl Member {
         let Some(bytes) = &cold.bytes else { return };
         for (_, at) in now_wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
-            let stamp = self.side.stamp(now);
-            let frame = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing);
-            if let Ok(text) = frame {
-                self.side.send(MemberId::HOST, text);
-            }
+            self.side.say_piece(MemberId::HOST, &piece, now);
         }
     }
 }

@@ -282,13 +282,15 @@ impl Session {
         let now = self.side().now;
         let last_put = last_put_of(&encoded, self.side().last_put);
         let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
-        match &self.role {
-            Role::Host(host) => host.check(frames.clone(), last_put)?,
-            Role::Member(member) => member.check(frames.clone().count())?,
-        }
         let mid = match &mut self.role {
-            Role::Host(host) => host.submit(frames, now)?,
-            Role::Member(member) => member.submit(frames)?,
+            Role::Host(host) => {
+                let effects = host.check(frames.clone(), last_put)?;
+                host.submit(frames.zip(effects), now)?
+            }
+            Role::Member(member) => {
+                member.check(frames.clone().count())?;
+                member.submit(frames)?
+            }
         };
         let side = self.side_mut();
         if last_put > side.last_put {

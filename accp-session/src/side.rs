@@ -6,17 +6,19 @@ use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::delivery::transfer::Transfers;
-use crate::gate::scan::Scanned;
 use crate::log::chain;
+use crate::log::effect::Effect;
 use crate::log::mid::MidSource;
 use crate::log::state::{Applied, State};
 use crate::send::encode::{Encoded, Encoder, last_put_of};
+use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Of, Piece, Stamp};
+use crate::wire::scan::Scanned;
 use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
     SendError, Snapshot, Time, Transmit,
 };
-use accp_frame::{DecodeError, Intent, Map, Registry, Value};
+use accp_frame::{DecodeError, EncodeError, Intent, Map, Registry, Value};
 
 /// Entries between two snapshots, at least.
 const SNAPSHOT_ENTRIES: u64 = 1000;
@@ -170,13 +172,9 @@ impl Side {
     }
 
     /// Takes an entry into the log, and folds it unless the fold has it already.
-    pub(crate) fn append(
-        &mut self,
-        entry: Entry,
-        frame: &Scanned<'_>,
-    ) -> Result<Applied, DecodeError> {
+    pub(crate) fn append(&mut self, entry: Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let applied = if entry.position > self.state.position {
-            self.state.apply(&entry, frame)?
+            self.state.apply(&entry, frame, effect)
         } else {
             Applied::default()
         };
@@ -193,7 +191,28 @@ impl Side {
             self.tell(Event::Checkpoint(id));
         }
         self.batch.get().entries.push(entry);
-        Ok(applied)
+        applied
+    }
+
+    /// The effect of an entry that another side has checked.
+    ///
+    /// # Errors
+    /// Where the entry cannot be read, which one that a host has made can.
+    pub(crate) fn effect(
+        &self,
+        position: u64,
+        kind: EntryKind,
+        frame: &Scanned<'_>,
+    ) -> Result<Effect, DecodeError> {
+        if !kind.is_relayed() {
+            return Ok(Effect::Void(kind));
+        }
+        // The fold that a member started from may hold it already.
+        if position <= self.state.position && kind == EntryKind::Frame {
+            return Ok(Effect::Frame);
+        }
+        let effect = Effect::of(frame, &self.state);
+        effect.map_err(|refusal| DecodeError::new(refusal.code, 0, refusal.expected))
     }
 
     /// Hands a frame to the handlers of this side.
@@ -268,6 +287,14 @@ impl Side {
                 ),
             });
         }
+        if let Some(instead) = Control::said_by(intent, operation) {
+            return Err(SendError::Refused {
+                code: ErrorCode::POLICY_DENIED,
+                expected: format!(
+                    "a frame of an application; {intent}:{operation} is about the session itself, {instead}"
+                ),
+            });
+        }
         if self.is_cancelled(outbound) {
             return Err(SendError::Cancelled);
         }
@@ -336,14 +363,26 @@ impl Side {
         }
     }
 
+    /// Sends a frame about the link. It is within every limit; if it could not be written
+    /// all the same, the caller is told.
+    pub(crate) fn say(&mut self, to: MemberId, text: Result<String, EncodeError>) {
+        match text {
+            Ok(text) => self.send(to, text),
+            Err(error) => self.tell(Event::NotWritten(error.to_string())),
+        }
+    }
+
+    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+        let stamp = self.stamp(now);
+        let text = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing);
+        self.say(to, text);
+    }
+
     pub(crate) fn say_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
         let text =
             self.stamp(now)
                 .frame(Intent::SYNC, "registry", None, hello.payload(), Of::Nothing);
-        // A hello is far below every limit.
-        if let Ok(text) = text {
-            self.send(to, text);
-        }
+        self.say(to, text);
     }
 
     /// What the registry of this side has over the one that the key names: `reg_` and the
@@ -368,26 +407,28 @@ impl Side {
             payload.insert("key", Value::from(key));
             payload.insert("at", Value::Integer(at as i64));
             let stamp = self.stamp(now);
-            if let Ok(text) = stamp.frame(Intent::QRY, "bytes", None, payload, Of::Nothing) {
-                self.send(to, text);
-            }
+            let text = stamp.frame(Intent::QRY, "bytes", None, payload, Of::Nothing);
+            self.say(to, text);
         }
     }
 
     /// Puts a snapshot into the batch, when one is due.
-    pub(crate) fn snapshot(&mut self, judge: impl FnOnce() -> serde_json::Value) {
+    pub(crate) fn snapshot(&mut self, judge: &impl Serialize) {
         let Schedule {
             entries,
             bytes,
             last,
         } = self.schedule;
         if entries >= SNAPSHOT_ENTRIES && bytes >= last {
-            self.take_snapshot(judge());
+            self.take_snapshot(judge);
         }
     }
 
-    pub(crate) fn take_snapshot(&mut self, judge: serde_json::Value) {
-        let text = self.fold_text(judge);
+    pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize) {
+        let text = match self.fold_text(judge) {
+            Ok(text) => text,
+            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
+        };
         self.schedule = Schedule {
             entries: 0,
             bytes: 0,
@@ -401,15 +442,14 @@ impl Side {
     }
 
     /// The fold in one text.
-    pub(crate) fn fold_text(&self, judge: serde_json::Value) -> String {
+    pub(crate) fn fold_text(&self, judge: &impl Serialize) -> serde_json::Result<String> {
         let fold = Fold {
             version: FOLD_VERSION,
             state: &self.state,
             received: self.position,
             judge,
         };
-        // Maps with keys that are texts or numbers, so that this cannot fail.
-        serde_json::to_string(&fold).unwrap_or_default()
+        serde_json::to_string(&fold)
     }
 
     /// Takes over a fold.
@@ -430,13 +470,19 @@ impl Side {
     }
 
     /// Folds an entry that is durable already.
-    pub(crate) fn replay(&mut self, entry: &Entry) -> Result<(), RestoreError> {
-        let bad = |error: &dyn std::fmt::Display| RestoreError::new(entry.position, error);
-        let frame = Scanned::of_entry(&entry.text).map_err(|error| bad(&error))?;
+    pub(crate) fn replay(
+        &mut self,
+        entry: &Entry,
+        mut look: impl FnMut(&Scanned<'_>, &Effect),
+    ) -> Result<(), RestoreError> {
+        let bad = |error: DecodeError| RestoreError::new(entry.position, &error);
+        let frame = Scanned::of_entry(&entry.text).map_err(bad)?;
+        let effect = self
+            .effect(entry.position, entry.kind, &frame)
+            .map_err(bad)?;
+        look(&frame, &effect);
         if entry.position > self.state.position {
-            self.state
-                .apply(entry, &frame)
-                .map_err(|error| bad(&error))?;
+            self.state.apply(entry, &frame, effect);
         }
         self.schedule.entries += 1;
         self.schedule.bytes += entry.text.len();

@@ -2,3 +2,5 @@
 
 pub(crate) mod control;
 pub(crate) mod link;
+pub(crate) mod relay;
+pub(crate) mod scan;

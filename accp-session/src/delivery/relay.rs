@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::delivery::outbox::Backoff;
 use crate::log::by_member::ByMember;
+use crate::wire::relay::Relay;
 use crate::{Entry, MemberId, Mid, Read, Time, Transmit};
 
 /// Entries under way to a member.
@@ -86,22 +87,17 @@ impl Relayed {
         }
     }
 
-    /// The frame with what a member needs to know of its place.
+    /// The frame as it goes to a member that has the log up to `prev`.
     fn text_after(&self, prev: u64) -> String {
-        let text = self.text.strip_suffix(']').unwrap_or(&self.text);
-        let mut out = format!("{text},pos:{},by:{}", self.position, self.sender);
-        let mut put = |pair: &str| out.push_str(pair);
-        if prev + 1 != self.position {
-            put(&format!(",prev:{prev}"));
-        }
-        if self.tokens > 0 {
-            put(&format!(",tok:{}", self.tokens));
-        }
-        if self.cut {
-            put(",cut:true");
-        }
-        put("]");
-        out
+        let relay = Relay {
+            frame: self.text.strip_suffix(']').unwrap_or(&self.text),
+            position: self.position,
+            sender: self.sender,
+            prev,
+            tokens: self.tokens,
+            cut: self.cut,
+        };
+        relay.text()
     }
 }
 

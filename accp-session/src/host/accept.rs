@@ -5,12 +5,14 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use super::Host;
-use crate::gate::judge::{Refusal, Ruling, last_checks};
-use crate::gate::scan::Scanned;
-use crate::gate::scan::scan;
+use crate::gate::content::check;
+use crate::gate::refusal::{Refusal, Ruling};
+use crate::log::effect::Effect;
 use crate::send::encode::{Composed, tail_of};
-use crate::wire::control::kind_of;
+use crate::wire::control::Control;
 use crate::wire::link::{Link, Of, PeerError};
+use crate::wire::scan::Scanned;
+use crate::wire::scan::scan;
 use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time, Trigger};
 use accp_frame::{DecodeError, Envelope, Intent, Map};
 
@@ -42,7 +44,7 @@ impl Host {
             return;
         }
         let first = self
-            .judge
+            .gate
             .first_checks(&self.side, &self.rules, from, &scanned, now);
         let verdict = first.and_then(|(mid, sequence)| {
             self.accept(from, &scanned, mid.clone(), sequence, now)
@@ -71,8 +73,8 @@ impl Host {
         if let Some(part) = Part::read(&frame.envelope, frame.end)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
-        last_checks(&self.side, sender, frame, None)?;
-        self.enter(sender, frame, mid, sequence, now);
+        let effect = check(&self.side, sender, frame, None)?;
+        self.enter(sender, frame, effect, mid, sequence, now);
         Ok(())
     }
 
@@ -81,22 +83,24 @@ impl Host {
         &mut self,
         sender: MemberId,
         frame: &Scanned<'_>,
+        effect: Effect,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
-        let kind = kind_of(frame);
         let request = self.side.state.chains.request(frame);
-        self.append(kind, sender, frame, mid, sequence, now);
-        match kind {
-            EntryKind::Control if sender != MemberId::HOST => self.fetch_puts(sender, frame),
-            EntryKind::Frame => {
-                let turn = &mut self.turn;
-                turn.current = Some(self.side.position);
-                turn.request = request;
-                turn.triggers.extend(Trigger::of(frame.intent));
-            }
-            _ => {}
+        let kind = effect.kind();
+        if let Effect::Control(Control::Put { values }) = &effect
+            && sender != MemberId::HOST
+        {
+            self.fetch_puts(sender, values);
+        }
+        self.append(sender, frame, effect, mid, sequence, now);
+        if kind == EntryKind::Frame {
+            let turn = &mut self.turn;
+            turn.current = Some(self.side.position);
+            turn.request = request;
+            turn.triggers.extend(Trigger::of(frame.intent));
         }
     }
 
@@ -112,7 +116,7 @@ impl Host {
         now: Time,
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
-        let groups = &mut self.judge.numbers.groups;
+        let groups = &self.gate.numbers.groups;
         let mut tried = groups.clone();
         let whole = match tried.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
@@ -126,39 +130,38 @@ impl Host {
                 Some(composed.text(&part.of, sequence, None))
             }
         };
-        if let Some(text) = &whole {
-            let checked = Scanned::of_entry(text)
-                .map_err(Refusal::from)
-                .and_then(|whole| last_checks(&self.side, sender, &whole, None));
-            if let Err(refusal) = checked {
-                // The group is of no more use.
-                self.judge.numbers.groups = tried;
-                return Err(refusal);
-            }
-        }
-        self.judge.numbers.groups = tried;
-        self.append(EntryKind::Part, sender, frame, mid, sequence, now);
-        if let Some(text) = &whole {
-            let whole = Scanned::of_entry(text)?;
-            self.enter(sender, &whole, part.of.clone(), 0, now);
+        let whole = whole.as_deref().map(Scanned::of_entry);
+        let checked = whole.map(|whole| {
+            let whole = whole?;
+            let effect = check(&self.side, sender, &whole, None)?;
+            Ok::<_, Refusal>((whole, effect))
+        });
+        self.gate.numbers.groups = tried;
+        // If the whole is refused, the group is of no more use.
+        let whole = checked.transpose()?;
+        let part_of = part.of.clone();
+        let effect = Effect::Void(EntryKind::Part);
+        self.append(sender, frame, effect, mid, sequence, now);
+        if let Some((whole, effect)) = whole {
+            self.enter(sender, &whole, effect, part_of, 0, now);
         }
         Ok(())
     }
 
     pub(crate) fn append(
         &mut self,
-        kind: EntryKind,
         sender: MemberId,
         frame: &Scanned<'_>,
+        effect: Effect,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
-        let position = self.side.position + 1;
+        let (position, kind) = (self.side.position + 1, effect.kind());
         let shown = match (kind, &self.side.options.counter, &self.side.state.tokenizer) {
             (EntryKind::Frame, Some(counter), Some(_)) => {
                 let (hot, limits) = (&self.side.state.hot, &self.side.options.context);
-                hot.shown(position, frame.text, &**counter, limits).ok()
+                Some(hot.shown(position, frame.head(), &**counter, limits))
             }
             _ => None,
         };
@@ -174,21 +177,21 @@ impl Host {
             due: self.side.is_due(kind, sender),
             text: Arc::from(frame.text),
         };
-        self.judge.fold(&entry);
+        self.gate.fold(&entry);
         if kind.is_relayed() {
             self.relays.push(&entry);
         }
-        // What was checked can be folded.
-        let _ = self.side.append(entry, frame);
+        self.side.append(entry, frame, effect);
     }
 
     pub(crate) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
             if let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) {
-                self.judge.numbers.groups.forget(from, &part.of);
+                self.gate.numbers.groups.forget(from, &part.of);
             }
             self.side.tell(Event::Dropped(mid.clone()));
-            self.append(EntryKind::Dropped, from, frame, mid, sequence, now);
+            let effect = Effect::Void(EntryKind::Dropped);
+            self.append(from, frame, effect, mid, sequence, now);
         }
     }
 
@@ -200,13 +203,13 @@ impl Host {
         now: Time,
     ) {
         let mid = frame.mid().cloned();
-        let is_news = |mid: &Mid| !self.judge.knows(from, mid);
+        let is_news = |mid: &Mid| !self.gate.knows(from, mid);
         if let Some(mid) = mid
             .clone()
             .filter(|mid| refusal.is_for_good() && is_news(mid))
         {
-            let kind = EntryKind::Refused(refusal.code);
-            self.append(kind, from, frame, mid, 0, now);
+            let effect = Effect::Void(EntryKind::Refused(refusal.code));
+            self.append(from, frame, effect, mid, 0, now);
         }
         self.tell(from, mid.as_ref(), refusal, now);
     }
@@ -230,9 +233,7 @@ impl Host {
         let stamp = self.side.stamp(now);
         let of = Of::Frame(mid);
         let text = stamp.frame(Intent::FAIL, "error", Some("ER"), error.payload(), of);
-        if let Ok(text) = text {
-            self.side.send(to, text);
-        }
+        self.side.say(to, text);
     }
 
     pub(crate) fn unreadable(

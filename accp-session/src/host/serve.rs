@@ -5,11 +5,9 @@ use accp_registry::{Delta, Hash};
 
 use super::Host;
 use crate::delivery::transfer::Progress;
-use crate::gate::scan::Scanned;
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
-use crate::wire::control::Control;
-use crate::wire::link::{Hello, Link, Of, Piece};
+use crate::wire::link::{Hello, Link, Piece};
 use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::{Intent, Registry};
 
@@ -23,7 +21,7 @@ impl Host {
             Link::Ping => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(from, pong);
-                let last = self.judge.numbers.last(from);
+                let last = self.gate.numbers.last(from);
                 if let Some((mid, at)) = last.map(|(mid, at)| (mid.clone(), at)) {
                     self.relays.cursor(from).ack = Some((mid, at));
                 }
@@ -84,20 +82,21 @@ impl Host {
         if let Some((position, _)) = self.relays.cursor(member).offer {
             return position;
         }
-        let text = self.side.fold_text(serde_json::Value::Null);
         let position = self.side.state.position;
-        let offer = (position, Arc::from(text.into_bytes()));
-        self.relays.cursor(member).offer = Some(offer);
+        match self.side.fold_text(&()) {
+            Ok(text) => {
+                let offer = (position, Arc::from(text.into_bytes()));
+                self.relays.cursor(member).offer = Some(offer);
+            }
+            Err(error) => self.side.tell(Event::NotWritten(error.to_string())),
+        }
         position
     }
 
     /// Values that a member has announced are fetched at once: it may not come back.
-    pub(crate) fn fetch_puts(&mut self, from: MemberId, frame: &Scanned<'_>) {
-        let Ok(Control::Put { values }) = Control::read(frame) else {
-            return;
-        };
-        self.judge.note_puts(from, &values);
-        for (key, digest, length) in values {
+    pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
+        self.gate.note_puts(from, values);
+        for (key, digest, length) in values.iter().cloned() {
             // A store that the two sides share has the bytes already.
             self.side.reads.push_back(Read::Cold { key: key.clone() });
             self.side.batch.get().cold.push(Cold {
@@ -121,7 +120,7 @@ impl Host {
                     bytes: Some(bytes.into()),
                 };
                 self.side.batch.get().cold.push(cold.clone());
-                self.judge.numbers.missing.remove(&key);
+                self.gate.numbers.missing.remove(&key);
                 self.side.tell(Event::Supplied(key));
                 self.answer_wants(&cold, now);
             }
@@ -132,13 +131,13 @@ impl Host {
 
     pub(crate) fn serve(&mut self, to: MemberId, key: &str, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(key, at) {
-            return self.send_piece(to, &piece, now);
+            return self.side.say_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
             match self.relays.cursor(to).offer.clone() {
                 Some((position, bytes)) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
-                    self.send_piece(to, &piece, now);
+                    self.side.say_piece(to, &piece, now);
                 }
                 // It is an offer of before; there is a new one.
                 _ => self.greet(to, Some(&Hello::default()), now),
@@ -190,7 +189,7 @@ impl Host {
         let Some(bytes) = &cold.bytes else { return };
         for (member, at) in self.serving.remove(&cold.key).unwrap_or_default() {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
-            self.send_piece(member, &piece, now);
+            self.side.say_piece(member, &piece, now);
         }
     }
 
@@ -214,14 +213,6 @@ impl Host {
                 self.announce_schemas(now);
             }
             Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
-        }
-    }
-
-    pub(crate) fn send_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
-        let stamp = self.side.stamp(now);
-        let frame = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing);
-        if let Ok(text) = frame {
-            self.side.send(to, text);
         }
     }
 }

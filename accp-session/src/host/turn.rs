@@ -47,12 +47,12 @@ impl Host {
         {
             let event = Event::CheckpointDeferred(why.clone());
             self.side.tell(event);
-            self.control(&Control::Veto { why }, now);
+            self.control(Control::Veto { why }, now);
             return None;
         }
         let checkpoint = checkpointer.take(&frozen);
         self.hooks.after(&checkpoint);
-        self.control(&Control::Checkpoint(Box::new(checkpoint.clone())), now);
+        self.control(Control::Checkpoint(Box::new(checkpoint.clone())), now);
         Some(checkpoint)
     }
 }

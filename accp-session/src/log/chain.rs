@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::scan::Scanned;
+use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid};
 use accp_frame::Intent;
 

@@ -46,6 +46,17 @@ pub struct SharedState {
     bytes: usize,
 }
 
+/// A change that follows the state which it was checked against.
+#[derive(Debug)]
+pub(crate) struct Change {
+    version: u64,
+    /// Whether nothing of the state before stays.
+    replaces: bool,
+    entries: Map<'static>,
+    /// The size of the state that it makes.
+    bytes: usize,
+}
+
 /// What a frame `sync:state` does to the shared state.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -120,42 +131,67 @@ impl SharedState {
     /// # Errors
     /// E2001 with the version held, E2003; nothing has changed then.
     pub fn apply(&mut self, update: StateUpdate<'_>, limit: usize) -> Result<(), StateError> {
-        let (held, offered) = (self.version, update.version());
-        let follows = match &update {
-            StateUpdate::Delta { .. } => held.checked_add(1) == Some(offered),
-            StateUpdate::Full { .. } => offered > held,
-        };
-        if !follows {
-            return Err(StateError::Version { held, offered });
-        }
-        let (replaces, changes) = match update {
+        let change = self.check(update, limit)?;
+        self.make(change);
+        Ok(())
+    }
+
+    /// The change that [`SharedState::apply`] makes, if it may be made. Nothing is changed or
+    /// copied for it.
+    pub(crate) fn check(
+        &self,
+        update: StateUpdate<'_>,
+        limit: usize,
+    ) -> Result<Change, StateError> {
+        let (held, version) = (self.version, update.version());
+        let (replaces, entries) = match update {
             StateUpdate::Delta { changes, .. } => (false, changes),
             StateUpdate::Full { state, .. } => (true, state),
         };
+        let follows = if replaces {
+            version > held
+        } else {
+            held.checked_add(1) == Some(version)
+        };
+        if !follows {
+            return Err(StateError::Version {
+                held,
+                offered: version,
+            });
+        }
+        let before = |(key, _)| self.get(key).map_or(0, |value| size(key, value));
         let kept = if replaces {
             0
         } else {
-            let before = |(key, _)| self.get(key).map_or(0, |value| size(key, value));
-            self.bytes - changes.iter().map(before).sum::<usize>()
+            self.bytes - entries.iter().map(before).sum::<usize>()
         };
-        let set = changes.iter().filter(|(_, value)| !is_removal(value));
+        let set = entries.iter().filter(|(_, value)| !is_removal(value));
         let bytes = kept + set.map(|(key, value)| size(key, value)).sum::<usize>();
         if bytes > limit {
             return Err(StateError::Size { bytes, limit });
         }
-        if replaces {
+        Ok(Change {
+            version,
+            replaces,
+            entries: entries.into_owned(),
+            bytes,
+        })
+    }
+
+    /// Makes a change that was checked against this very state.
+    pub(crate) fn make(&mut self, change: Change) {
+        if change.replaces {
             self.entries = Map::new();
         }
-        for (key, value) in changes.into_owned() {
+        for (key, value) in change.entries {
             if is_removal(&value) {
                 self.entries.remove(&key);
             } else {
                 self.entries.insert(key, value);
             }
         }
-        self.version = offered;
-        self.bytes = bytes;
-        Ok(())
+        self.version = change.version;
+        self.bytes = change.bytes;
     }
 
     /// What makes the next version hold exactly the entries of `target`; a delta without

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
-use crate::gate::scan::Scanned;
 use crate::log::by_member::ByMember;
 use crate::log::chain::Chains;
+use crate::log::effect::Effect;
 use crate::wire::control::{self, Control};
-use crate::{ColdKey, Entry, EntryKind, Hot, MemberId, Scope, SharedState, StateUpdate, Warm};
-use accp_frame::{DecodeError, Intent};
+use crate::wire::scan::Scanned;
+use crate::{ColdKey, Entry, Hot, MemberId, Scope, SharedState, Shown, Warm};
+use accp_frame::Intent;
 
 /// The fold of the entries of a session: who is there, what was said and is hot or warm,
 /// what is shared, which values there are.
@@ -127,38 +128,30 @@ impl State {
         grants.any(|(sid, granted)| sid == session && (granted == "*" || *granted == key))
     }
 
-    /// Folds one entry. Void kinds change nothing.
-    ///
-    /// # Errors
-    /// When a control entry cannot be read, which one that the host made can.
-    pub(crate) fn apply(
-        &mut self,
-        entry: &Entry,
-        frame: &Scanned<'_>,
-    ) -> Result<Applied, DecodeError> {
+    /// Folds one entry, which has this effect.
+    pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
-        match entry.kind {
-            EntryKind::Frame => {
-                if frame.intent == Intent::SYNC && frame.header.operation == "state" {
-                    let update = StateUpdate::decode(frame.text)?;
-                    // The host took it; what it took does fit.
-                    let _ = self.shared.apply(update, SharedState::MAX_BYTES);
-                }
-                if self.tokenizer.is_some() {
-                    self.hot
-                        .insert(entry.position, frame.text, entry.tokens, entry.cut)?;
-                }
-                self.chains.apply(frame, entry.sender, entry.position);
-                applied.cancelled = frame.intent == Intent::CANCEL;
+        match effect {
+            Effect::Void(_) => return applied,
+            Effect::Control(control) => self.control(control, entry, &mut applied),
+            Effect::Frame => self.frame(entry, frame, &mut applied),
+            Effect::State(change) => {
+                self.shared.make(change);
+                self.frame(entry, frame, &mut applied);
             }
-            EntryKind::Control => {
-                let control = Control::read(frame)?;
-                self.control(control, entry, &mut applied);
-            }
-            _ => return Ok(applied),
         }
         self.position = entry.position;
-        Ok(applied)
+        applied
+    }
+
+    fn frame(&mut self, entry: &Entry, frame: &Scanned<'_>, applied: &mut Applied) {
+        if self.tokenizer.is_some() {
+            let (tokens, cut) = (entry.tokens, entry.cut);
+            let shown = Shown { tokens, cut };
+            self.hot.place(entry.position, frame.head(), shown);
+        }
+        self.chains.apply(frame, entry.sender, entry.position);
+        applied.cancelled = frame.intent == Intent::CANCEL;
     }
 
     fn control(&mut self, control: Control, entry: &Entry, applied: &mut Applied) {

@@ -5,19 +5,19 @@ use accp_registry::{Delta, ErrorCode, Hash};
 
 use super::Member;
 use crate::delivery::transfer::Progress;
-use crate::gate::scan::Scanned;
-use crate::wire::control::kind_of;
+use crate::log::effect::Effect;
 use crate::wire::control::{self, Control};
-use crate::wire::link::{Hello, Link, Of, PeerError, Piece};
+use crate::wire::link::{Hello, Link, PeerError, Piece};
+use crate::wire::relay::Relay;
+use crate::wire::scan::Scanned;
 use crate::{
     Cold, Entry, EntryKind, Event, MemberId, Mid, OutboxChange, Outgoing, Read, RestoreError,
     Snapshot, Time,
 };
-use accp_frame::{Intent, Value};
+use accp_frame::Intent;
 impl Member {
     /// An entry of the log.
-    pub(crate) fn relayed(&mut self, position: u64, relay: &Scanned<'_>, now: Time) {
-        let prev = relay.extra("prev").unwrap_or(position.saturating_sub(1));
+    pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
         // What is not taken now comes again.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
         if self.side.is_busy() || is_starting {
@@ -25,49 +25,50 @@ impl Member {
         }
         // The host learns what is held, be this news or not.
         self.say.ack = true;
-        if position <= self.side.position || prev != self.side.position {
+        let position = relay.position;
+        if position <= self.side.position || relay.prev != self.side.position {
             return;
         }
-        let Some(text) = original(relay.text) else {
-            return;
-        };
+        let text: Arc<str> = format!("{}]", relay.frame).into();
         let Ok(frame) = Scanned::of_entry(&text) else {
             return;
         };
-        let (Some(mid), sender) = (frame.mid().cloned(), relay.extra("by")) else {
+        let Some(mid) = frame.mid().cloned() else {
             return;
         };
-        let sender = sender.and_then(|by| MemberId::new(u16::try_from(by).ok()?));
-        let sender = sender.unwrap_or(MemberId::HOST);
-        let kind = kind_of(&frame);
+        let kind = if Control::is(&frame) {
+            EntryKind::Control
+        } else {
+            EntryKind::Frame
+        };
+        let Ok(effect) = self.side.effect(position, kind, &frame) else {
+            return;
+        };
         let sequence = if Control::is_host_s(&frame) {
             0
         } else {
             frame.envelope.sequence.unwrap_or_default()
         };
+        if let Effect::Control(control) = &effect {
+            self.keep_puts(control);
+        }
         let entry = Entry {
             position,
             at: now,
             kind,
-            sender,
-            mid,
+            sender: relay.sender,
+            mid: mid.clone(),
             sequence,
-            tokens: relay.extra("tok").unwrap_or_default() as u32,
-            cut: matches!(relay.envelope.extra.get("cut"), Some(Value::Boolean(true))),
-            due: self.side.is_due(kind, sender),
-            text: Arc::from(text.as_str()),
+            tokens: relay.tokens,
+            cut: relay.cut,
+            due: self.side.is_due(kind, relay.sender),
+            text: Arc::clone(&text),
         };
-        let mid = entry.mid.clone();
-        let Ok(applied) = self.side.append(entry, &frame) else {
-            return;
-        };
-        if kind == EntryKind::Control {
-            self.keep_puts(&frame);
-        }
+        let applied = self.side.append(entry, &frame, effect);
         if sequence > 0 {
             self.outbox.passed(sequence);
         }
-        if sender == self.side.me() {
+        if relay.sender == self.side.me() {
             self.acknowledged(&mid, Some(sequence));
         }
         if applied.cancelled {
@@ -121,13 +122,10 @@ impl Member {
 
     /// Values that others have put are known from now on; their bytes come when they are
     /// wanted.
-    pub(crate) fn keep_puts(&mut self, frame: &Scanned<'_>) {
-        let Ok(control) = Control::read(frame) else {
-            return;
-        };
+    fn keep_puts(&mut self, control: &Control) {
         match control {
             Control::Put { values } => {
-                for (key, digest, length) in values {
+                for (key, digest, length) in values.iter().cloned() {
                     if control::put_key(&key).is_some_and(|(owner, _)| owner == self.side.me()) {
                         continue;
                     }
@@ -139,7 +137,7 @@ impl Member {
                     });
                 }
             }
-            Control::Expire { keys } => self.side.batch.get().expired.extend(keys),
+            Control::Expire { keys } => self.side.batch.get().expired.extend(keys.iter().cloned()),
             _ => {}
         }
     }
@@ -278,12 +276,7 @@ impl Member {
 
     pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(&key, at) {
-            let stamp = self.side.stamp(now);
-            if let Ok(text) = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing)
-            {
-                self.side.send(MemberId::HOST, text);
-            }
-            return;
+            return self.side.say_piece(MemberId::HOST, &piece, now);
         }
         if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
             self.side.reads.push_back(Read::Cold { key: key.clone() });
@@ -342,7 +335,7 @@ impl Member {
         };
         self.side.restore(&snapshot)?;
         self.side.position = from;
-        self.side.take_snapshot(serde_json::Value::Null);
+        self.side.take_snapshot(&());
         self.now_joined();
         if let Some(hash) = self.side.state.schemas() {
             self.learn(hash);
@@ -351,10 +344,4 @@ impl Member {
         self.say.hello = true;
         Ok(())
     }
-}
-
-/// The frame as its sender wrote it: what the host added to the metadata stands at its end.
-fn original(text: &str) -> Option<String> {
-    let at = text.rfind(",pos:")?;
-    Some(format!("{}]", &text[..at]))
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use accp_registry::Schema;
 
-use crate::gate::scan::Scanned;
 use crate::refs::reference::{Reference, Walk};
+use crate::wire::scan::Scanned;
 use crate::{
     Answer, Checkpoint, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time,
     TokenBudget,

@@ -5,7 +5,8 @@ use std::fmt;
 
 use accp_registry::ErrorCode;
 
-use crate::gate::scan::Scanned;
+use crate::gate::refusal::Refusal;
+use crate::wire::scan::Scanned;
 use crate::{Inbound, Mid};
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
@@ -187,6 +188,15 @@ impl SendError {
             Self::NotJoined => ErrorCode::TIMEOUT,
             Self::Cancelled | Self::NotDue(_) => ErrorCode::POLICY_DENIED,
             Self::Refused { code, .. } => *code,
+        }
+    }
+}
+
+impl From<Refusal> for SendError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused {
+            code: refusal.code,
+            expected: refusal.expected.into_owned(),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::gate::scan::Scanned;
-use crate::{Checkpoint, EntryKind, MemberId, Scope};
+use crate::wire::scan::Scanned;
+use crate::{Checkpoint, MemberId, Scope};
 use accp_frame::{AgentId, DecodeError, Envelope, Intent, Map, Message, Registry, Value};
 
 /// A frame that is folded and handed to no handler: those of the host about the session,
@@ -62,6 +62,26 @@ impl Control {
     /// Whether only the host may say it.
     pub(crate) fn is_host_s(frame: &Scanned<'_>) -> bool {
         frame.intent == Intent::SYNC && HOST.contains(&frame.header.operation)
+    }
+
+    /// Who says a frame that no application may send: the API that means it. `None` for all
+    /// others.
+    pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
+        if intent != Intent::SYNC {
+            return None;
+        }
+        Some(match operation {
+            "open" => "which a host writes when it begins: see Session::host",
+            "join" => "which a host writes for Input::Join",
+            "leave" => "which a host writes for Input::Leave",
+            "grant" => "which a host writes for Input::Grant",
+            "expire" => "which a host writes for Input::Expire",
+            "schemas" => "which a host writes for Input::Register",
+            "veto" => "which a host writes for CheckpointHooks",
+            "checkpoint" => "which a host writes for Input::Phase and the other triggers",
+            "put" => "which a session writes for values that go by reference",
+            _ => return None,
+        })
     }
 
     /// Reads one.
@@ -191,15 +211,6 @@ impl Control {
             Self::Checkpoint(_) => "checkpoint",
         };
         (operation, map)
-    }
-}
-
-/// What a frame is that was accepted.
-pub(crate) fn kind_of(frame: &Scanned<'_>) -> EntryKind {
-    if Control::is(frame) {
-        EntryKind::Control
-    } else {
-        EntryKind::Frame
     }
 }
 

@@ -7,7 +7,7 @@ use accp_registry::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::gate::scan::Scanned;
+use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid, Scope, Time};
 use accp_frame::{
     AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode, Intent, Map, Message,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{Event, Mid, Outbound, Rules};
-use accp_runtime::{Message, Registry};
+use accp_runtime::{ErrorCode, Message, Registry, Value};
 
 use crate::room::Room;
 use crate::sides::{self, NOW, Node, frame, numbers, options, plan};
@@ -315,6 +315,56 @@ fn a_host_that_was_told_that_a_member_is_gone() {
     room.say(0, &Outbound::message(&plan("dev", 2)));
     for _ in 0..3 {
         room.pass(LONG);
+    }
+    room.check_replicas();
+}
+
+/// What a session says about itself is said through the API that means it, and no frame of an
+/// application can say it: neither one that is well-formed nor one that cannot be read.
+#[test]
+fn frames_about_the_session_are_not_an_application_s_to_send() {
+    let mut room = Room::new(&["dev", "qa"]);
+    let before = room.host.state().clone();
+    let operations = [
+        "open",
+        "join",
+        "leave",
+        "grant",
+        "expire",
+        "schemas",
+        "veto",
+        "checkpoint",
+        "put",
+    ];
+    for operation in operations {
+        let malformed = Message::new("hub", "sync", operation).unwrap().with("x", 1);
+        let well_formed = Message::new("hub", "sync", operation).unwrap();
+        let well_formed = well_formed
+            .with("n", 101)
+            .with("agents", Value::from(vec![Value::from("eve")]))
+            .with("sid", "other")
+            .with("key", "*")
+            .with("keys", Value::from(vec![Value::from("k101_1")]));
+        for message in [&malformed, &well_formed] {
+            let outbound = Outbound::message(message);
+            let refused = room.host.session.send(&outbound, room.now).unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::POLICY_DENIED, "{operation}");
+            let text = refused.to_string();
+            assert!(
+                text.contains(&format!("sync:{operation} is about the session")),
+                "{text}"
+            );
+            let by_dev = Outbound::message(message).by("dev");
+            let refused = room.members[0].session.send(&by_dev, room.now).unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::POLICY_DENIED, "{operation}");
+        }
+    }
+    room.settle();
+    assert_eq!(*room.host.state(), before);
+    let hello = plan("hub", 1);
+    room.host_says(&Outbound::message(&hello));
+    for node in &room.members {
+        assert_eq!(node.inbound.len(), 1, "members go on to receive");
     }
     room.check_replicas();
 }

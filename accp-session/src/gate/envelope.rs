@@ -1,0 +1,48 @@
+//! What the envelope of a frame must say, and whether the frame comes too late.
+
+use accp_registry::ErrorCode;
+
+use crate::gate::refusal::Refusal;
+use crate::options::Rules;
+use crate::wire::relay::RESERVED;
+use crate::wire::scan::Scanned;
+use crate::{Mid, Time};
+
+/// The id and the number of a frame whose envelope is as it must be.
+pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid, u64), Refusal> {
+    let shape = |expected: &'static str| Refusal::new(ErrorCode::PARSE_ERROR, expected);
+    let wrong = |expected: &'static str| Refusal::new(ErrorCode::INVALID_TYPE, expected);
+    let mid = frame.mid().cloned().ok_or_else(|| shape("a mid"))?;
+    if !mid.is_hex() && !rules.any_mid {
+        return Err(shape("a mid of 12 hexadecimal digits"));
+    }
+    let sequence = frame.envelope.sequence;
+    let sequence = sequence.ok_or_else(|| shape("a seq, an integer from 1"))?;
+    let extra = &frame.envelope.extra;
+    if RESERVED.iter().any(|key| extra.get(key).is_some()) {
+        return Err(shape(
+            "none of pos, prev, tok, cut and by, which a host adds",
+        ));
+    }
+    let ts = frame.envelope.timestamp;
+    if frame.envelope.ttl.is_some_and(|ttl| ttl < 0) {
+        return Err(wrong("a ttl of 0 or more seconds"));
+    }
+    if frame.envelope.ttl.is_some_and(|ttl| ttl > 0) && ts.is_none() {
+        return Err(wrong("a ts beside the ttl"));
+    }
+    let latest = (now + rules.skew).as_secs();
+    if ts.is_some_and(|ts| ts > latest) {
+        return Err(wrong("a ts that is not in the future"));
+    }
+    Ok((mid, sequence))
+}
+
+/// `ttl > 0` and `ts + ttl < now - skew`.
+pub(crate) fn has_expired(rules: &Rules, frame: &Scanned<'_>, now: Time) -> bool {
+    let (ts, ttl) = (frame.envelope.timestamp, frame.envelope.ttl);
+    let ttl = ttl.unwrap_or(0);
+    let end = ts.unwrap_or(i64::MAX).saturating_add(ttl);
+    let skew = i64::try_from(rules.skew.as_secs()).unwrap_or(i64::MAX);
+    (ttl > 0) & (end < now.as_secs().saturating_sub(skew))
+}

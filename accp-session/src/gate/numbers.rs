@@ -1,0 +1,86 @@
+//! The numbers that a host has given and that it waits for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use accp_registry::{ErrorCode, Hash};
+use serde::{Deserialize, Serialize};
+
+use crate::delivery::groups::Groups;
+use crate::log::by_member::ByMember;
+use crate::log::mid::{MemberId, Mid};
+use crate::options::Scope;
+
+/// Refusals that are remembered of one member.
+const REFUSED: usize = 256;
+
+/// The numbers of a session, as a snapshot keeps them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Numbers {
+    /// The last `seq` of all senders, with shared numbering.
+    shared: u64,
+    senders: ByMember<Sender>,
+    /// Values that members have announced and whose bytes are not here yet.
+    pub(crate) missing: BTreeMap<String, Missing>,
+    /// Frames that have come in part.
+    pub(crate) groups: Groups,
+}
+
+/// A value that has to be fetched from the member that put it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Missing {
+    pub from: MemberId,
+    pub digest: Hash,
+    pub length: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Sender {
+    /// The last `seq` that was consumed, and by which frame.
+    last: u64,
+    last_mid: Option<Mid>,
+    /// What was refused for good, the newest last.
+    refused: VecDeque<(Mid, u16)>,
+}
+
+impl Numbers {
+    fn sender(&mut self, member: MemberId) -> &mut Sender {
+        self.senders.or_insert_with(member, Sender::default)
+    }
+
+    /// The number that is due from this member.
+    pub(crate) fn next(&self, scope: Scope, member: MemberId) -> u64 {
+        1 + match scope {
+            Scope::Shared => self.shared,
+            Scope::Sender => self.senders.get(member).map_or(0, |sender| sender.last),
+        }
+    }
+
+    /// The last frame of this member that was consumed.
+    pub(crate) fn last(&self, member: MemberId) -> Option<(&Mid, u64)> {
+        let sender = self.senders.get(member)?;
+        Some((sender.last_mid.as_ref()?, sender.last))
+    }
+
+    pub(crate) fn refused(&self, member: MemberId, mid: &Mid) -> Option<ErrorCode> {
+        let refused = &self.senders.get(member)?.refused;
+        let (_, code) = refused.iter().rev().find(|(refused, _)| refused == mid)?;
+        ErrorCode::new(*code)
+    }
+
+    /// A frame of this member was refused for good.
+    pub(crate) fn refuse(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
+        let refused = &mut self.sender(member).refused;
+        if refused.len() == REFUSED {
+            refused.pop_front();
+        }
+        refused.push_back((mid.clone(), code.number()));
+    }
+
+    /// A frame of this member took this number.
+    pub(crate) fn consume(&mut self, member: MemberId, mid: &Mid, sequence: u64) {
+        self.shared = self.shared.max(sequence);
+        let sender = self.sender(member);
+        sender.last = sequence;
+        sender.last_mid = Some(mid.clone());
+    }
+}
