@@ -7,8 +7,8 @@ use accp_registry::lexical;
 use accp_registry::{Registry, Type};
 
 use crate::dynamic::{Dynamic, Place};
-use crate::external::{Externals, Reason};
-use crate::writer::{LONG_VALUE, put_external};
+use crate::external::{Externals, Reason, put_external};
+use crate::writer::LONG_VALUE;
 use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Message, Value, Writer};
 
 /// Options under which only what has no text at all is refused.

@@ -9,8 +9,9 @@ use accp_registry::lexical;
 
 use super::{Decoded, Encoded, wrong};
 use crate::reader::Token;
-use crate::typed::{DecodeValue, EncodeValue};
+use crate::typed::DecodeValue;
 use crate::value::no_ref_key;
+use crate::writer::EncodeValue;
 use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 
 /// A list or a map of a declared item type, and one of which nothing is declared.
