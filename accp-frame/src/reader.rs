@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn peek(&self) -> Option<u8> {
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.rest.as_bytes().first().copied()
     }
 

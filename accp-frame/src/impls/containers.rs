@@ -10,7 +10,7 @@ use accp_registry::lexical;
 use super::{Decoded, Encoded, wrong};
 use crate::reader::Token;
 use crate::typed::DecodeValue;
-use crate::value::no_ref_key;
+use crate::value::{at_pairs, no_ref_key};
 use crate::writer::EncodeValue;
 use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 
@@ -159,7 +159,7 @@ pub(crate) fn decode_entries<'a, T, M>(
         let Some(key) = r.entry(entries)? else {
             return Ok(map);
         };
-        if key == "_" && entries == 0 && r.at_pairs() {
+        if key == "_" && entries == 0 && at_pairs(r) {
             r.token()?;
             let mut pairs = 0;
             while r.element(pairs)? {

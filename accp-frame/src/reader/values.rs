@@ -5,8 +5,7 @@ use alloc::borrow::Cow;
 use accp_registry::lexical::{self, is_delimiter, is_ref_char, is_safe_char};
 
 use super::{Reader, Result, Token};
-use crate::value::is_pairs;
-use crate::{Limits, Value};
+use crate::Limits;
 
 impl<'a> Reader<'a> {
     /// ```abnf
@@ -171,15 +170,6 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn take_null(&mut self) -> bool {
         self.eat('~')
-    }
-
-    /// Whether a map, of which the key `_` has just been read, is in the pairs form:
-    /// `[[k,v],..]` with texts as keys, and nothing after it.
-    pub(crate) fn at_pairs(&self) -> bool {
-        let mut ahead = self.clone();
-        self.options.marks
-            && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if is_pairs(&items))
-            && ahead.peek() == Some(b'}')
     }
 
     /// The scalar that has just been read, as a `string` field has it: mark and escapes
