@@ -1,9 +1,12 @@
 //! Values that leave a frame for a reference.
 
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use crate::{EncodeError, Value};
+use accp_registry::lexical::is_ref_key;
+
+use crate::{EncodeError, ErrorCode, Value};
 
 /// Takes the values that go by reference (draft section 3.3, item 4).
 ///
@@ -77,5 +80,27 @@ impl fmt::Display for Reason {
             Reason::Depth => "the value is nested too deep for a frame",
             Reason::Limit => "the value does not fit in the limits of a frame",
         })
+    }
+}
+
+/// Hands a value to the caller and gives the key to reference it by.
+pub(crate) fn put_external(
+    externals: &mut Option<&mut dyn Externals>,
+    value: &Value<'_>,
+    reason: Reason,
+) -> Result<String, EncodeError> {
+    let Some(externals) = externals else {
+        let message = format!(
+            "{reason}, and no references are allowed: pass `EncodeOptions::externals`, list the \
+             field as inline in the registry, or set `EncodeOptions::inline`"
+        );
+        return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
+    };
+    let key = externals.put(External { value, reason })?;
+    if is_ref_key(&key) {
+        Ok(key)
+    } else {
+        let message = format!("`{key}` is no reference key: letters, digits, '_' and '.' only");
+        Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
     }
 }

@@ -4,12 +4,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use accp_registry::lexical;
-use accp_registry::{Registry, Type};
+use accp_registry::{Registry, Schema, Type};
 
 use crate::dynamic::{Dynamic, Place};
-use crate::external::{Externals, Reason};
-use crate::writer::{LONG_VALUE, put_external};
-use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Message, Value, Writer};
+use crate::external::{Externals, Reason, put_external};
+use crate::writer::LONG_VALUE;
+use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Value, Writer};
 
 /// Options under which only what has no text at all is refused.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
@@ -23,27 +23,38 @@ pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
 
 /// The order of work: long scalars, then depth, then the limits of the frame, so that a
 /// value leaves for the first reason that applies and no more leave than must.
-pub(crate) struct Plan<'p, 'a, 'e> {
-    pub(crate) message: &'p Message<'a>,
+pub(crate) struct Plan<'p, 'e> {
+    /// What the payload follows.
+    pub(crate) schema: Option<&'p Schema>,
+    /// Where the defaults of its params apply.
+    pub(crate) place: Place<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
+    /// The elements of the frame that are not of the payload.
+    pub(crate) elements_beside: usize,
+    /// The text of the frame with some payload.
+    pub(crate) text: &'p dyn Fn(&Map<'_>) -> Result<String, EncodeError>,
 }
 
-impl<'a> Plan<'_, 'a, '_> {
+impl Plan<'_, '_> {
     /// The payload with references in place of what the externals took.
-    pub(crate) fn carry_out(&self, externals: &mut dyn Externals) -> Result<Map<'a>, EncodeError> {
-        let schema = self.message.resolve(self.registry)?;
-        let mut payload = self.message.payload.clone();
+    pub(crate) fn carry_out<'a>(
+        &self,
+        mut payload: Map<'a>,
+        externals: &mut dyn Externals,
+    ) -> Result<Map<'a>, EncodeError> {
         let mut sink = Sink {
             externals: Some(externals),
         };
         let depth = self.options.limits.depth.min(Limits::MAX_DEPTH) as usize;
         for (key, value) in payload.iter_mut() {
-            let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
+            let found = self
+                .schema
+                .and_then(|schema| Some((schema, schema.field(key)?)));
             let (ty, exempt) = match found {
                 Some((schema, (index, field))) => {
                     let inline = field.inline && !self.options.strict;
-                    let default = self.message.place().default_of(schema, index);
+                    let default = self.place.default_of(schema, index);
                     (
                         &field.ty,
                         inline || self.is_default(value, &field.ty, default),
@@ -82,7 +93,7 @@ impl<'a> Plan<'_, 'a, '_> {
 
     fn long_values(
         &self,
-        value: &mut Value<'a>,
+        value: &mut Value<'_>,
         ty: &Type,
         sink: &mut Sink<'_>,
     ) -> Result<(), EncodeError> {
@@ -134,23 +145,20 @@ impl<'a> Plan<'_, 'a, '_> {
     }
 
     /// Takes values out until the frame is within its limits of bytes and elements.
-    fn fit(&self, payload: &mut Map<'a>, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
+    fn fit(&self, payload: &mut Map<'_>, sink: &mut Sink<'_>) -> Result<(), EncodeError> {
         let Limits {
             frame_bytes,
             elements,
             ..
         } = self.options.limits;
         loop {
-            let mut text = String::new();
-            self.message
-                .write(payload, self.registry, &mut text, unbounded())?;
-            let bytes_over = text.len().saturating_sub(frame_bytes);
+            let bytes_over = (self.text)(payload)?.len().saturating_sub(frame_bytes);
             let mut sizes = Vec::new();
             let mut total = 0;
             for (_, value) in payload.iter() {
                 total += 1 + measure(value, &mut sizes).elements;
             }
-            total += usize::from(self.message.schema.is_some()) + self.message.envelope.len();
+            total += self.elements_beside;
             let elements_over = total.saturating_sub(elements as usize);
             if bytes_over == 0 && elements_over == 0 {
                 return Ok(());

@@ -10,8 +10,9 @@ use alloc::string::String;
 use accp_registry::lexical::{self, Literal};
 
 use crate::reader::Token;
-use crate::typed::{DecodeValue, EncodeValue};
+use crate::typed::DecodeValue;
 use crate::value::push_display;
+use crate::writer::EncodeValue;
 use crate::{
     AgentId, Decimal, DecodeError, EncodeError, ErrorCode, Number, Reader, Value, Writer, kind,
 };

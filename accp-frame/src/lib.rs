@@ -67,6 +67,6 @@ pub use lenient::{Repair, Shorthand};
 pub use message::Message;
 pub use reader::{DecodeOptions, Header, Reader, Token};
 pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
-pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, EncodeValue, FrameFamily, Typed};
+pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, FrameFamily, Typed};
 pub use value::{Decimal, Map, Number, Value};
-pub use writer::{EncodeOptions, Entries, FrameType, LONG_VALUE, Writer};
+pub use writer::{EncodeOptions, EncodeValue, Entries, FrameType, LONG_VALUE, Writer};

@@ -216,14 +216,21 @@ impl<'a> Message<'a> {
             None => self.write(&self.payload, registry, &mut out, options)?,
             Some(externals) => {
                 // What cannot be written at all must not leave anything with the externals.
-                self.write(&self.payload, registry, &mut out, externalise::unbounded())?;
-                out.clear();
+                let text = |payload: &Map<'_>| {
+                    let mut out = String::new();
+                    self.write(payload, registry, &mut out, externalise::unbounded())?;
+                    Ok(out)
+                };
+                text(&self.payload)?;
                 let plan = externalise::Plan {
-                    message: self,
+                    schema: self.resolve(registry)?,
+                    place: self.place(),
                     registry,
                     options: &options,
+                    elements_beside: usize::from(self.schema.is_some()) + self.envelope.len(),
+                    text: &text,
                 };
-                let payload = plan.carry_out(externals)?;
+                let payload = plan.carry_out(self.payload.clone(), externals)?;
                 let options = EncodeOptions {
                     inline: true,
                     ..options

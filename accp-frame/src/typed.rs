@@ -52,26 +52,6 @@ pub trait FrameFamily {
     type Frame<'a>: DecodeFrame<'a>;
 }
 
-/// A value inside a frame, written as the registry type `K`.
-///
-/// A type of your own implements it by calling the writer, or by delegating to the field
-/// it wraps.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be written to a field of type `{K}`",
-    label = "the registry declares this field as `{K}`",
-    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
-)]
-pub trait EncodeValue<K> {
-    /// Appends the wire text.
-    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
-
-    /// Whether there is nothing to write, as with [`None`].
-    #[inline]
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
-
 /// A value inside a frame, read as the registry type `K`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a field of type `{K}`",

@@ -407,9 +407,18 @@ pub(crate) fn write_pairs<'m, 'a: 'm>(
 }
 
 /// Whether the elements are `[k,v]` with a text as key, and there is one.
-pub(crate) fn is_pairs(items: &[Value<'_>]) -> bool {
+fn is_pairs(items: &[Value<'_>]) -> bool {
     let is_pair = |item: &Value<'_>| matches!(item, Value::Array(pair) if matches!(pair.as_slice(), [Value::String(_), _]));
     !items.is_empty() && items.iter().all(is_pair)
+}
+
+/// Whether a map, of which the key `_` has just been read, is in the pairs form:
+/// `[[k,v],..]` with texts as keys, and nothing after it.
+pub(crate) fn at_pairs(r: &Reader<'_>) -> bool {
+    let mut ahead = r.clone();
+    r.options().marks
+        && matches!(Value::read(&mut ahead), Ok(Value::Array(items)) if is_pairs(&items))
+        && ahead.peek() == Some(b'}')
 }
 
 /// Whether the value of the param `_` holds further params: pairs, whose keys do not fit the

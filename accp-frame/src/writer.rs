@@ -5,8 +5,7 @@ use alloc::string::String;
 
 use accp_registry::Intent;
 
-use crate::external::{External, Externals, Reason};
-use crate::typed::EncodeValue;
+use crate::external::{Externals, Reason, put_external};
 use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
 
 /// How a frame is written.
@@ -51,6 +50,26 @@ pub struct FrameType<'f> {
     pub schema: Option<&'f str>,
     /// Envelope fields that the registry requires, by short name.
     pub envelope: &'f [&'f str],
+}
+
+/// A value inside a frame, written as the registry type `K`.
+///
+/// A type of your own implements it by calling the writer, or by delegating to the field
+/// it wraps.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written to a field of type `{K}`",
+    label = "the registry declares this field as `{K}`",
+    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
+)]
+pub trait EncodeValue<K> {
+    /// Appends the wire text.
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<()>;
+
+    /// Whether there is nothing to write, as with [`None`].
+    #[inline]
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 /// Appends the text of a frame in the order of the grammar (draft section 3.1).
@@ -394,26 +413,4 @@ impl<'w, 'e> Writer<'w, 'e> {
 #[derive(Debug)]
 pub struct Entries {
     written: usize,
-}
-
-/// Hands a value to the caller and gives the key to reference it by.
-pub(crate) fn put_external(
-    externals: &mut Option<&mut dyn Externals>,
-    value: &Value<'_>,
-    reason: Reason,
-) -> Result<String> {
-    let Some(externals) = externals else {
-        let message = format!(
-            "{reason}, and no references are allowed: pass `EncodeOptions::externals`, list the \
-             field as inline in the registry, or set `EncodeOptions::inline`"
-        );
-        return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
-    };
-    let key = externals.put(External { value, reason })?;
-    if accp_registry::lexical::is_ref_key(&key) {
-        Ok(key)
-    } else {
-        let message = format!("`{key}` is no reference key: letters, digits, '_' and '.' only");
-        Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
-    }
 }

@@ -123,5 +123,5 @@ pub use refs::reference::{ColdKey, Reference, Target, Walk, read_value, referenc
 pub use send::codec::{Codec, EncodedFrames};
 pub use send::outbound::{Outbound, SendError};
 pub use session::Session;
-pub use side::RestoreError;
+pub use side::fold::RestoreError;
 pub use wire::link::PeerError;

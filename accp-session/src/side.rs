@@ -1,10 +1,13 @@
 //! What a host and a member have in common.
+
+pub(crate) mod fold;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
-use serde::{Deserialize, Serialize};
 
+use self::fold::Schedule;
 use crate::delivery::transfer::Transfers;
 use crate::log::chain;
 use crate::log::effect::Effect;
@@ -16,12 +19,10 @@ use crate::wire::link::{Hello, Link, Of, Piece, Stamp};
 use crate::wire::scan::Scanned;
 use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
-    SendError, Snapshot, Time, Transmit,
+    SendError, Time, Transmit,
 };
 use accp_frame::{DecodeError, EncodeError, Intent, Map, Registry, Value};
 
-/// Entries between two snapshots, at least.
-const SNAPSHOT_ENTRIES: u64 = 1000;
 /// Extensions of ours that this side understands.
 pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
 
@@ -67,33 +68,8 @@ pub(crate) struct Side {
     schedule: Schedule,
 }
 
-/// When the next snapshot is due: they cost what the log itself costs, at most.
-#[derive(Debug, Default)]
-struct Schedule {
-    entries: u64,
-    bytes: usize,
-    /// The size of the last one.
-    last: usize,
-}
-
-/// The text of a snapshot.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Fold<S, J> {
-    /// Of this format.
-    pub version: u32,
-    pub state: S,
-    /// The last position of the log, which a member that has just joined may not have
-    /// reached.
-    pub received: u64,
-    /// What only a host keeps.
-    pub judge: J,
-}
-
 /// The key under which a registry is had as a whole.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
-
-/// The version of the text of a snapshot.
-pub(crate) const FOLD_VERSION: u32 = 1;
 
 impl Side {
     pub(crate) fn new(options: Options, member: MemberId, epoch: u32, now: Time) -> Self {
@@ -179,8 +155,7 @@ impl Side {
             Applied::default()
         };
         self.position = entry.position;
-        self.schedule.entries += 1;
-        self.schedule.bytes += entry.text.len();
+        self.schedule.count(&entry);
         if entry.due {
             self.deliver(&entry, frame);
         }
@@ -211,7 +186,7 @@ impl Side {
         if position <= self.state.position && kind == EntryKind::Frame {
             return Ok(Effect::Frame);
         }
-        let effect = Effect::of(frame, &self.state);
+        let effect = Effect::of(frame, &self.state.shared);
         effect.map_err(|refusal| DecodeError::new(refusal.code, 0, refusal.expected))
     }
 
@@ -411,124 +386,4 @@ impl Side {
             self.say(to, text);
         }
     }
-
-    /// Puts a snapshot into the batch, when one is due.
-    pub(crate) fn snapshot(&mut self, judge: &impl Serialize) {
-        let Schedule {
-            entries,
-            bytes,
-            last,
-        } = self.schedule;
-        if entries >= SNAPSHOT_ENTRIES && bytes >= last {
-            self.take_snapshot(judge);
-        }
-    }
-
-    pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize) {
-        let text = match self.fold_text(judge) {
-            Ok(text) => text,
-            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
-        };
-        self.schedule = Schedule {
-            entries: 0,
-            bytes: 0,
-            last: text.len(),
-        };
-        self.batch.get().snapshot = Some(Snapshot {
-            // The fold that a member starts from is ahead of its log.
-            position: self.state.position.min(self.position),
-            text,
-        });
-    }
-
-    /// The fold in one text.
-    pub(crate) fn fold_text(&self, judge: &impl Serialize) -> serde_json::Result<String> {
-        let fold = Fold {
-            version: FOLD_VERSION,
-            state: &self.state,
-            received: self.position,
-            judge,
-        };
-        serde_json::to_string(&fold)
-    }
-
-    /// Takes over a fold.
-    pub(crate) fn restore(
-        &mut self,
-        snapshot: &Snapshot,
-    ) -> Result<serde_json::Value, RestoreError> {
-        let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
-            .map_err(|error| RestoreError::new(snapshot.position, &error))?;
-        if fold.version != FOLD_VERSION {
-            let what = format!("version {} of its format, which is newer", fold.version);
-            return Err(RestoreError::new(snapshot.position, &what));
-        }
-        self.schedule.last = snapshot.text.len();
-        self.state = fold.state;
-        self.position = fold.received;
-        Ok(fold.judge)
-    }
-
-    /// Folds an entry that is durable already.
-    pub(crate) fn replay(
-        &mut self,
-        entry: &Entry,
-        mut look: impl FnMut(&Scanned<'_>, &Effect),
-    ) -> Result<(), RestoreError> {
-        let bad = |error: DecodeError| RestoreError::new(entry.position, &error);
-        let frame = Scanned::of_entry(&entry.text).map_err(bad)?;
-        let effect = self
-            .effect(entry.position, entry.kind, &frame)
-            .map_err(bad)?;
-        look(&frame, &effect);
-        if entry.position > self.state.position {
-            self.state.apply(entry, &frame, effect);
-        }
-        self.schedule.entries += 1;
-        self.schedule.bytes += entry.text.len();
-        self.position = self.position.max(entry.position);
-        Ok(())
-    }
-
-    /// Delivers again what was not handled before the end.
-    pub(crate) fn redeliver(&mut self, entry: &Entry) -> Result<(), RestoreError> {
-        let frame = Scanned::of_entry(&entry.text)
-            .map_err(|error| RestoreError::new(entry.position, &error))?;
-        self.deliver(entry, &frame);
-        Ok(())
-    }
 }
-
-/// Why a session could not be restored: what its store gave is not what was put there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RestoreError {
-    position: u64,
-    message: String,
-}
-
-impl RestoreError {
-    #[cold]
-    pub(crate) fn new(position: u64, what: &dyn std::fmt::Display) -> Self {
-        Self {
-            position,
-            message: format!("{what}"),
-        }
-    }
-
-    /// The position of the entry or the snapshot at fault.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-}
-
-impl std::fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { position, message } = self;
-        write!(
-            f,
-            "position {position} of the log cannot be read: {message}"
-        )
-    }
-}
-
-impl std::error::Error for RestoreError {}

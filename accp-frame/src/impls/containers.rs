@@ -9,8 +9,9 @@ use accp_registry::lexical;
 
 use super::{Decoded, Encoded, wrong};
 use crate::reader::Token;
-use crate::typed::{DecodeValue, EncodeValue};
-use crate::value::no_ref_key;
+use crate::typed::DecodeValue;
+use crate::value::{at_pairs, no_ref_key};
+use crate::writer::EncodeValue;
 use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 
 /// A list or a map of a declared item type, and one of which nothing is declared.
@@ -158,7 +159,7 @@ pub(crate) fn decode_entries<'a, T, M>(
         let Some(key) = r.entry(entries)? else {
             return Ok(map);
         };
-        if key == "_" && entries == 0 && r.at_pairs() {
+        if key == "_" && entries == 0 && at_pairs(r) {
             r.token()?;
             let mut pairs = 0;
             while r.element(pairs)? {

@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use accp_registry::lexical;
 
 use crate::reader::Token;
+use crate::value::at_pairs;
 use crate::{DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Reader, Writer, kind};
 
 /// Reads a map, plain or in the pairs form, entry by entry.
@@ -35,7 +36,7 @@ impl MapReader {
             let Some(key) = r.entry(self.read)? else {
                 return Ok(None);
             };
-            if key != "_" || self.read > 0 || !r.at_pairs() {
+            if key != "_" || self.read > 0 || !at_pairs(r) {
                 self.read += 1;
                 return Ok(Some(Cow::Borrowed(key)));
             }

@@ -30,7 +30,7 @@ pub(crate) fn check(
     if frame.intent == Intent::CANCEL {
         may_cancel(side, from, frame)?;
     }
-    let effect = Effect::of(frame, &side.state)?;
+    let effect = Effect::of(frame, &side.state.shared)?;
     // The host numbers its own values as it makes them.
     if let Effect::Control(Control::Put { values }) = &effect
         && from != MemberId::HOST

@@ -5,7 +5,6 @@ use accp_frame::Intent;
 use crate::EntryKind;
 use crate::gate::refusal::Refusal;
 use crate::log::shared::{Change, SharedState, StateUpdate};
-use crate::log::state::State;
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 
@@ -27,13 +26,13 @@ impl Effect {
     ///
     /// # Errors
     /// Where a control frame cannot be read, or a change does not fit the shared state.
-    pub(crate) fn of(frame: &Scanned<'_>, state: &State) -> Result<Self, Refusal> {
+    pub(crate) fn of(frame: &Scanned<'_>, shared: &SharedState) -> Result<Self, Refusal> {
         if Control::is(frame) {
             return Ok(Self::Control(Control::read(frame)?));
         }
         if frame.intent == Intent::SYNC && frame.header.operation == "state" {
             let update = StateUpdate::decode(frame.text)?;
-            let change = state.shared.check(update, SharedState::MAX_BYTES)?;
+            let change = shared.check(update, SharedState::MAX_BYTES)?;
             return Ok(Self::State(change));
         }
         Ok(Self::Frame)

@@ -33,9 +33,11 @@ impl<'a> Relay<'a> {
             cut,
         } = *self;
         let pair = |is_said: bool, key: &str, value: u64| {
-            is_said
-                .then(|| format!(",{key}:{value}"))
-                .unwrap_or_default()
+            if is_said {
+                format!(",{key}:{value}")
+            } else {
+                String::new()
+            }
         };
         let prev = pair(prev + 1 != position, "prev", prev);
         let tokens = pair(tokens > 0, "tok", tokens.into());

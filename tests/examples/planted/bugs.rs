@@ -3,18 +3,25 @@
 //! ```text
 //! The host does not look whether an id was consumed before.
 //!
-//! --- accp-session/src/judge.rs
-//! -        if let Some(place) = self.seen.get(&mid) {
-//! +        if let Some(place) = self.seen.get(&mid).filter(|_| false) {
+//! --- accp-session Judge::first_checks
+//! -self.seen.get(&mid)
+//! +self.seen.get(&mid).filter(|_| false)
 //! ```
 //!
-//! A line that starts with `-` must be there and goes, one with a space must be there and
-//! stays, one with `+` comes. What must be there must be there once. Further files, and
-//! further places of one, each begin with their own `---`.
+//! A place is named by the crate and by the end of the path of a function or a constant, in
+//! whatever file it stands. What follows `-` must be there and goes, what follows a space must be
+//! there and stays, what follows `+` comes. All lines but those with `+`, one after the other, are
+//! the pattern: tokens, so that formatting and comments are nothing, with brackets in pairs.
+//! Brackets with only `..` between them stand for brackets with anything. The pattern must be
+//! there once. Further places each begin with their own `---`.
 
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::sources::Source;
+use super::tokens::{self, Token};
 
 /// A mistake that somebody could make.
 #[derive(Debug)]
@@ -29,9 +36,11 @@ pub(crate) struct Bug {
 /// A place that looks otherwise.
 #[derive(Debug)]
 pub(crate) struct Edit {
-    /// From the top of the workspace.
-    pub(crate) file: String,
-    pub(crate) old: String,
+    /// The name of the crate, which is that of its folder.
+    pub(crate) of: String,
+    /// The end of the path of an item: `Judge::fold`.
+    pub(crate) item: String,
+    pub(crate) old: Vec<Token>,
     pub(crate) new: String,
 }
 
@@ -54,25 +63,12 @@ impl Bug {
         Ok(bugs)
     }
 
-    /// Whether it can be planted in the workspace as it stands.
-    ///
-    /// # Errors
-    /// When what must be there is there not once.
-    pub(crate) fn fits(&self, root: &Path) -> Result<(), String> {
-        for edit in &self.edits {
-            let said = |error: &dyn Display| format!("{}: {error}", self.name);
-            let text = fs::read_to_string(root.join(&edit.file)).map_err(|error| said(&error))?;
-            edit.plant(&text).map_err(|error| said(&error))?;
-        }
-        Ok(())
-    }
-
-    fn parse(name: &str, text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
         let mut blocks = text.split("\n--- ");
         let what = blocks.next().unwrap_or_default().trim().replace('\n', " ");
         let edits: Vec<_> = blocks.map(Edit::parse).collect::<Result<_, _>>()?;
         if what.is_empty() || edits.is_empty() {
-            return Err("expected a sentence, and places that begin with `--- FILE`".into());
+            return Err("expected a sentence, and places that begin with `--- CRATE ITEM`".into());
         }
         Ok(Self {
             name: name.into(),
@@ -85,7 +81,10 @@ impl Bug {
 impl Edit {
     fn parse(block: &str) -> Result<Self, String> {
         let mut lines = block.lines();
-        let file = lines.next().unwrap_or_default().trim().to_owned();
+        let place = lines.next().unwrap_or_default().trim();
+        let (of, item) = place
+            .split_once(' ')
+            .ok_or_else(|| format!("expected `--- CRATE ITEM`, found `--- {place}`"))?;
         let (mut old, mut new) = (String::new(), String::new());
         for line in lines.filter(|line| !line.is_empty()) {
             let (mark, line) = line.split_at(1);
@@ -99,25 +98,113 @@ impl Edit {
                 return Err(format!("expected `-`, `+` or a space before {mark}{line}"));
             }
         }
-        if old.is_empty() || old == new {
-            return Err(format!("nothing is changed in {file}"));
+        let said = |error: String| format!("{place}: {error}");
+        let old = tokens::read(&old).map_err(said)?;
+        if old.is_empty() || texts(&old) == texts(&tokens::read(&new).map_err(said)?) {
+            return Err(format!("nothing is changed in {place}"));
         }
-        Ok(Self { file, old, new })
+        Ok(Self {
+            of: of.into(),
+            item: item.into(),
+            old,
+            new: new.trim_end().into(),
+        })
     }
 
-    /// The text of the file with the mistake in it.
+    /// The file of the crate that looks otherwise, and its text with the mistake in it.
     ///
     /// # Errors
-    /// When what must be there is there not once.
-    pub(crate) fn plant(&self, text: &str) -> Result<String, String> {
-        let text = format!("\n{text}");
-        let (old, new) = (format!("\n{}", self.old), format!("\n{}", self.new));
-        match text.matches(&old).count() {
-            1 => Ok(text.replacen(&old, &new, 1).split_off(1)),
-            times => Err(format!(
-                "expected these lines once in {}, found them {times} times:\n{}",
-                self.file, self.old
-            )),
+    /// When what must be there is not there once; names the place that is most like it.
+    pub(crate) fn plant(&self, sources: &[Source]) -> Result<(PathBuf, String), String> {
+        let mut found = Vec::new();
+        let mut items = 0;
+        for source in sources {
+            for item in source.items.iter().filter(|item| self.is_meant(&item.path)) {
+                items += 1;
+                let tokens = &source.tokens[item.tokens.clone()];
+                let start = item.tokens.start;
+                for place in tokens::find(&self.old, tokens) {
+                    found.push((source, start + place.start..start + place.end));
+                }
+            }
+        }
+        let what = |problem: &dyn Display| {
+            let (of, item, old) = (&self.of, &self.item, texts(&self.old).join(" "));
+            format!("{of}, {item}: expected these tokens once, {problem}:\n  {old}")
+        };
+        match &found[..] {
+            [(source, tokens)] => {
+                let mut text = source.text.clone();
+                text.replace_range(source.bytes_of(tokens), &self.new);
+                Ok((source.path.clone(), text))
+            }
+            [] => {
+                let near = self.nearest(sources, items > 0);
+                let problem = if items == 0 {
+                    "found no such item"
+                } else {
+                    "did not find them"
+                };
+                Err(what(&problem) + "\n" + &near)
+            }
+            _ => {
+                let said = what(&format!("found them {} times", found.len()));
+                let lines = found
+                    .iter()
+                    .map(|(source, tokens)| describe(source, tokens));
+                Err(said + "\n" + &lines.collect::<Vec<_>>().join("\n"))
+            }
         }
     }
+
+    /// Whether the path of an item ends in this one's.
+    fn is_meant(&self, path: &str) -> bool {
+        let before = path.strip_suffix(&self.item);
+        before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+    }
+
+    /// Where the tokens are, if not where they should be, or what is most like them: in the items
+    /// that are meant, or anywhere when there are none.
+    fn nearest(&self, sources: &[Source], in_items: bool) -> String {
+        let all = |source: &Source| tokens::find(&self.old, &source.tokens);
+        let elsewhere = sources
+            .iter()
+            .find_map(|source| Some((source, all(source).pop()?)));
+        if let Some((source, tokens)) = elsewhere {
+            return format!("they stand elsewhere:\n{}", describe(source, &tokens));
+        }
+        let mut best: Option<(usize, &Source, Range<usize>)> = None;
+        for source in sources {
+            let items = source.items.iter();
+            for item in items.filter(|item| !in_items || self.is_meant(&item.path)) {
+                let start = item.tokens.start;
+                let near = tokens::nearest(&self.old, &source.tokens[item.tokens.clone()]);
+                if let Some((common, tokens)) = near
+                    && best.as_ref().is_none_or(|(most, ..)| common > *most)
+                {
+                    best = Some((common, source, start + tokens.start..start + tokens.end));
+                }
+            }
+        }
+        best.map_or_else(
+            || "nothing is like them".into(),
+            |(_, source, tokens)| format!("this is most like them:\n{}", describe(source, &tokens)),
+        )
+    }
+}
+
+fn texts(tokens: &[Token]) -> Vec<&str> {
+    tokens.iter().map(|token| token.text.as_str()).collect()
+}
+
+/// A place, for a person: file, line, item and text.
+fn describe(source: &Source, tokens: &Range<usize>) -> String {
+    let item = source.item_at(tokens.start).map_or("", |item| &item.path);
+    let words: Vec<_> = source.text_of(tokens).split_whitespace().collect();
+    format!(
+        "  {}:{}, {item}: {}",
+        source.path.display(),
+        source.line_of(tokens.start),
+        words.join(" ")
+    )
 }

@@ -11,12 +11,15 @@
 //! run has little to build.
 
 mod bugs;
+mod sources;
+mod tokens;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 use bugs::Bug;
+use sources::Source;
 
 const SEEDS: u32 = 2000;
 /// What a build of the simulation does not need.
@@ -41,10 +44,11 @@ fn run(names: &[String]) -> Result<bool, String> {
     if !names.is_empty() {
         bugs.retain(|bug| names.contains(&bug.name));
     }
-    for bug in &bugs {
-        bug.fits(&root)?;
-    }
     let copy = Copy::of(&root)?;
+    // What does not fit is said before an hour has gone.
+    for bug in &bugs {
+        Copy::restore(copy.plant(bug)?)?;
+    }
     println!("{:<36} {:>6}  what the simulation says", "bug", "seed");
     let mut missed = 0;
     if let Some((seed, what)) = copy.simulate()? {
@@ -117,11 +121,13 @@ impl Copy {
     fn plant(&self, bug: &Bug) -> Result<Vec<(PathBuf, String)>, String> {
         let mut before = Vec::new();
         for edit in &bug.edits {
-            let place = self.tree.join(&edit.file);
-            let said = |error| format!("{}: {error}", edit.file);
-            let text = fs::read_to_string(&place).map_err(said)?;
-            fs::write(&place, edit.plant(&text)?).map_err(said)?;
-            before.push((place, text));
+            let said = |error: &dyn std::fmt::Display| format!("{}: {error}", bug.name);
+            let sources = Source::of_crate(&self.tree, &edit.of).map_err(|error| said(&error))?;
+            let (path, text) = edit.plant(&sources).map_err(|error| said(&error))?;
+            let place = self.tree.join(path);
+            let old = fs::read_to_string(&place).map_err(|error| said(&error))?;
+            fs::write(&place, text).map_err(|error| said(&error))?;
+            before.push((place, old));
         }
         Ok(before)
     }

@@ -1,0 +1,167 @@
+//! The fold of a side as a text, and how a side comes back from it.
+
+use accp_frame::DecodeError;
+use serde::{Deserialize, Serialize};
+
+use super::Side;
+use crate::log::effect::Effect;
+use crate::log::state::State;
+use crate::wire::scan::Scanned;
+use crate::{Entry, Event, Snapshot};
+
+/// Entries between two snapshots, at least.
+const SNAPSHOT_ENTRIES: u64 = 1000;
+
+/// When the next snapshot is due: they cost what the log itself costs, at most.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    entries: u64,
+    bytes: usize,
+    /// The size of the last one.
+    last: usize,
+}
+
+impl Schedule {
+    /// An entry came.
+    pub(crate) fn count(&mut self, entry: &Entry) {
+        self.entries += 1;
+        self.bytes += entry.text.len();
+    }
+}
+
+/// The text of a snapshot.
+#[derive(Debug, Serialize, Deserialize)]
+struct Fold<S, J> {
+    /// Of this format.
+    version: u32,
+    state: S,
+    /// The last position of the log, which a member that has just joined may not have
+    /// reached.
+    received: u64,
+    /// What only a host keeps.
+    judge: J,
+}
+
+/// The version of the text of a snapshot.
+const FOLD_VERSION: u32 = 1;
+
+impl Side {
+    /// Puts a snapshot into the batch, when one is due.
+    pub(crate) fn snapshot(&mut self, judge: &impl Serialize) {
+        let Schedule {
+            entries,
+            bytes,
+            last,
+        } = self.schedule;
+        if entries >= SNAPSHOT_ENTRIES && bytes >= last {
+            self.take_snapshot(judge);
+        }
+    }
+
+    pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize) {
+        let text = match self.fold_text(judge) {
+            Ok(text) => text,
+            Err(error) => return self.tell(Event::NotWritten(error.to_string())),
+        };
+        self.schedule = Schedule {
+            entries: 0,
+            bytes: 0,
+            last: text.len(),
+        };
+        self.batch.get().snapshot = Some(Snapshot {
+            // The fold that a member starts from is ahead of its log.
+            position: self.state.position.min(self.position),
+            text,
+        });
+    }
+
+    /// The fold in one text.
+    pub(crate) fn fold_text(&self, judge: &impl Serialize) -> serde_json::Result<String> {
+        let fold = Fold {
+            version: FOLD_VERSION,
+            state: &self.state,
+            received: self.position,
+            judge,
+        };
+        serde_json::to_string(&fold)
+    }
+
+    /// Takes over a fold.
+    pub(crate) fn restore(
+        &mut self,
+        snapshot: &Snapshot,
+    ) -> Result<serde_json::Value, RestoreError> {
+        let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
+            .map_err(|error| RestoreError::new(snapshot.position, &error))?;
+        if fold.version != FOLD_VERSION {
+            let what = format!("version {} of its format, which is newer", fold.version);
+            return Err(RestoreError::new(snapshot.position, &what));
+        }
+        self.schedule.last = snapshot.text.len();
+        self.state = fold.state;
+        self.position = fold.received;
+        Ok(fold.judge)
+    }
+
+    /// Folds an entry that is durable already.
+    pub(crate) fn replay(
+        &mut self,
+        entry: &Entry,
+        mut look: impl FnMut(&Scanned<'_>, &Effect),
+    ) -> Result<(), RestoreError> {
+        let bad = |error: DecodeError| RestoreError::new(entry.position, &error);
+        let frame = Scanned::of_entry(&entry.text).map_err(bad)?;
+        let effect = self
+            .effect(entry.position, entry.kind, &frame)
+            .map_err(bad)?;
+        look(&frame, &effect);
+        if entry.position > self.state.position {
+            self.state.apply(entry, &frame, effect);
+        }
+        self.schedule.count(entry);
+        self.position = self.position.max(entry.position);
+        Ok(())
+    }
+
+    /// Delivers again what was not handled before the end.
+    pub(crate) fn redeliver(&mut self, entry: &Entry) -> Result<(), RestoreError> {
+        let frame = Scanned::of_entry(&entry.text)
+            .map_err(|error| RestoreError::new(entry.position, &error))?;
+        self.deliver(entry, &frame);
+        Ok(())
+    }
+}
+
+/// Why a session could not be restored: what its store gave is not what was put there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreError {
+    position: u64,
+    message: String,
+}
+
+impl RestoreError {
+    #[cold]
+    pub(crate) fn new(position: u64, what: &dyn std::fmt::Display) -> Self {
+        Self {
+            position,
+            message: format!("{what}"),
+        }
+    }
+
+    /// The position of the entry or the snapshot at fault.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl std::fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { position, message } = self;
+        write!(
+            f,
+            "position {position} of the log cannot be read: {message}"
+        )
+    }
+}
+
+impl std::error::Error for RestoreError {}

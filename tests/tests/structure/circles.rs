@@ -1,0 +1,398 @@
+//! No circle of imports between the files of a crate.
+//!
+//! # How it counts
+//!
+//! - File A has an arrow to file B when a path in A leads to an item that B defines. Paths are
+//!   those of `use` items, those in code (`crate::a::b`, `super::a`, `self::a`, and `a::b` where
+//!   `a` is a name of the module), and those in what a macro is given or expands to.
+//! - Names are followed through `use`, `pub(crate) use` and `pub use`, globs too, to the file that
+//!   defines the item. A path that ends at a module leads to the file of that module. From
+//!   `Reader::new`, `Reader` counts.
+//! - A glob gives an arrow for each name of it that the module writes somewhere.
+//! - No arrow counts where one file is the parent of the other, at whatever distance: a parent
+//!   may use its children, and a child its parents.
+//! - Not counted: what stands under `#[cfg(test)]`, links in documentation, methods called on
+//!   a value, texts in attributes.
+//!
+//! A circle is a strongly connected component of more than one file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::imports::Names;
+use super::tree::{Meaning, Tree};
+use super::workspace::{self, Workspace};
+
+/// The files whose circles still stand, by what their paths end in. It only gets shorter.
+const STANDING: [(&str, &[&str]); 11] = [
+    ("accp-cli", &["bench/policy.rs", "bench/transcript.rs"]),
+    (
+        "accp-cli",
+        &[
+            "src/cli.rs",
+            "src/convert.rs",
+            "commands/check.rs",
+            "commands/completions.rs",
+            "commands/explain.rs",
+            "commands/fix.rs",
+            "commands/man.rs",
+            "commands/primer.rs",
+            "commands/tokens.rs",
+        ],
+    ),
+    ("accp-cli", &["convert/record.rs", "convert/restore.rs"]),
+    ("accp-cli", &["fault.rs", "input.rs"]),
+    (
+        "accp-context",
+        &[
+            "budget.rs",
+            "checkpoint.rs",
+            "context.rs",
+            "digest.rs",
+            "hot.rs",
+            "warm.rs",
+        ],
+    ),
+    ("accp-context", &["view/spoken.rs", "view/write.rs"]),
+    ("accp-registry", &["assemble.rs", "model.rs", "read.rs"]),
+    (
+        "accp-session",
+        &["accept.rs", "host.rs", "member.rs", "role.rs", "turn.rs"],
+    ),
+    ("accp-store", &["sqlite/fault.rs", "sqlite/schema.rs"]),
+    (
+        "accp-tests",
+        &["crash/check.rs", "crash/life.rs", "crash/world.rs"],
+    ),
+    ("accp-tests", &["simulate/observer.rs", "simulate/sides.rs"]),
+];
+
+/// For each file, the files that it imports from, each with the items.
+type Arrows = BTreeMap<usize, BTreeMap<usize, BTreeSet<String>>>;
+
+/// How often a name may be passed on before it is taken for one of another crate.
+const STEPS: usize = 8;
+
+/// Files that import one another.
+#[derive(Debug, PartialEq, Eq)]
+struct Circle {
+    files: BTreeSet<PathBuf>,
+    /// The shortest way round, and what is imported on it.
+    text: String,
+}
+
+/// Finds the circles of a crate.
+fn circles(tree: &Tree) -> Vec<Circle> {
+    let arrows = arrows(tree);
+    let mut reach = BTreeMap::new();
+    for file in 0..tree.files.len() {
+        reach.insert(file, reached(&arrows, file));
+    }
+    let mut circles = Vec::new();
+    let mut seen = BTreeSet::new();
+    for file in 0..tree.files.len() {
+        let back = |other: &usize| *other == file || reach[other].contains(&file);
+        let circle: BTreeSet<_> = reach[&file].iter().copied().filter(back).collect();
+        if circle.len() > 1 && seen.insert(circle.clone()) {
+            circles.push(Circle {
+                text: shortest(tree, &arrows, &circle),
+                files: circle
+                    .iter()
+                    .map(|file| tree.files[*file].clone())
+                    .collect(),
+            });
+        }
+    }
+    circles
+}
+
+fn arrows(tree: &Tree) -> Arrows {
+    let mut arrows = Arrows::new();
+    for (index, module) in tree.modules.iter().enumerate() {
+        let mut paths = module.imports.paths.clone();
+        for glob in &module.imports.globs {
+            for word in &module.imports.words {
+                if !module.names.contains_key(word) {
+                    paths.insert([&glob[..], std::slice::from_ref(word)].concat());
+                }
+            }
+        }
+        for path in paths {
+            let Some((file, item)) = defined_in(tree, index, &path, STEPS) else {
+                continue;
+            };
+            if !is_family(tree, module.file, file) {
+                let items = arrows
+                    .entry(module.file)
+                    .or_default()
+                    .entry(file)
+                    .or_default();
+                items.insert(item);
+            }
+        }
+    }
+    arrows
+}
+
+/// The file that defines what a path of a module leads to, and the item's name.
+fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option<(usize, String)> {
+    let (mut at, mut rest) = (from, path);
+    while let Some((name, after)) = rest.split_first() {
+        let module = &tree.modules[at];
+        let meanings = module.names.get(name).map_or(&[][..], Vec::as_slice);
+        let child = meanings.iter().find_map(Meaning::module);
+        let next = match name.as_str() {
+            "crate" => Some(0),
+            "self" => Some(at),
+            "super" => Some(module.parent?),
+            // Of a module and an item of one name, the last name of a path is the item.
+            _ => child.filter(|_| !after.is_empty() || meanings.len() == 1),
+        };
+        if let Some(next) = next {
+            (at, rest) = (next, after);
+            continue;
+        }
+        if meanings.contains(&Meaning::Item) {
+            return Some((module.file, name.clone()));
+        }
+        let steps = steps.checked_sub(1)?;
+        let mut sources: Vec<Names> = meanings.iter().filter_map(Meaning::used).collect();
+        // The first name of a path may be that of a crate, which no glob brings in.
+        if sources.is_empty() && at != from {
+            let globs = module.imports.globs.iter();
+            sources.extend(globs.map(|glob| [&glob[..], std::slice::from_ref(name)].concat()));
+        }
+        let found = |source: Names| defined_in(tree, at, &[&source[..], after].concat(), steps);
+        return sources.into_iter().find_map(found);
+    }
+    let module = &tree.modules[at];
+    let name = module.path.last().map_or("crate", String::as_str);
+    Some((module.file, name.to_owned()))
+}
+
+/// Whether one of two files is the other, or a parent of it.
+fn is_family(tree: &Tree, one: usize, other: usize) -> bool {
+    let path = |file| {
+        tree.module_of(file)
+            .map_or(&[][..], |module| &module.path[..])
+    };
+    let (one, other): (&[String], &[String]) = (path(one), path(other));
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// All files to which arrows lead from one.
+fn reached(arrows: &Arrows, from: usize) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(file) = next.pop() {
+        for to in arrows.get(&file).into_iter().flat_map(BTreeMap::keys) {
+            if reached.insert(*to) {
+                next.push(*to);
+            }
+        }
+    }
+    reached
+}
+
+/// The shortest way from a file of a circle back to itself, a line for each arrow.
+fn shortest(tree: &Tree, arrows: &Arrows, circle: &BTreeSet<usize>) -> String {
+    let ways = circle.iter().filter_map(|start| way_back(arrows, *start));
+    let way = ways.min_by_key(Vec::len).unwrap_or_default();
+    let arrow = |pair: &[usize]| {
+        let items: Vec<_> = arrows[&pair[0]][&pair[1]]
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let [from, to] = [pair[0], pair[1]].map(|file| tree.files[file].display());
+        format!("  {from} -> {to}: {}\n", items.join(", "))
+    };
+    way.windows(2).map(arrow).collect()
+}
+
+/// Breadth first, from a file to itself.
+fn way_back(arrows: &Arrows, start: usize) -> Option<Vec<usize>> {
+    let mut ways = std::collections::VecDeque::from([vec![start]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for to in arrows.get(way.last()?).into_iter().flat_map(BTreeMap::keys) {
+            let longer = [&way[..], &[*to]].concat();
+            if *to == start {
+                return Some(longer);
+            }
+            if seen.insert(*to) {
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+/// Says which circles of a crate do not stand in the table.
+fn check(name: &str, tree: &Tree, standing: &[(&str, &[&str])]) -> Result<(), String> {
+    let mut said = Vec::new();
+    for circle in circles(tree) {
+        let files: Vec<_> = circle
+            .files
+            .iter()
+            .map(|file| file.to_string_lossy())
+            .collect();
+        let is_in = |known: &[&str]| {
+            let is_known = |file: &str| known.iter().any(|end| file.ends_with(end));
+            files.iter().all(|file| is_known(file))
+        };
+        if !standing
+            .iter()
+            .any(|(of, known)| *of == name && is_in(known))
+        {
+            let (many, text, all) = (files.len(), &circle.text, files.join(", "));
+            said.push(format!(
+                "{name}: {many} files import one another:\n{text}  among {all}\n"
+            ));
+        }
+    }
+    if said.is_empty() {
+        Ok(())
+    } else {
+        Err(said.concat())
+    }
+}
+
+#[test]
+fn no_file_imports_itself_through_others() {
+    let sources = workspace::sources(&workspace::top()).unwrap();
+    let mut said = String::new();
+    for of in Workspace::read().unwrap().crates {
+        for root in of.roots {
+            let tree = Tree::read(&sources, &root).unwrap();
+            said += &check(&of.name, &tree, &STANDING).err().unwrap_or_default();
+        }
+    }
+    assert!(said.is_empty(), "{said}");
+}
+
+#[cfg(test)]
+mod planted {
+    use super::*;
+    use crate::workspace::Sources;
+
+    /// The circles of a crate whose files are given by name and text.
+    fn of(files: &[(&str, &str)]) -> Vec<String> {
+        let sources: Sources = files
+            .iter()
+            .map(|(path, text)| ((*path).into(), (*text).into()))
+            .collect();
+        let tree = Tree::read(&sources, std::path::Path::new("lib.rs")).unwrap();
+        circles(&tree)
+            .into_iter()
+            .map(|circle| circle.text)
+            .collect()
+    }
+
+    #[test]
+    fn two_files_that_use_one_another() {
+        let circles = of(&[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "use crate::b::B; pub struct A(B);"),
+            (
+                "b.rs",
+                "pub struct B; impl B { fn f() -> super::a::A { todo!() } }",
+            ),
+        ]);
+        assert_eq!(circles, ["  a.rs -> b.rs: B\n  b.rs -> a.rs: A\n"]);
+    }
+
+    #[test]
+    fn through_what_the_root_re_exports() {
+        let circles = of(&[
+            (
+                "lib.rs",
+                "mod a; mod b; mod c; pub use a::A; pub(crate) use b::*; use c::C as D;",
+            ),
+            ("a.rs", "use crate::{B}; pub struct A;"),
+            ("b.rs", "pub struct B(crate::D);"),
+            ("c.rs", "use super::A; pub struct C;"),
+        ]);
+        assert_eq!(
+            circles,
+            ["  a.rs -> b.rs: B\n  b.rs -> c.rs: C\n  c.rs -> a.rs: A\n"]
+        );
+    }
+
+    #[test]
+    fn through_a_module_a_glob_and_a_macro() {
+        let circles = of(&[
+            ("lib.rs", "mod a; mod b; mod c;"),
+            ("a.rs", "use super::b; pub fn f() { b::g() }"),
+            ("b.rs", "use crate::c::*; pub fn g() { h() }"),
+            ("c.rs", "pub fn h() { println!(\"{}\", crate::a::f()) }"),
+        ]);
+        assert_eq!(
+            circles,
+            ["  a.rs -> b.rs: b, g\n  b.rs -> c.rs: h\n  c.rs -> a.rs: f\n"]
+        );
+    }
+
+    #[test]
+    fn between_folders() {
+        let circles = of(&[
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "mod deep; pub struct A;"),
+            ("a/deep.rs", "use crate::b::inner::C; pub struct D;"),
+            (
+                "b/mod.rs",
+                "pub mod inner; pub struct B(crate::a::deep::D);",
+            ),
+            ("b/inner.rs", "use crate::a::deep::D; pub struct C;"),
+        ]);
+        assert_eq!(
+            circles,
+            ["  a/deep.rs -> b/inner.rs: C\n  b/inner.rs -> a/deep.rs: D\n"]
+        );
+    }
+
+    #[test]
+    fn parents_tests_and_other_crates_do_not_count() {
+        let circles = of(&[
+            ("lib.rs", "mod a; mod b; mod tree; pub struct Top;"),
+            (
+                "a.rs",
+                "use crate::{Top, b::B}; use serde::b; pub struct A;",
+            ),
+            (
+                "b.rs",
+                "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }
+                 #[cfg(test)] use crate::a::A;
+                 /// As [`crate::a::A`].
+                 fn f() { a::g(); ::a::g(); }",
+            ),
+            ("tree.rs", "mod leaf; pub struct Tree(leaf::Leaf);"),
+            ("tree/leaf.rs", "use super::Tree; pub struct Leaf;"),
+        ]);
+        assert_eq!(circles, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_stands_in_the_table_and_what_does_not() {
+        let sources = Sources::from([
+            ("lib.rs".into(), "mod a; mod b;".into()),
+            ("a.rs".into(), "use crate::b::B; pub struct A;".into()),
+            ("b.rs".into(), "use crate::a::A; pub struct B;".into()),
+        ]);
+        let tree = Tree::read(&sources, std::path::Path::new("lib.rs")).unwrap();
+        assert_eq!(
+            check("x", &tree, &[("x", &["a.rs", "b.rs", "c.rs"])]),
+            Ok(())
+        );
+        for standing in [("x", &["a.rs", "c.rs"][..]), ("y", &["a.rs", "b.rs"])] {
+            let said = check("x", &tree, &[standing]).unwrap_err();
+            assert!(said.starts_with("x: 2 files import one another:\n  a.rs -> b.rs: B\n"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_an_error() {
+        let sources = Sources::from([("lib.rs".into(), "mod a;".into())]);
+        let tree = Tree::read(&sources, std::path::Path::new("lib.rs"));
+        assert_eq!(tree.unwrap_err(), "a.rs: no such file");
+    }
+}

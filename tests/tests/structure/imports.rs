@@ -1,0 +1,183 @@
+//! The paths that a module writes: in `use` items, in its code and in what macros are given.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Path, UseTree, Visibility};
+
+/// A path as it is written, without arguments: `crate`, `judge`, `Judge`.
+pub(crate) type Names = Vec<String>;
+
+/// What a module says of other places.
+#[derive(Debug, Default)]
+pub(crate) struct Imports {
+    /// Paths of more than one name, whole, as they are written.
+    pub(crate) paths: BTreeSet<Names>,
+    /// Where names come from that are not said one by one.
+    pub(crate) globs: BTreeSet<Names>,
+    /// Every word, since a glob does not say which of its names is meant.
+    pub(crate) words: BTreeSet<String>,
+}
+
+/// Reads the items of a module, without those of its children and of tests.
+pub(crate) fn of(items: &[Item]) -> Imports {
+    let mut imports = Imports::default();
+    for item in items {
+        imports.visit_item(item);
+    }
+    imports
+}
+
+impl<'a> Visit<'a> for Imports {
+    fn visit_item(&mut self, item: &'a Item) {
+        if !is_for_tests(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    /// A child speaks for itself.
+    fn visit_item_mod(&mut self, _: &'a ItemMod) {}
+
+    fn visit_item_use(&mut self, item: &'a ItemUse) {
+        if item.leading_colon.is_some() {
+            return;
+        }
+        for (name, path) in uses(&item.tree) {
+            if name == "*" {
+                self.globs.insert(path);
+            } else {
+                self.paths.insert(path);
+            }
+        }
+    }
+
+    fn visit_path(&mut self, path: &'a Path) {
+        let names: Names = path
+            .segments
+            .iter()
+            .map(|part| part.ident.unraw().to_string())
+            .collect();
+        self.words.extend(names.iter().cloned());
+        if names.len() > 1 && path.leading_colon.is_none() {
+            self.paths.insert(names);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, item: &'a Macro) {
+        visit::visit_macro(self, item);
+        self.tokens(item.tokens.clone());
+    }
+
+    /// `pub(in crate::a)` takes nothing from there.
+    fn visit_visibility(&mut self, _: &'a Visibility) {}
+
+    /// What an attribute names belongs to a derive.
+    fn visit_attribute(&mut self, _: &'a Attribute) {}
+}
+
+impl Imports {
+    /// Finds paths in tokens: names with `::` between them.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut names = Names::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(word) => {
+                    if colons != 2 {
+                        self.end(&mut names);
+                    }
+                    self.words.insert(word.unraw().to_string());
+                    names.push(word.unraw().to_string());
+                    colons = 0;
+                    continue;
+                }
+                TokenTree::Punct(mark) if mark.as_char() == ':' && !names.is_empty() => {
+                    colons += 1;
+                    continue;
+                }
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+            self.end(&mut names);
+            colons = 0;
+        }
+        self.end(&mut names);
+    }
+
+    fn end(&mut self, names: &mut Names) {
+        if names.len() > 1 {
+            self.paths.insert(std::mem::take(names));
+        }
+        names.clear();
+    }
+}
+
+/// Whether only a build of tests has it.
+pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let cfg = attribute.path().is_ident("cfg");
+        cfg && attribute
+            .parse_args::<syn::Path>()
+            .is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+/// The attributes of an item, whatever its kind.
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// What a `use` brings in: each name with the path that it comes from. A glob is called `*`.
+pub(crate) fn uses(tree: &UseTree) -> Vec<(String, Names)> {
+    let mut all = Vec::new();
+    walk(tree, &mut Vec::new(), &mut all);
+    all
+}
+
+fn walk(tree: &UseTree, before: &mut Names, all: &mut Vec<(String, Names)>) {
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.unraw().to_string());
+            walk(&path.tree, before, all);
+            before.pop();
+        }
+        UseTree::Group(group) => {
+            for tree in &group.items {
+                walk(tree, before, all);
+            }
+        }
+        UseTree::Glob(_) => all.push(("*".into(), before.clone())),
+        UseTree::Name(name) => leaf(&name.ident, &name.ident, before, all),
+        UseTree::Rename(rename) => leaf(&rename.ident, &rename.rename, before, all),
+    }
+}
+
+fn leaf(name: &syn::Ident, called: &syn::Ident, before: &Names, all: &mut Vec<(String, Names)>) {
+    let mut path = before.clone();
+    let mut called = called.unraw().to_string();
+    if name == "self" {
+        // `use a::b::{self}` is `use a::b`.
+        if called == "self" {
+            called = path.last().cloned().unwrap_or(called);
+        }
+    } else {
+        path.push(name.unraw().to_string());
+    }
+    all.push((called, path));
+}

@@ -1,0 +1,188 @@
+//! The workspace as cargo sees it, and the text of its files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::Value;
+
+/// The text of Rust files, by their paths from the top of the workspace.
+pub(crate) type Sources = BTreeMap<PathBuf, String>;
+
+/// Folders that hold nothing that a person wrote.
+const SKIPPED: [&str; 2] = ["target", ".git"];
+
+/// A member of the workspace.
+#[derive(Debug)]
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    /// The files that rustc is started with, one for each target.
+    pub(crate) roots: Vec<PathBuf>,
+    /// What it is built with; optional crates count.
+    pub(crate) needs: Vec<Need>,
+    /// What only its tests and examples are built with.
+    pub(crate) tests_need: Vec<Need>,
+    /// Each feature, with what it turns on: `std`, `dep:accp-context`, `accp-frame/std`.
+    pub(crate) features: BTreeMap<String, Vec<String>>,
+}
+
+/// A crate that another depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Need {
+    pub(crate) name: String,
+    /// The features that are asked for, `default` among them unless it is turned off.
+    pub(crate) features: Vec<String>,
+}
+
+/// What cargo says.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) crates: Vec<Crate>,
+    /// For each package of the dependency tree, those that it needs outside tests.
+    pub(crate) tree: BTreeMap<String, Vec<String>>,
+}
+
+/// The top of the workspace.
+pub(crate) fn top() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
+impl Workspace {
+    /// Asks cargo, which reads no network for it.
+    ///
+    /// # Errors
+    /// What cargo says when it fails, or the field that its answer lacks.
+    pub(crate) fn read() -> Result<Self, String> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args([
+                "metadata",
+                "--format-version=1",
+                "--all-features",
+                "--locked",
+                "--offline",
+            ])
+            .current_dir(top())
+            .output()
+            .map_err(|error| format!("cargo: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        let metadata: Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        Self::parse(&metadata).ok_or_else(|| "cargo metadata lacks a field".into())
+    }
+
+    fn parse(metadata: &Value) -> Option<Self> {
+        let root = Path::new(metadata["workspace_root"].as_str()?);
+        let members = metadata["workspace_members"].as_array()?;
+        let mut names = BTreeMap::new();
+        let mut crates = Vec::new();
+        for package in metadata["packages"].as_array()? {
+            let name = package["name"].as_str()?;
+            names.insert(package["id"].as_str()?, name);
+            if members.contains(&package["id"]) {
+                crates.push(Crate::parse(root, package)?);
+            }
+        }
+        let mut tree = BTreeMap::<_, Vec<_>>::new();
+        for node in metadata["resolve"]["nodes"].as_array()? {
+            let needs = tree
+                .entry((*names.get(node["id"].as_str()?)?).to_owned())
+                .or_default();
+            for dependency in node["deps"].as_array()? {
+                let kinds = dependency["dep_kinds"].as_array()?;
+                if kinds.iter().any(|kind| kind["kind"] != "dev") {
+                    needs.push((*names.get(dependency["pkg"].as_str()?)?).to_owned());
+                }
+            }
+        }
+        Some(Self { crates, tree })
+    }
+
+    /// Everything that a package is built with, at whatever depth.
+    pub(crate) fn all_needs(&self, name: &str) -> Vec<String> {
+        let mut all = vec![name.to_owned()];
+        let mut at = 0;
+        while let Some(name) = all.get(at) {
+            for need in self.tree.get(name).cloned().unwrap_or_default() {
+                if !all.contains(&need) {
+                    all.push(need);
+                }
+            }
+            at += 1;
+        }
+        all.split_off(1)
+    }
+}
+
+impl Crate {
+    fn parse(root: &Path, package: &Value) -> Option<Self> {
+        let mut roots = Vec::new();
+        for target in package["targets"].as_array()? {
+            let path = Path::new(target["src_path"].as_str()?);
+            roots.push(path.strip_prefix(root).ok()?.to_owned());
+        }
+        let (mut needs, mut tests_need) = (Vec::new(), Vec::new());
+        for dependency in package["dependencies"].as_array()? {
+            let mut features = texts(&dependency["features"])?;
+            if dependency["uses_default_features"] == true {
+                features.push("default".into());
+            }
+            let name = dependency["name"].as_str()?.to_owned();
+            let kind = if dependency["kind"] == "dev" {
+                &mut tests_need
+            } else {
+                &mut needs
+            };
+            kind.push(Need { name, features });
+        }
+        let mut features = BTreeMap::new();
+        for (name, turns_on) in package["features"].as_object()? {
+            features.insert(name.clone(), texts(turns_on)?);
+        }
+        Some(Self {
+            name: package["name"].as_str()?.to_owned(),
+            roots,
+            needs,
+            tests_need,
+            features,
+        })
+    }
+}
+
+fn texts(array: &Value) -> Option<Vec<String>> {
+    let texts = array
+        .as_array()?
+        .iter()
+        .map(|text| text.as_str().map(str::to_owned));
+    texts.collect()
+}
+
+/// Reads every Rust file below a folder.
+///
+/// # Errors
+/// Names the place that cannot be read.
+pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
+    let mut all = Sources::new();
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let said = |error| format!("{}: {error}", folder.display());
+        for file in fs::read_dir(&folder).map_err(said)? {
+            let file = file.map_err(said)?;
+            let path = file.path();
+            if file.file_type().map_err(said)?.is_dir() {
+                if !SKIPPED.iter().any(|name| file.file_name() == *name) {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).map_err(said)?;
+                let name = path.strip_prefix(top).unwrap_or(&path).to_owned();
+                all.insert(name, text);
+            }
+        }
+    }
+    Ok(all)
+}
