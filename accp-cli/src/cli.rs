@@ -3,10 +3,9 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    bench, check, completions, decode, demo, encode, explain, fix, generate, grammar, man, primer,
-    registry, session, tokens,
+    bench, check, completions, convert, decode, demo, encode, explain, fix, generate, grammar, man,
+    primer, registry, session, tokens,
 };
-use crate::convert;
 use crate::outcome::Outcome;
 
 /// Compact, typed messages between agents: check, read, write and measure ACCP frames.

@@ -5,22 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use accp_eval::{
+    BASE, Corpus, FORMS, Instrument, Opening, Plan, Prices, Replay, Report, Rival, Rivals,
+    Transcript, default_plans, in_order, page, plan,
+};
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
-use crate::bench::{
-    BASE, Corpus, FORMS, Instrument, Opening, Plan, Prices, Replay, Report, Rival, Transcript,
-    default_plans, in_order, page, plan,
-};
+use super::table::text;
 use crate::cli::Format;
-use crate::convert::at;
-use crate::convert::read::each_conversation;
+use crate::conversations::{at, each_conversation};
+use crate::half::Half;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
-use crate::split::Half;
 
 /// Replay recorded conversations under policies for the context: tokens, cost, recall
 ///
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(report.text())?,
+        Format::Text => out.line(text(&report))?,
         Format::Json => report.json().iter().try_for_each(|row| out.line(row))?,
     }
     out.finish()?;
@@ -196,7 +196,7 @@ impl Args {
     fn read_rivals(&self) -> Result<Vec<Rival>, Failure> {
         let mut rivals = Vec::new();
         for path in &self.rivals {
-            rivals.extend(Rival::read(path)?);
+            rivals.extend(read_rivals(path)?);
         }
         Ok(rivals)
     }
@@ -255,15 +255,35 @@ impl Contest {
             replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
         }
         for rival in &self.rivals {
-            let replay = rival.of(corpus, transcript)?.map(|played| {
-                let mut replay = instrument.replay(&rival.name, &mut played.playback());
-                replay.measure.time = played.time;
-                replay
-            });
+            let replay = rival
+                .of(corpus, transcript)
+                .map_err(|error| Failure::Input(error.to_string()))?
+                .map(|played| {
+                    let mut replay = instrument.replay(&rival.name, &mut played.playback());
+                    replay.measure.time = played.time;
+                    replay
+                });
             replays.push(replay);
         }
         Ok(replays)
     }
+}
+
+/// The policies of a dump that another program wrote.
+fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
+    let mut rivals = Rivals::default();
+    each_conversation(path, |name, line, json| {
+        rivals.add(&json).map_err(|message| at(name, line, message))
+    })?;
+    let rivals = rivals.into_rivals();
+    if rivals.is_empty() {
+        return Err(Failure::Input(format!(
+            "{}: expected prompts, an object a line as `accp bench context --dump` writes them, \
+             found none",
+            path.display()
+        )));
+    }
+    Ok(rivals)
 }
 
 /// The conversations of a file, or of its half.
@@ -280,7 +300,10 @@ fn read(
         let place = format!("conversation {all}");
         let transcript = Transcript::read(&json, &place, tools);
         let mut transcript = transcript.map_err(|message| at(name, line, message))?;
-        if half.is_some_and(|half| half != Half::of(&json)) {
+        if half
+            .map(accp_recordings::Half::from)
+            .is_some_and(|half| half != accp_recordings::Half::of(&json))
+        {
             return Ok(());
         }
         let count = ids.entry(transcript.id.clone()).or_default();

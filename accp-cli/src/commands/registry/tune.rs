@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use accp_learn::{Taken, abbreviations, words};
 use accp_registry::{Registry, Type, abbreviate};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value as Json, json};
 
-use crate::learn::{Taken, abbreviations, words};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
 use crate::registries::sound;

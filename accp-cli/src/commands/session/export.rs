@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use accp_recordings::resolve;
 use accp_runtime::Message;
 use accp_runtime::session::{Entry, EntryKind, Reference, read_value};
 use accp_store::{Kept, Store as _};
@@ -11,7 +12,6 @@ use serde_json::{Value as Json, json};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::resolve::resolve;
 use crate::store_file::{Log, Opened, SessionArgs, Side};
 
 /// Write the log of a session, and the values in its cold state, for programs

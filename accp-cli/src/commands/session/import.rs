@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use accp_recordings::Conversation;
 use accp_store::{MemoryStore, SqliteStore, Store};
 use accp_tokens::Bpe;
 
 use crate::cli::Format;
-use crate::convert::at;
-use crate::convert::read::each_conversation;
-use crate::convert::record::Conversation;
+use crate::conversations::{at, each_conversation};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::Shared;

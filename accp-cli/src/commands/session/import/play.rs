@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use accp_recordings::{Conversation, HOST, Recorder, Restorer, resolve};
 use accp_registry::Registry;
 use accp_runtime::session::{
     Entry, EntryKind, Hot, MemberId, Options, Outbound, Reference, Rules, Scope, Time, Warm,
@@ -15,10 +16,7 @@ use accp_tokens::Bpe;
 
 use super::report::Report;
 use crate::audit::Audit;
-use crate::convert::record::{Conversation, HOST, Recorder};
-use crate::convert::restore::Restorer;
 use crate::outcome::Failure;
-use crate::resolve::resolve;
 use crate::room::Room;
 use crate::store_file::{Shared, Side};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use accp_recordings::Conversation;
 use serde_json::{Value as Json, json};
 
 use crate::audit::Audit;
-use crate::convert::record::Conversation;
 use crate::table::Table;
 
 /// Counts over the conversations of a file.

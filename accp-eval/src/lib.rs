@@ -1,0 +1,48 @@
+//! The instrument: recorded conversations replayed under policies, without a model.
+//!
+//! A *policy* decides what an agent's prompt holds of the conversation so far ([`Policy`]). Before
+//! each message of an agent (role `assistant` or `agent`) it is asked for the prompt that this
+//! agent would get; the message then shows what the agent needed from it.
+//!
+//! - **Tokens**: of all prompts, tool schemas and primer included, and the same without system
+//!   prompts. Exact.
+//! - **Cost**: tokens of the longest common beginning with the previous prompt in the same cache
+//!   count 0.1, all others 1.25. A cache knows no agents: agents that read one transcript from
+//!   its first message share one; an agent with a system prompt of its own has one of its own.
+//!   Nothing expires.
+//! - **Argument recall**: of each number and string in a tool call's arguments, nested ones too,
+//!   of 3 to 60 characters, that was said before in a message other than a system prompt: does it
+//!   stand in the prompt, escapes undone? A value stands where no letter, digit or `_` continues
+//!   it.
+//! - **Bound recall**: does it stand there with its key or its record?
+//! - **Identifier recall**: the same question as for arguments, for each token of an agent's text
+//!   with a digit, a path separator or a capital after a small letter, once a message.
+//! - **Results**: what tool results take in the first prompt after them, as a share of the same
+//!   results in the base; only those that this prompt shows. What stands before a result to read
+//!   it by, such as a definition, is a part of it.
+//! - **Read back**: the share of the bytes of all messages that the policy gives back unchanged
+//!   when the conversation is over.
+//! - **Milliseconds**: what the policy itself took, for all conversations.
+
+mod cost;
+mod measure;
+mod policies;
+mod policy;
+mod pool;
+mod prompts;
+mod recall;
+mod replay;
+mod report;
+mod tokens;
+mod transcript;
+
+pub use cost::{Prices, Spent, Split};
+pub use measure::{FirstSight, Measure, Recall};
+pub use policies::{BASE, FORMS, default_plans, plan};
+pub use policy::{Kind, Opening, Plan, Policy, Record, Segment, Start};
+pub use pool::in_order;
+pub use prompts::{Playback, Played, Rival, RivalError, Rivals};
+pub use replay::{Instrument, Replay};
+pub use report::{Corpus, Longest, Report, Row, page};
+pub use tokens::ByKind;
+pub use transcript::{Agent, Message, Transcript};
