@@ -3,8 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use accp_recordings::{Documents, Fault, conversations};
-use serde_json::Value as Json;
+use accp_recordings::{Conversation, Document, Documents, ReadError};
 
 use crate::input::Input;
 use crate::outcome::Failure;
@@ -15,32 +14,44 @@ pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Fail
 }
 
 /// Takes the recorded conversations of a file one at a time: the name of the file, the line
-/// and the JSON.
-pub fn each_conversation(
+/// and the conversation.
+pub(crate) fn each_conversation(
     path: &Path,
-    mut take: impl FnMut(&str, u64, Json) -> Result<(), Failure>,
+    mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each_document(path, |name, document| {
+        let line = document.line;
+        let conversation = document.conversation();
+        take(
+            name,
+            line,
+            conversation.map_err(|error| failure(name, error))?,
+        )
+    })
+}
+
+/// Takes the JSON documents of a file one at a time, with the name of the file.
+pub(crate) fn each_document(
+    path: &Path,
+    mut take: impl FnMut(&str, Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let Input { name, reader } = Input::open(Some(path))?;
     let mut documents = Documents::new(reader);
     let progress = progress(path);
-    loop {
-        let (line, json) = match documents.next() {
-            Ok(Some(document)) => document,
-            Ok(None) => break,
-            Err(Fault::Io(error)) => return Err(Failure::at(path)(error)),
-            Err(Fault::Text {
-                line,
-                column,
-                message,
-            }) => return Err(at(&format!("{name}:{line}"), column, message)),
-        };
+    while let Some(document) = documents.next() {
+        let document = document.map_err(|error| match error {
+            ReadError::Io(error) => Failure::at(path)(error),
+            error => failure(&name, error),
+        })?;
         progress.set_position(documents.bytes());
-        for json in conversations(json) {
-            take(&name, line, json)?;
-        }
+        take(&name, document)?;
     }
     progress.finish_and_clear();
     Ok(())
+}
+
+fn failure(name: &str, error: ReadError) -> Failure {
+    Failure::Input(format!("{name}:{error}"))
 }
 
 /// A bar over the bytes of a long file, where a terminal is there to show it.

@@ -1,20 +1,14 @@
 //! What prompts cost.
 
-use super::policy::Kind;
-use super::tokens::ByKind;
+use accp_runtime::CachePrices;
 
-/// What a token costs, as a share of a provider's list price for input.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
-    /// A token that the prompt shares with the beginning of the agent's previous one.
-    pub cached: f64,
-    /// Any other token.
-    pub fresh: f64,
-}
+use crate::policy::Kind;
+use crate::tokens::ByKind;
 
 /// The tokens of many prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
+    /// All tokens.
     pub tokens: ByKind,
     /// Of these, the ones at the beginning of a prompt that the previous prompt of the same
     /// agent began with too.
@@ -24,8 +18,11 @@ pub struct Spent {
 /// Shares of a cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Split {
+    /// System prompts.
     pub system: f64,
+    /// Tool schemas.
     pub tools: f64,
+    /// What teaches the model to read the rest.
     pub primer: f64,
     /// Of the rest, tokens that were not in the cache.
     pub new: f64,
@@ -34,7 +31,7 @@ pub struct Split {
 }
 
 impl Spent {
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         for kind in 0..Kind::ALL.len() {
             self.tokens[kind] += other.tokens[kind];
             self.cached[kind] += other.cached[kind];
@@ -51,13 +48,14 @@ impl Spent {
         self.total() - self.tokens[Kind::System as usize]
     }
 
-    pub fn cost(&self, prices: Prices) -> f64 {
+    /// What the tokens cost at these prices.
+    pub fn cost(&self, prices: CachePrices) -> f64 {
         let (fresh, cached) = self.costs(prices, &Kind::ALL);
         fresh + cached
     }
 
     /// How the cost is made up.
-    pub fn split(&self, prices: Prices) -> Split {
+    pub fn split(&self, prices: CachePrices) -> Split {
         let whole = self.cost(prices);
         if whole == 0.0 {
             return Split::default();
@@ -82,7 +80,7 @@ impl Spent {
     }
 
     /// What the fresh and the cached tokens of these kinds cost.
-    fn costs(&self, prices: Prices, kinds: &[Kind]) -> (f64, f64) {
+    fn costs(&self, prices: CachePrices, kinds: &[Kind]) -> (f64, f64) {
         let sum = |tokens: &ByKind| kinds.iter().map(|&kind| tokens[kind as usize]).sum::<u64>();
         let cached = sum(&self.cached);
         let fresh = sum(&self.tokens) - cached;

@@ -25,6 +25,7 @@
 //! - **Milliseconds**: what the policy itself took, for all conversations.
 
 mod cost;
+mod evaluation;
 mod measure;
 mod policies;
 mod policy;
@@ -36,13 +37,12 @@ mod report;
 mod tokens;
 mod transcript;
 
-pub use cost::{Prices, Spent, Split};
+pub use cost::{Spent, Split};
+pub use evaluation::Evaluation;
 pub use measure::{FirstSight, Measure, Recall};
 pub use policies::{BASE, FORMS, default_plans, plan};
-pub use policy::{Kind, Opening, Plan, Policy, Record, Segment, Start};
-pub use pool::in_order;
-pub use prompts::{Playback, Played, Rival, RivalError, Rivals};
-pub use replay::{Instrument, Replay};
-pub use report::{Corpus, Longest, Report, Row, page};
+pub use policy::{Agent, Kind, Message, Opening, Plan, Policy, Record, Segment, Start};
+pub use prompts::{PromptError, Rival, RivalError, Rivals};
+pub use report::{Corpus, Longest, Report, Row};
 pub use tokens::ByKind;
-pub use transcript::{Agent, Message, Transcript};
+pub use transcript::{Transcript, TranscriptError, Transcripts};

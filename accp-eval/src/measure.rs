@@ -2,17 +2,24 @@
 
 use std::time::Duration;
 
-use super::cost::Spent;
+use crate::cost::Spent;
 
 /// What a policy did over some conversations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measure {
+    /// Conversations.
     pub conversations: u64,
+    /// Prompts of agents in them.
     pub prompts: u64,
+    /// The tokens of these.
     pub spent: Spent,
+    /// Arguments of tool calls that stand in the prompt.
     pub arguments: Recall,
+    /// Arguments that stand there under their key or in their record.
     pub bound: Recall,
+    /// Names in agents' texts that stand in the prompt.
     pub identifiers: Recall,
+    /// What tool results take.
     pub results: FirstSight,
     /// Bytes of the messages; `found` are those that were given back.
     pub bytes: Recall,
@@ -23,7 +30,9 @@ pub struct Measure {
 /// How much of what was looked for was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recall {
+    /// What was looked for.
     pub wanted: u64,
+    /// What of it was found.
     pub found: u64,
 }
 
@@ -32,6 +41,7 @@ pub struct Recall {
 pub struct FirstSight {
     /// How many of them this prompt shows; the others count nowhere.
     pub shown: u64,
+    /// Their tokens in the prompt.
     pub tokens: u64,
     /// Their tokens as compact JSON.
     pub base: u64,
@@ -43,7 +53,7 @@ impl Recall {
         (self.wanted > 0).then(|| self.found as f64 / self.wanted as f64)
     }
 
-    pub fn count(&mut self, found: bool) {
+    pub(crate) fn count(&mut self, found: bool) {
         self.wanted += 1;
         self.found += u64::from(found);
     }
@@ -68,7 +78,7 @@ impl FirstSight {
 }
 
 impl Measure {
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.prompts += other.prompts;
         self.spent.add(&other.spent);

@@ -11,7 +11,7 @@ mod views;
 use accp_runtime::CachePrices;
 use accp_runtime::view::PromptLimits;
 
-use super::policy::Plan;
+use crate::policy::{Agent, Kind, Message, Opening, Plan, Policy, Record, Segment};
 use clear::ClearToolUses;
 
 /// The name of the policy that all others are measured against.

@@ -10,7 +10,7 @@ use std::thread;
 ///
 /// # Errors
 /// The first error that `take` gives.
-pub fn in_order<'i, I: Sync, T: Send, E>(
+pub(crate) fn in_order<'i, I: Sync, T: Send, E>(
     items: &'i [I],
     work: impl Fn(&'i I) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,

@@ -12,13 +12,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::policy::{Kind, Policy, Record, Segment};
-use super::transcript::{Agent, Message, Transcript};
+use crate::policy::{Agent, Kind, Message, Policy, Record, Segment};
+use crate::transcript::Transcript;
 
 /// Where a prompt belongs.
 #[derive(Debug, Clone, Copy)]
@@ -58,23 +59,23 @@ fn segment_json(segment: &Segment) -> Json {
 /// A policy whose prompts were made elsewhere.
 #[derive(Debug, Default)]
 pub struct Rival {
-    pub name: String,
+    pub(crate) name: String,
     /// By corpus and conversation.
     conversations: BTreeMap<(String, String), Played>,
 }
 
 /// The prompts of a conversation.
 #[derive(Debug, Default)]
-pub struct Played {
+pub(crate) struct Played {
     turns: BTreeMap<usize, Vec<Segment>>,
     originals: BTreeMap<usize, String>,
     /// How long making them took.
-    pub time: Duration,
+    pub(crate) time: Duration,
 }
 
 /// Prompts that were made elsewhere, played back.
 #[derive(Debug)]
-pub struct Playback<'p> {
+pub(crate) struct Playback<'p> {
     played: &'p Played,
     /// Messages so far.
     turn: usize,
@@ -92,8 +93,8 @@ impl Rivals {
     /// Takes a line of the dump.
     ///
     /// # Errors
-    /// What was expected, and the cure.
-    pub fn add(&mut self, json: &Json) -> Result<(), String> {
+    /// When it is not a prompt.
+    pub fn add(&mut self, json: &Json) -> Result<(), PromptError> {
         let line = Line::read(json, &mut self.texts)?;
         let rivals = &mut self.rivals;
         let index = rivals.iter().position(|rival| rival.name == line.policy);
@@ -124,6 +125,31 @@ impl Rivals {
     }
 }
 
+/// A line of a dump is not a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptError {
+    /// The segment at fault, from 0, if one is.
+    segment: Option<usize>,
+    /// The key at fault.
+    name: &'static str,
+    expected: String,
+}
+
+impl std::error::Error for PromptError {}
+
+impl fmt::Display for PromptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(segment) = self.segment {
+            write!(f, "segments[{segment}]: ")?;
+        }
+        let Self { name, expected, .. } = self;
+        write!(
+            f,
+            "expected `{name}` to be {expected}; write prompts as `accp bench context --dump` does"
+        )
+    }
+}
+
 /// A rival has prompts for some turns of a conversation only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -142,7 +168,11 @@ impl Rival {
     ///
     /// # Errors
     /// When it has prompts for some turns only.
-    pub fn of(&self, corpus: &str, transcript: &Transcript) -> Result<Option<&Played>, RivalError> {
+    pub(crate) fn of(
+        &self,
+        corpus: &str,
+        transcript: &Transcript,
+    ) -> Result<Option<&Played>, RivalError> {
         let key = (corpus.to_owned(), transcript.id.clone());
         let Some(played) = self.conversations.get(&key) else {
             return Ok(None);
@@ -166,7 +196,7 @@ impl Rival {
 }
 
 impl Played {
-    pub fn playback(&self) -> Playback<'_> {
+    pub(crate) fn playback(&self) -> Playback<'_> {
         Playback {
             played: self,
             turn: 0,
@@ -208,13 +238,13 @@ enum What {
 }
 
 impl Line {
-    fn read(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Self, String> {
-        let text = |name: &str| {
+    fn read(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Self, PromptError> {
+        let text = |name| {
             let text = json.get(name).and_then(Json::as_str);
             text.map(str::to_owned)
                 .ok_or_else(|| missing(name, "a string"))
         };
-        let index = |name: &str| {
+        let index = |name| {
             let index = json.get(name).and_then(Json::as_u64);
             index
                 .map(|index| index as usize)
@@ -226,7 +256,10 @@ impl Line {
             let segments = json.get("segments").and_then(Json::as_array);
             let segments = segments.ok_or_else(|| missing("segments", "an array"))?;
             let segments = segments.iter().enumerate().map(|(index, json)| {
-                segment(json, texts).map_err(|message| format!("segments[{index}]: {message}"))
+                segment(json, texts).map_err(|error| PromptError {
+                    segment: Some(index),
+                    ..error
+                })
             });
             let time = json
                 .get("milliseconds")
@@ -244,7 +277,7 @@ impl Line {
     }
 }
 
-fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, String> {
+fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, PromptError> {
     let text = json.get("text").and_then(Json::as_str);
     let text = text.ok_or_else(|| missing("text", "a string"))?;
     let known = texts.get(text).cloned();
@@ -253,7 +286,7 @@ fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, String
     let names = Kind::ALL.map(Kind::name);
     let name = json.get("kind").and_then(Json::as_str);
     let kind = Kind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
-    let kind = kind.ok_or_else(|| missing("kind", &format!("one of {}", names.join(", "))))?;
+    let kind = kind.ok_or_else(|| missing("kind", format!("one of {}", names.join(", "))))?;
     let mut segment = Segment::new(kind, text);
     if let Some(message) = json.get("message") {
         let message = message.as_u64().map(|index| index as usize);
@@ -273,6 +306,10 @@ fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, String
     Ok(segment)
 }
 
-fn missing(name: &str, expected: &str) -> String {
-    format!("expected `{name}` to be {expected}; write prompts as `accp bench context --dump` does")
+fn missing(name: &'static str, expected: impl Into<String>) -> PromptError {
+    PromptError {
+        segment: None,
+        name,
+        expected: expected.into(),
+    }
 }

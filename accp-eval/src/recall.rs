@@ -7,6 +7,9 @@ mod find;
 mod look;
 mod sheet;
 
+use crate::policy::{Kind, Message, Record};
+use crate::transcript::Transcript;
+
 pub(crate) use binding::Wanted;
 pub(crate) use expect::{Expected, Needs};
 pub(crate) use look::Look;

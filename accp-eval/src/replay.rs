@@ -5,27 +5,30 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cost::Spent;
-use super::measure::{FirstSight, Measure};
-use super::policy::{Kind, Opening, Policy, Record, Segment};
-use super::prompts as dump;
-use super::recall::{Expected, Look, Needs, Wanted};
-use super::tokens::{ByKind, Piece, Pieces, by_kind};
-use super::transcript::{Message, Transcript};
+use accp_runtime::view::View;
+use accp_tokens::Bpe;
+
+use crate::cost::Spent;
+use crate::measure::{FirstSight, Measure};
+use crate::policy::{Kind, Message, Opening, Policy, Record, Segment};
+use crate::prompts::{self, Place};
+use crate::recall::{Expected, Look, Needs, Wanted};
+use crate::tokens::{ByKind, Piece, Pieces, by_kind};
+use crate::transcript::Transcript;
 
 /// What a policy did in one conversation.
 #[derive(Debug, Default)]
-pub struct Replay {
-    pub measure: Measure,
+pub(crate) struct Replay {
+    pub(crate) measure: Measure,
     /// The tokens of each prompt.
-    pub turns: Vec<u64>,
+    pub(crate) turns: Vec<u64>,
     /// Its prompts as lines of a dump, if they were asked for.
-    pub dump: String,
+    pub(crate) dump: String,
 }
 
 /// The instrument, set on one conversation.
 #[derive(Debug)]
-pub struct Instrument<'t> {
+pub(crate) struct Instrument<'t> {
     corpus: &'t str,
     transcript: &'t Transcript,
     opening: Opening,
@@ -37,24 +40,35 @@ pub struct Instrument<'t> {
 
 impl<'t> Instrument<'t> {
     /// `dumps` is whether replays carry their prompts.
-    pub fn new(corpus: &'t str, transcript: &'t Transcript, opening: Opening, dumps: bool) -> Self {
+    pub(crate) fn new(
+        corpus: &'t str,
+        transcript: &'t Transcript,
+        view: View,
+        counter: Bpe,
+        dumps: bool,
+    ) -> Self {
+        let opening = Opening {
+            tools: transcript.tools.clone(),
+            counter: Arc::new(counter),
+            view,
+        };
         Self {
             corpus,
             transcript,
             expected: Expected::of(transcript),
-            pieces: Pieces::new(opening.counter),
+            pieces: Pieces::new(counter),
             opening,
             looks: HashMap::new(),
             dumps,
         }
     }
 
-    pub fn opening(&self) -> &Opening {
+    pub(crate) fn opening(&self) -> &Opening {
         &self.opening
     }
 
     /// Replays the conversation under a policy that has just begun it.
-    pub fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
+    pub(crate) fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
         let mut cached: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
         let mut time = Duration::ZERO;
@@ -81,13 +95,13 @@ impl<'t> Instrument<'t> {
                 self.first_sight(&prompt, new, &mut replay.measure.results);
                 seen = message.index;
                 if self.dumps {
-                    let place = dump::Place {
+                    let place = Place {
                         corpus: self.corpus,
                         conversation: &self.transcript.id,
                         turn: message.index,
                         policy: name,
                     };
-                    let _ = writeln!(replay.dump, "{}", dump::line(&place, &agent, &prompt));
+                    let _ = writeln!(replay.dump, "{}", prompts::line(&place, &agent, &prompt));
                 }
             }
             let begun = Instant::now();

@@ -3,37 +3,45 @@
 mod chart;
 mod html;
 
+use accp_runtime::CachePrices;
 use serde_json::{Value as Json, json};
 
-use crate::cost::{Prices, Spent};
+use crate::cost::Spent;
 use crate::measure::{Measure, Recall};
+use crate::policies::BASE;
 use crate::policy::Kind;
 use crate::replay::Replay;
-
-pub use html::page;
 
 /// What was measured, and how.
 #[derive(Debug)]
 pub struct Report {
-    pub prices: Prices,
+    /// What tokens cost.
+    pub prices: CachePrices,
+    /// The encoding that counted.
     pub encoding: String,
+    /// The corpora in their order.
     pub corpora: Vec<Corpus>,
 }
 
 /// The conversations of a file under all policies.
 #[derive(Debug)]
 pub struct Corpus {
+    /// What it is called.
     pub name: String,
     /// The base first.
     pub rows: Vec<Row>,
+    /// The conversation that the base pays most for.
     pub longest: Longest,
 }
 
 /// A policy over the conversations of a file.
 #[derive(Debug)]
 pub struct Row {
+    /// The name of the policy.
     pub policy: String,
+    /// What it does, in a line.
     pub doc: String,
+    /// Its figures.
     pub measure: Measure,
     /// The base over the same conversations, which may be some only of the file's.
     pub base: Measure,
@@ -42,6 +50,7 @@ pub struct Row {
 /// The conversation with most tokens in the prompts of the base.
 #[derive(Debug, Default)]
 pub struct Longest {
+    /// Its id.
     pub conversation: String,
     /// By policy, the tokens of each prompt; of a policy that left it out none.
     pub turns: Vec<Vec<u64>>,
@@ -49,7 +58,7 @@ pub struct Longest {
 
 impl Corpus {
     /// A corpus for policies of these names and descriptions, the base first.
-    pub fn new<'p>(name: &str, policies: impl Iterator<Item = (&'p str, &'p str)>) -> Self {
+    pub(crate) fn new<'p>(name: &str, policies: impl Iterator<Item = (&'p str, &'p str)>) -> Self {
         let rows = policies.map(|(policy, doc)| Row {
             policy: policy.to_owned(),
             doc: doc.to_owned(),
@@ -64,7 +73,7 @@ impl Corpus {
     }
 
     /// Adds a conversation: a replay for each policy, `None` of one that left it out.
-    pub fn add(&mut self, conversation: &str, replays: Vec<Option<Replay>>) {
+    pub(crate) fn add(&mut self, conversation: &str, replays: Vec<Option<Replay>>) {
         let Some(base) = replays
             .first()
             .and_then(Option::as_ref)
@@ -115,7 +124,7 @@ impl Row {
     }
 
     /// Its cost as a share of the base's.
-    pub fn cost(&self, prices: Prices) -> Option<f64> {
+    pub fn cost(&self, prices: CachePrices) -> Option<f64> {
         let of = |spent: &Spent| spent.cost(prices);
         share(of(&self.measure.spent), of(&self.base.spent))
     }
@@ -157,13 +166,19 @@ impl Report {
             base.prompts,
             base.arguments.wanted,
             base.identifiers.wanted,
-            crate::BASE,
+            BASE,
             parts.join(", "),
         )
     }
 
+    /// The report as a page with charts that stands alone: one file, no script, nothing from
+    /// elsewhere.
+    pub fn to_html(&self) -> String {
+        html::page(self)
+    }
+
     /// A line of JSON for each policy of each corpus.
-    pub fn json(&self) -> Vec<Json> {
+    pub fn to_json(&self) -> Vec<Json> {
         let rows = self
             .corpora
             .iter()

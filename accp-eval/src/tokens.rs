@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use accp_tokens::{Bpe, TokenCounter as _};
 
-use super::policy::{Kind, Segment};
+use crate::policy::{Kind, Segment};
 
 /// Counts pieces, each text once.
 pub(crate) struct Pieces {

@@ -11,7 +11,7 @@ use accp_runtime::view::View;
 use accp_runtime::{TokenCounter, Value};
 use serde_json::{Map, Value as Json};
 
-use super::Corpus;
+use crate::corpus::Corpus;
 
 /// A shape as it is written by position.
 #[derive(Debug, Clone)]
@@ -28,10 +28,13 @@ pub(crate) struct Form {
 /// What a schema earns on the traces, in tokens.
 #[derive(Debug, Clone, Default)]
 pub struct Earned {
+    /// The code of the schema.
     pub code: String,
+    /// Its name.
     pub name: String,
-    /// How many records there are, and in how many conversations.
+    /// How many records there are.
     pub seen: usize,
+    /// In how many conversations they stand.
     pub conversations: usize,
     /// The records as compact JSON, without the records in them.
     pub json: usize,
@@ -44,6 +47,7 @@ pub struct Earned {
 /// What all arguments and results come to, in tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
+    /// Conversations.
     pub conversations: usize,
     /// As compact JSON.
     pub json: usize,
@@ -82,7 +86,7 @@ impl<C: TokenCounter> Writer<'_, C> {
     pub(crate) fn earned(&self) -> Vec<Earned> {
         let mut earned = vec![Earned::default(); self.forms.len()];
         let mut used = vec![BTreeSet::new(); self.forms.len()];
-        for (number, conversation) in self.corpus.traces.conversations.iter().enumerate() {
+        for (number, conversation) in self.corpus.index.traces.conversations.iter().enumerate() {
             for event in &conversation.events {
                 self.each_unit(&event.value, None, &mut |shape, unit, value, is_known| {
                     let (mut json, mut text) = (String::new(), String::new());
@@ -96,7 +100,7 @@ impl<C: TokenCounter> Writer<'_, C> {
             }
         }
         for (shape, earned) in earned.iter_mut().enumerate() {
-            earned.seen = self.corpus.shapes.list[shape].seen;
+            earned.seen = self.corpus.index.shapes.list[shape].seen;
             earned.conversations = used[shape].len();
             if let Some(form) = &self.forms[shape] {
                 earned.code.clone_from(&form.code);
@@ -112,7 +116,7 @@ impl<C: TokenCounter> Writer<'_, C> {
 
     /// The shape of a record that has a form.
     fn shape_of(&self, value: &Json) -> Option<usize> {
-        let shape = self.corpus.shape_of(value.as_object()?)?;
+        let shape = self.corpus.index.shape_of(value.as_object()?)?;
         self.form(shape).map(|_| shape)
     }
 
@@ -144,7 +148,7 @@ impl<C: TokenCounter> Writer<'_, C> {
                 Unit::Table(records) => records,
             };
             for (key, value) in records.iter().filter_map(Json::as_object).flatten() {
-                let field = self.corpus.field(shape, key);
+                let field = self.corpus.index.field(shape, key);
                 self.each_unit(
                     value,
                     field.and_then(|field| self.nested(shape, field)),
@@ -276,7 +280,7 @@ impl<C: TokenCounter> Writer<'_, C> {
         records: &[&Map<String, Json>],
         out: &mut String,
     ) -> BTreeSet<usize> {
-        let keys = self.corpus.shapes.list[shape].keys.iter().enumerate();
+        let keys = self.corpus.index.shapes.list[shape].keys.iter().enumerate();
         let mut constant = BTreeSet::new();
         for (field, key) in keys {
             let Some(value) = records.first().and_then(|record| record.get(key)) else {
@@ -303,7 +307,7 @@ impl<C: TokenCounter> Writer<'_, C> {
     ) {
         // Commas wait until something follows them.
         let mut commas = 0;
-        let keys = self.corpus.shapes.list[shape].keys.iter().enumerate();
+        let keys = self.corpus.index.shapes.list[shape].keys.iter().enumerate();
         for (index, (field, key)) in keys
             .filter(|(field, _)| !skipped.contains(field))
             .enumerate()
@@ -327,7 +331,7 @@ impl<C: TokenCounter> Writer<'_, C> {
 
 /// What all arguments and results come to, as a view writes them.
 pub(crate) fn totals(corpus: &Corpus<'_>, view: &View, counter: &impl TokenCounter) -> Totals {
-    let conversations = &corpus.traces.conversations;
+    let conversations = &corpus.index.traces.conversations;
     let mut totals = Totals {
         conversations: conversations.len(),
         ..Totals::default()

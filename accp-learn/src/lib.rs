@@ -1,12 +1,38 @@
-//! What recorded conversations teach: the shapes of tool arguments and results as a registry.
+//! A registry learnt from recorded conversations: the shapes of tool arguments and results.
 //!
-//! [`Traces`] are the calls and results; [`places`] tells where their values stand and which
-//! keys are data; [`shapes`] puts key sets together that are nearly the same; [`values`]
-//! gives their fields types, [`titles`] gives them names; [`needs`] finds what later calls
-//! need; [`cost`] counts what each shape saves; [`schemas`] writes down those that pay.
+//! [`Traces`] are the calls and results of conversations, [`learn`] finds the shapes that they
+//! come in and makes schemas of those that pay, and [`tune`] chooses the names of a registry
+//! anew for another tokenizer.
+//!
+//! ```
+//! use accp_learn::{LearnOptions, Traces, learn};
+//! use accp_recordings::conversations;
+//! use serde_json::json;
+//!
+//! let mut traces = Traces::default();
+//! for number in 0..30 {
+//!     let flight = |at: usize| json!({ "flight_number": format!("WF{number}{at}"), "seats": at });
+//!     let flights = json!([flight(1), flight(2), flight(3)]).to_string();
+//!     let recorded = json!({ "id": number, "messages": [
+//!         { "role": "assistant", "tool_calls": [
+//!             { "id": "c", "name": "search", "arguments": { "to": "OSL" } }] },
+//!         { "role": "tool", "tool_call_id": "c", "content": flights },
+//!     ] });
+//!     for conversation in conversations(recorded.to_string().as_bytes()) {
+//!         traces.add(&conversation?);
+//!     }
+//! }
+//! let learnt = learn(&traces, LearnOptions::default())?;
+//! let schema = learnt.registry.schemas().next().unwrap();
+//! assert_eq!(schema.fields[0].name, "flight_number");
+//! assert!(learnt.earned[0].net() > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod corpus;
 mod cost;
 mod declared;
+mod index;
 mod names;
 mod needs;
 mod places;
@@ -16,157 +42,100 @@ mod shapes;
 mod tests;
 mod titles;
 mod traces;
+mod tune;
 mod values;
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
-use accp_registry::{Registry, identity_rank};
+use accp_registry::{Problems, Registry};
 use accp_tokens::Bpe;
-use serde_json::{Map, Value as Json};
+use serde_json::{Value as Json, json};
 
+use corpus::Corpus;
 use needs::Needs;
-use places::Places;
-use shapes::Shapes;
-use values::Values;
 
 pub use cost::{Earned, Totals};
 pub use declared::{Tools, ToolsError};
-pub use names::{Taken, abbreviations, words};
 pub use traces::Traces;
+pub use tune::{TuneError, Tuned, tune};
 
-/// What was learnt is no registry, which is a fault of this library.
+/// What was learnt is not a registry, which is a fault of this library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LearnError(String);
+#[non_exhaustive]
+pub enum LearnError {
+    /// The schemas do not make a sound registry.
+    #[error("what was learnt is no sound registry; please report this with the traces\n{0}")]
+    Unsound(Problems),
+    /// No Rust types can be made of the schemas.
+    #[error("{0}")]
+    Types(String),
+}
+
+/// What is learnt, and how it is counted.
+#[derive(Debug, Clone, Copy)]
+pub struct LearnOptions {
+    /// A schema that saves fewer tokens, its definitions counted, is left out: 20 by default.
+    pub min_saving: u32,
+    /// The tokenizer that counts.
+    pub counter: Bpe,
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        Self {
+            min_saving: 20,
+            counter: Bpe::default(),
+        }
+    }
+}
 
 /// A registry, and what it earns on the traces that it was learnt from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Learnt {
+    /// The registry.
     pub registry: Registry,
     /// By schema, what earns most first.
     pub earned: Vec<Earned>,
+    /// All arguments and results together.
     pub totals: Totals,
 }
 
-/// Learns a registry; a schema that saves fewer than `min_saving` tokens, its definitions
-/// counted, is left out.
+/// Learns a registry from traces.
 ///
 /// # Errors
-/// When what was learnt is no registry, which is a fault of this program.
-pub fn learn(traces: &Traces, min_saving: u32, counter: Bpe) -> Result<Learnt, LearnError> {
-    let corpus = Corpus::of(traces, counter);
+/// When what was learnt is not a registry, which is a fault of this library.
+pub fn learn(traces: &Traces, options: LearnOptions) -> Result<Learnt, LearnError> {
+    let LearnOptions {
+        min_saving,
+        counter,
+    } = options;
+    let corpus = Corpus::of(traces, &counter);
     let needs = Needs::of(&corpus);
     schemas::chosen(&corpus, &needs, i64::from(min_saving), counter)
 }
 
-/// The traces, and what is known of the values in them.
-#[derive(Debug)]
-pub(crate) struct Corpus<'t> {
-    traces: &'t Traces,
-    places: Places,
-    shapes: Shapes,
-    /// By shape, the values of each of its fields.
-    fields: Vec<Vec<Values>>,
-    /// By shape, how many different records there are.
-    different: Vec<usize>,
-}
-
-impl<'t> Corpus<'t> {
-    fn of(traces: &'t Traces, counter: Bpe) -> Self {
-        let places = Places::of(traces);
-        let shapes = Shapes::of(&places, &counter);
-        let mut corpus = Self {
-            traces,
-            places,
-            shapes,
-            fields: Vec::new(),
-            different: Vec::new(),
+impl Learnt {
+    /// An object for each schema, then one for all of them.
+    pub fn to_json(&self) -> Vec<Json> {
+        let one = |earned: &Earned| {
+            json!({
+                "code": earned.code,
+                "name": earned.name,
+                "seen": earned.seen,
+                "conversations": earned.conversations,
+                "json": earned.json,
+                "position": earned.position,
+                "definitions": earned.definitions,
+                "net": earned.net(),
+            })
         };
-        let shapes = &corpus.shapes.list;
-        let empty = |shape: &shapes::Shape| shape.keys.iter().map(|_| Values::default()).collect();
-        let mut fields: Vec<Vec<Values>> = shapes.iter().map(empty).collect();
-        let mut records: Vec<HashSet<u64>> = vec![HashSet::new(); shapes.len()];
-        for (number, conversation) in traces.conversations.iter().enumerate() {
-            for event in &conversation.events {
-                let place = corpus.places.at(&event.root);
-                corpus.each_record(&event.value, place, &mut |shape, object, place| {
-                    let mut hasher = DefaultHasher::new();
-                    Json::Object(object.clone()).to_string().hash(&mut hasher);
-                    records[shape].insert(hasher.finish());
-                    for (key, value) in object {
-                        if let Some(field) = corpus.field(shape, key) {
-                            let below = place.and_then(|place| corpus.places.key(place, key));
-                            fields[shape][field].see(value, &corpus, below, number);
-                        }
-                    }
-                });
-            }
-        }
-        corpus.fields = fields;
-        corpus.different = records.iter().map(HashSet::len).collect();
-        corpus
-    }
-
-    /// Every record in a value, the outer ones first.
-    fn each_record(
-        &self,
-        value: &Json,
-        place: Option<usize>,
-        take: &mut impl FnMut(usize, &Map<String, Json>, Option<usize>),
-    ) {
-        match value {
-            Json::Array(items) => {
-                let below = place.and_then(|place| self.places.item(place));
-                for item in items {
-                    self.each_record(item, below, take);
-                }
-            }
-            Json::Object(object) => {
-                if let Some(shape) = self.shape_of(object) {
-                    take(shape, object, place);
-                }
-                for (key, value) in object {
-                    let below = place.and_then(|place| self.places.key(place, key));
-                    self.each_record(value, below, take);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The shape of a record of the traces.
-    fn shape_of(&self, object: &Map<String, Json>) -> Option<usize> {
-        self.shapes.of_set(self.places.set_of(object)?)
-    }
-
-    /// The field of a shape with this key.
-    fn field(&self, shape: usize, key: &str) -> Option<usize> {
-        let keys = &self.shapes.list[shape].keys;
-        keys.iter().position(|name| name == key)
-    }
-
-    /// The field that tells the records of a shape apart: one with the name of an id where
-    /// there is one, else one whose values are all different.
-    fn identity(&self, shape: usize) -> Option<usize> {
-        let records = self.different[shape];
-        let fields = self.fields[shape].iter().enumerate();
-        let fields = fields.filter(|(_, values)| {
-            values.are_scalars() && values.seen == self.shapes.list[shape].seen
-        });
-        let rank = |(field, values): &(usize, &Values)| {
-            let name = identity_rank(&self.shapes.list[shape].keys[*field]);
-            let is_named = name.is_some();
-            let is_unique = values.different() * 10 >= records * 9;
-            let is_telling = values.different() * 3 >= records;
-            match (is_named, is_unique, is_telling) {
-                (true, true, _) => Some((0, name)),
-                (true, false, true) => Some((1, name)),
-                (false, true, _) if records > 1 => Some((2, None)),
-                _ => None,
-            }
-        };
-        let ranked = fields.filter_map(|field| Some((rank(&field)?, field.0)));
-        ranked.min().map(|(_, field)| field)
+        let mut list: Vec<Json> = self.earned.iter().map(one).collect();
+        list.push(json!({
+            "schemas": self.earned.len(),
+            "conversations": self.totals.conversations,
+            "json": self.totals.json,
+            "position": self.totals.position,
+            "definitions": self.totals.definitions,
+            "tokenizer": self.registry.tokenizer,
+        }));
+        list
     }
 }

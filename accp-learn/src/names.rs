@@ -14,7 +14,7 @@ pub(crate) const VERBS: [&str; 12] = [
 
 /// The words of a name, in small letters: at a capital after a small letter or a digit, and
 /// at whatever is neither letter nor digit.
-pub fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
     for c in name.chars() {
@@ -59,14 +59,14 @@ pub(crate) fn singular(words: &mut [String]) {
 
 /// The names and codes that are taken.
 #[derive(Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     names: BTreeSet<String>,
     codes: BTreeSet<String>,
 }
 
 impl Taken {
     /// Those of the standard profiles, which stand beside every registry.
-    pub fn standard() -> Self {
+    pub(crate) fn standard() -> Self {
         let schemas = || Registry::shared().schemas();
         Self {
             names: schemas()
@@ -99,7 +99,7 @@ impl Taken {
 
     /// Takes the code that costs least where it stands, before a record or a table; of equal
     /// ones the initials of the name, else what looks most like it.
-    pub fn code(&mut self, name: &[String], counter: &impl TokenCounter) -> String {
+    pub(crate) fn code(&mut self, name: &[String], counter: &impl TokenCounter) -> String {
         let letters = |word: &String| word.to_ascii_uppercase();
         let words: Vec<String> = name.iter().map(letters).collect();
         let only = |text: &str| -> String {
@@ -149,7 +149,7 @@ impl Taken {
 
 /// What travels for each of these fields: the name itself, its standard abbreviation or a
 /// part of it, whichever costs fewest tokens as a key; of equal ones the most readable.
-pub fn abbreviations(names: &[String], counter: &impl TokenCounter) -> Vec<String> {
+pub(crate) fn abbreviations(names: &[String], counter: &impl TokenCounter) -> Vec<String> {
     let split: Vec<Vec<String>> = names.iter().map(|name| words(name)).collect();
     let mut shorts: Vec<String> = Vec::new();
     for (index, name) in names.iter().enumerate() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value as Json;
 
-use super::Corpus;
-use super::traces::{Event, Part};
+use crate::corpus::Corpus;
+use crate::traces::{Event, Part};
 
 /// Values of other lengths, in characters, are too common or too long to tell.
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=60;
@@ -35,7 +35,7 @@ impl Needs {
     /// that showed it first: from there it is known, whatever shows it again.
     pub(crate) fn of(corpus: &Corpus<'_>) -> Self {
         let mut needs = Self::default();
-        for conversation in &corpus.traces.conversations {
+        for conversation in &corpus.index.traces.conversations {
             let mut known: HashMap<String, FieldId> = HashMap::new();
             let is_call = |event: &Event| event.root.part == Part::Arguments;
             let last = conversation
@@ -51,7 +51,7 @@ impl Needs {
                         }
                     });
                 }
-                let place = corpus.places.at(&event.root);
+                let place = corpus.index.places.at(&event.root);
                 let mut sight = Sight {
                     corpus,
                     needs: &mut needs,
@@ -72,7 +72,7 @@ impl Needs {
     /// The fields of each shape that are worth keeping, ascending; `None` where too little
     /// was seen.
     pub(crate) fn kept(&self, corpus: &Corpus<'_>) -> Vec<Option<BTreeSet<usize>>> {
-        let shapes = 0..corpus.shapes.list.len();
+        let shapes = 0..corpus.index.shapes.list.len();
         let mut kept: Vec<Option<BTreeSet<usize>>> = shapes
             .map(|shape| {
                 let followed = self.followed.get(&shape).copied().unwrap_or_default();
@@ -139,24 +139,25 @@ impl Sight<'_, '_> {
     fn value(&mut self, value: &Json, place: Option<usize>, field: Option<FieldId>) {
         match value {
             Json::Array(items) => {
-                let below = place.and_then(|place| self.corpus.places.item(place));
+                let below = place.and_then(|place| self.corpus.index.places.item(place));
                 for item in items {
                     self.value(item, below, field);
                 }
             }
             Json::Object(object) => {
-                let shape = self.corpus.shape_of(object);
+                let shape = self.corpus.index.shape_of(object);
                 if let Some(shape) = shape {
                     let followed = self.needs.followed.entry(shape).or_default();
                     *followed += usize::from(self.is_followed);
                 }
-                let below = |key| place.and_then(|place| self.corpus.places.key(place, key));
-                let is_map = place.is_some_and(|place| self.corpus.places.is_map(place));
+                let below = |key| place.and_then(|place| self.corpus.index.places.key(place, key));
+                let is_map = place.is_some_and(|place| self.corpus.index.places.is_map(place));
                 for (key, value) in object {
                     if is_map {
                         self.text(key, field);
                     }
-                    let own = shape.and_then(|shape| Some((shape, self.corpus.field(shape, key)?)));
+                    let own =
+                        shape.and_then(|shape| Some((shape, self.corpus.index.field(shape, key)?)));
                     self.value(value, below(key), own.or(field));
                 }
             }

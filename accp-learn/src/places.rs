@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value as Json};
 
-use super::declared::{Declared, Kind};
-use super::traces::{Part, Root, Traces};
+use crate::declared::{Declared, Kind};
+use crate::traces::{Part, Root, Traces};
 
 /// The places of a set of traces, and the sets of keys that were seen there.
 #[derive(Debug, Default)]

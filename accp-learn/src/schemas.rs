@@ -11,14 +11,15 @@ use accp_runtime::view::View;
 use accp_tokens::Bpe;
 use serde_json::{Map, Value as Json, json};
 
-use super::cost::{Earned, Form, Totals, Writer, totals};
-use super::declared::Kind;
-use super::names::{Taken, abbreviations};
-use super::needs::Needs;
-use super::places::Step;
-use super::traces::{Part, Root};
-use super::values::Declares;
-use super::{Corpus, LearnError, Learnt, titles};
+use crate::corpus::Corpus;
+use crate::cost::{Earned, Form, Totals, Writer, totals};
+use crate::declared::Kind;
+use crate::names::{Taken, abbreviations};
+use crate::needs::Needs;
+use crate::places::Step;
+use crate::traces::{Part, Root};
+use crate::values::Declares;
+use crate::{LearnError, Learnt, titles};
 
 /// Records that all have a field, and the conversations they stand in, before it is taken
 /// for required.
@@ -74,9 +75,10 @@ impl<'m> Maker<'m> {
         kept: &'m [Option<BTreeSet<usize>>],
         counter: Bpe,
     ) -> Self {
-        let shapes = corpus.shapes.list.len();
+        let shapes = corpus.index.shapes.list.len();
         let mut events = BTreeMap::new();
         for event in corpus
+            .index
             .traces
             .conversations
             .iter()
@@ -98,7 +100,7 @@ impl<'m> Maker<'m> {
     /// Gives names and codes to the shapes that are not left out, those seen most first.
     fn choose(&mut self, left_out: &BTreeSet<usize>) {
         let corpus = self.corpus;
-        let shapes = &corpus.shapes.list;
+        let shapes = &corpus.index.shapes.list;
         let mut order: Vec<usize> = (0..shapes.len()).collect();
         order.retain(|shape| !left_out.contains(shape));
         order.sort_by_key(|shape| (Reverse(shapes[*shape].seen), &shapes[*shape].keys));
@@ -131,7 +133,7 @@ impl<'m> Maker<'m> {
     /// How a shape that has a code is written.
     fn form(&self, shape: usize, view: &View) -> Option<Form> {
         let code = self.codes[shape].clone()?;
-        let fields = 0..self.corpus.shapes.list[shape].keys.len();
+        let fields = 0..self.corpus.index.shapes.list[shape].keys.len();
         let nested = |field| {
             let is_nested = matches!(self.ty(shape, field), Type::Schema(_));
             let records = &self.corpus.fields[shape][field].records;
@@ -175,7 +177,7 @@ impl<'m> Maker<'m> {
         }
         let ty = self.ty(shape, field);
         let default =
-            self.corpus.fields[shape][field].dominant(self.corpus.shapes.list[shape].seen)?;
+            self.corpus.fields[shape][field].dominant(self.corpus.index.shapes.list[shape].seen)?;
         match (&ty, &default) {
             (Type::String | Type::Enum(_), Json::String(_))
             | (Type::Integer, Json::Number(_))
@@ -186,9 +188,9 @@ impl<'m> Maker<'m> {
 
     /// Whether records of this shape are the arguments of a tool.
     fn is_call(&self, shape: usize) -> bool {
-        let mut places = self.corpus.shapes.list[shape].places.keys();
+        let mut places = self.corpus.index.shapes.list[shape].places.keys();
         places.any(|place| {
-            let step = &self.corpus.places.get(*place).step;
+            let step = &self.corpus.index.places.get(*place).step;
             matches!(step, Step::Root(root) if root.part == Part::Arguments)
         })
     }
@@ -198,11 +200,11 @@ impl<'m> Maker<'m> {
         &self,
         shape: usize,
         field: usize,
-    ) -> impl Iterator<Item = (usize, &'m super::declared::Declared, bool)> {
-        let shape = &self.corpus.shapes.list[shape];
+    ) -> impl Iterator<Item = (usize, &'m crate::declared::Declared, bool)> {
+        let shape = &self.corpus.index.shapes.list[shape];
         let key = &shape.keys[field];
         shape.places.keys().filter_map(move |place| {
-            match &self.corpus.places.get(*place).declared.as_ref()?.kind {
+            match &self.corpus.index.places.get(*place).declared.as_ref()?.kind {
                 Kind::Object { fields, required } => {
                     let (_, declared) = fields.iter().find(|(name, _)| name == key)?;
                     Some((*place, declared, required.contains(key)))
@@ -216,18 +218,18 @@ impl<'m> Maker<'m> {
         let values = &self.corpus.fields[shape][field];
         let code = |shape: usize| self.codes[shape].clone();
         let code_at = |place: usize| {
-            let sets = &self.corpus.places.sets;
+            let sets = &self.corpus.index.places.sets;
             let set = sets.iter().position(|set| set.declared.contains(&place))?;
-            code(self.corpus.shapes.of_set(set)?)
+            code(self.corpus.index.shapes.of_set(set)?)
         };
         let declares = Declares {
-            corpus: self.corpus,
+            index: &self.corpus.index,
             code_at,
         };
-        let key = &self.corpus.shapes.list[shape].keys[field];
+        let key = &self.corpus.index.shapes.list[shape].keys[field];
         let mut ty = values.ty(&code);
         for (place, declared, _) in self.declared(shape, field) {
-            let below = self.corpus.places.key(place, key);
+            let below = self.corpus.index.places.key(place, key);
             ty = declares.join(ty, values, declared, below);
         }
         ty
@@ -247,16 +249,11 @@ impl<'m> Maker<'m> {
             "tokenizer": self.counter.name(),
             "schemas": schemas,
         });
-        Registry::from_json(&document.to_string()).map_err(|problems| {
-            LearnError(format!(
-                "what was learnt is no sound registry; please report this with the traces\n\
-                 {problems}"
-            ))
-        })
+        Registry::from_json(&document.to_string()).map_err(LearnError::Unsound)
     }
 
     fn schema(&self, shape: usize, code: &str, earned: Option<&Earned>) -> Json {
-        let of = &self.corpus.shapes.list[shape];
+        let of = &self.corpus.index.shapes.list[shape];
         let shorts = abbreviations(&of.keys, &self.counter);
         let (mut fields, mut optional, mut required) = (Vec::new(), Vec::new(), Vec::new());
         let (mut types, mut defaults) = (Map::new(), Map::new());
@@ -306,9 +303,9 @@ impl<'m> Maker<'m> {
     /// The tools whose arguments or results are mostly of this shape, and can be frames of
     /// their own.
     fn carriers(&self, shape: usize) -> impl Iterator<Item = (&'m Root, usize)> {
-        let places = self.corpus.shapes.list[shape].places.iter();
+        let places = self.corpus.index.shapes.list[shape].places.iter();
         places.filter_map(move |(place, seen)| {
-            let Step::Root(root) = &self.corpus.places.get(*place).step else {
+            let Step::Root(root) = &self.corpus.index.places.get(*place).step else {
                 return None;
             };
             let mut standard = Registry::shared().schemas();
@@ -325,10 +322,10 @@ impl<'m> Maker<'m> {
 
     /// The frames that carry this shape.
     fn frames(&self, shape: usize, always: &[&String]) -> Vec<Json> {
-        let of = &self.corpus.shapes.list[shape];
+        let of = &self.corpus.index.shapes.list[shape];
         let frames = self.carriers(shape).map(|(root, place)| {
             let mut frame = json!({ "intent": intent(root), "operation": root.tool });
-            let declared = self.corpus.places.get(place).declared.as_ref();
+            let declared = self.corpus.index.places.get(place).declared.as_ref();
             if let Some(Kind::Object { required, .. }) = declared.map(|declared| &declared.kind) {
                 let is_required = |name: &&String| {
                     required.contains(*name)
@@ -344,7 +341,7 @@ impl<'m> Maker<'m> {
             if about.len() < of.keys.len() {
                 frame["fields"] = json!(about);
             }
-            let tool = self.corpus.traces.tools.get(&root.tool);
+            let tool = self.corpus.index.traces.tools.get(&root.tool);
             if let Some(doc) = tool.and_then(|tool| tool.doc.as_ref()) {
                 frame["doc"] = json!(match root.part {
                     Part::Arguments => doc.clone(),
@@ -357,19 +354,19 @@ impl<'m> Maker<'m> {
     }
 
     fn is_never_null(&self, shape: usize, key: &str) -> bool {
-        let field = self.corpus.field(shape, key);
+        let field = self.corpus.index.field(shape, key);
         field.is_some_and(|field| self.corpus.fields[shape][field].nulls == 0)
     }
 
     /// The keys that records of a shape have in one place, in the order of its fields.
     fn keys_at(&self, place: usize, shape: usize) -> Vec<&String> {
-        let sets = self.corpus.places.sets.iter().enumerate();
+        let sets = self.corpus.index.places.sets.iter().enumerate();
         let sets = sets.filter(|(at, set)| {
-            self.corpus.shapes.of_set(*at) == Some(shape)
+            self.corpus.index.shapes.of_set(*at) == Some(shape)
                 && (set.places.contains_key(&place) || set.declared.contains(&place))
         });
         let keys: BTreeSet<&String> = sets.flat_map(|(_, set)| &set.keys).collect();
-        let fields = self.corpus.shapes.list[shape].keys.iter();
+        let fields = self.corpus.index.shapes.list[shape].keys.iter();
         fields.filter(|key| keys.contains(key)).collect()
     }
 
@@ -383,7 +380,7 @@ impl<'m> Maker<'m> {
         let faults = match accp_build::generate(registry, &options) {
             Ok(_) => return Ok(BTreeSet::new()),
             Err(accp_build::Error::Names(faults)) => faults,
-            Err(other) => return Err(LearnError(other.to_string())),
+            Err(other) => return Err(LearnError::Types(other.to_string())),
         };
         let by_name: BTreeMap<&str, usize> = self
             .names

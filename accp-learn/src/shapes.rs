@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_registry::lexical::is_key;
 use accp_runtime::TokenCounter;
 
-use super::declared::Kind;
-use super::names::words;
-use super::places::{KeySet, Places, Step};
-use super::traces::Part;
+use crate::declared::Kind;
+use crate::names::words;
+use crate::places::{KeySet, Places, Step};
+use crate::traces::Part;
 
 /// More fields than this are not read by position.
 const MOST_FIELDS: usize = 64;

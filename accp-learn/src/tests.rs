@@ -26,9 +26,7 @@ fn recorded(conversations: &[Vec<(Json, Json)>], tools: &Json) -> Vec<Json> {
 fn traces_of(conversations: Vec<Json>) -> Traces {
     let mut traces = Traces::default();
     for json in conversations {
-        let text = json.to_string();
-        let recorded = Conversation::new(json).expect("a conversation");
-        traces.add(&recorded, &text);
+        traces.add(&Conversation::new(json).expect("a conversation"));
     }
     traces
 }
@@ -38,7 +36,11 @@ fn traces(conversations: &[Vec<(Json, Json)>], tools: &Json) -> Traces {
 }
 
 fn learnt(traces: &Traces, min_saving: u32) -> Learnt {
-    learn(traces, min_saving, Bpe::default()).expect("a registry")
+    let options = LearnOptions {
+        min_saving,
+        ..LearnOptions::default()
+    };
+    learn(traces, options).expect("a registry")
 }
 
 /// The fields of a schema with their types.

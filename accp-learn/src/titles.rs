@@ -2,16 +2,16 @@
 
 use std::cmp::Reverse;
 
-use super::Corpus;
-use super::cost::Earned;
-use super::names::{VERBS, singular, subject, words};
-use super::places::Step;
-use super::traces::Part;
+use crate::corpus::Corpus;
+use crate::cost::Earned;
+use crate::names::{VERBS, singular, subject, words};
+use crate::places::Step;
+use crate::traces::Part;
 
 /// What a shape may be called, best first: what its places have in common, then what the
 /// place with most records is called, alone and with what is around it.
 pub(crate) fn names(corpus: &Corpus<'_>, shape: usize) -> Vec<Vec<String>> {
-    let of = &corpus.shapes.list[shape];
+    let of = &corpus.index.shapes.list[shape];
     let mut places: Vec<(&usize, &usize)> = of.places.iter().collect();
     places.sort_by_key(|(place, seen)| (Reverse(**seen), **place));
     let all: Vec<Vec<String>> = places
@@ -24,7 +24,7 @@ pub(crate) fn names(corpus: &Corpus<'_>, shape: usize) -> Vec<Vec<String>> {
     let in_all = |word: &&String| all.iter().all(|name| name.contains(word));
     let common: Vec<String> = main.iter().filter(in_all).cloned().collect();
     let says = common.iter().any(|word| !VERBS.contains(&word.as_str()));
-    let root = corpus.places.root_of(*places[0].0);
+    let root = corpus.index.places.root_of(*places[0].0);
     let part = match root.part {
         Part::Arguments => "arguments",
         Part::Result => "result",
@@ -43,7 +43,7 @@ pub(crate) fn names(corpus: &Corpus<'_>, shape: usize) -> Vec<Vec<String>> {
 
 /// What the records are, and the evidence.
 pub(crate) fn doc(corpus: &Corpus<'_>, shape: usize, earned: &Earned) -> String {
-    let of = &corpus.shapes.list[shape];
+    let of = &corpus.index.shapes.list[shape];
     let mut places: Vec<(&usize, &usize)> = of.places.iter().collect();
     places.sort_by_key(|(place, seen)| (Reverse(**seen), **place));
     let mut told: Vec<String> = places
@@ -72,14 +72,14 @@ pub(crate) fn doc(corpus: &Corpus<'_>, shape: usize, earned: &Earned) -> String 
 
 /// `flights in the result of search`.
 fn phrase(corpus: &Corpus<'_>, place: usize) -> String {
-    let node = corpus.places.get(place);
+    let node = corpus.index.places.get(place);
     match (&node.step, node.parent) {
         (Step::Root(root), _) => match root.part {
             Part::Arguments => format!("arguments of {}", root.tool),
             Part::Result => format!("result of {}", root.tool),
         },
         (Step::Key(key), Some(_)) => {
-            let root = corpus.places.root_of(place);
+            let root = corpus.index.places.root_of(place);
             let part = match root.part {
                 Part::Arguments => "arguments",
                 Part::Result => "result",
@@ -103,7 +103,7 @@ fn times(count: usize) -> String {
 fn place_name(corpus: &Corpus<'_>, mut place: usize) -> Vec<String> {
     let mut is_one_of_many = false;
     loop {
-        let node = corpus.places.get(place);
+        let node = corpus.index.places.get(place);
         let mut name = match &node.step {
             Step::Key(key) => words(key),
             Step::Root(root) if root.part == Part::Arguments => words(&root.tool),

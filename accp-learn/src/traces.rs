@@ -1,24 +1,24 @@
 //! Recorded conversations as what a registry is learnt from: calls, and results that are JSON.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
-use accp_recordings::Conversation as Recorded;
+use accp_recordings::{Calls, Conversation};
 use accp_registry::Hash;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::declared::Tools;
+use crate::declared::Tools;
 
 /// The conversations of some files, in an order that does not depend on that of the files.
 #[derive(Debug, Default)]
 pub struct Traces {
-    pub(crate) conversations: Vec<Conversation>,
+    pub(crate) conversations: Vec<Trace>,
     /// The tools that the conversations list.
     pub tools: Tools,
 }
 
 /// What happened in a conversation, in its order.
 #[derive(Debug)]
-pub(crate) struct Conversation {
+pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
     /// Of all of its text.
     digest: Hash,
@@ -53,87 +53,49 @@ impl Traces {
     }
 
     /// Adds a conversation.
-    pub fn add(&mut self, recorded: &Recorded, text: &str) {
-        let digest = Hash::of(text.as_bytes());
-        if let Some(tools) = recorded.rest.get("tools") {
+    pub fn add(&mut self, conversation: &Conversation) {
+        let digest = Hash::of(conversation.as_json().to_string().as_bytes());
+        if let Some(tools) = conversation.get("tools") {
             self.tools.add_all(tools);
         }
         let place = self
             .conversations
             .partition_point(|other| other.digest < digest);
-        let events = events(&recorded.messages);
-        self.conversations
-            .insert(place, Conversation { events, digest });
+        let events = events(conversation);
+        self.conversations.insert(place, Trace { events, digest });
     }
 }
 
 /// The calls of a conversation, and the results that are objects or arrays of JSON.
-fn events(messages: &[Json]) -> Vec<Event> {
+fn events(conversation: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
-    // Ids repeat: the latest call of an id is the one that a result answers.
-    let mut called: BTreeMap<&str, String> = BTreeMap::new();
-    let mut last = None;
-    for message in messages {
-        let calls = message.get("tool_calls").and_then(Json::as_array);
-        for call in calls.into_iter().flatten() {
-            let Some((tool, arguments)) = call_of(call) else {
-                continue;
-            };
-            if let Some(id) = call.get("id").and_then(Json::as_str) {
-                called.insert(id, tool.clone());
+    let mut calls = Calls::default();
+    for message in conversation.messages() {
+        for call in message.calls() {
+            let arguments = call.arguments().map(Cow::into_owned);
+            if let (Some(tool), Some(value @ Json::Object(_))) = (call.tool(), arguments) {
+                calls.note(call.id(), tool);
+                events.push(Event::new(tool, Part::Arguments, value));
             }
-            last = Some(tool.clone());
-            let part = Part::Arguments;
-            events.push(Event {
-                root: Root { tool, part },
-                value: Json::Object(arguments),
-            });
         }
-        if message.get("role").and_then(Json::as_str) != Some("tool") {
+        let tool = calls.answered(message).or_else(|| calls.last());
+        let Some(tool) = tool.filter(|_| message.is_result()) else {
             continue;
-        }
-        let text_of = |key| message.get(key).and_then(Json::as_str);
-        let by_id = || called.get(text_of("tool_call_id")?).cloned();
-        let tool = text_of("name")
-            .map(str::to_owned)
-            .or_else(by_id)
-            .or_else(|| last.clone());
-        let Some(tool) = tool else { continue };
-        for text in texts(message.get("content")) {
+        };
+        for text in message.texts() {
             if let Ok(value @ (Json::Object(_) | Json::Array(_))) = serde_json::from_str(text) {
-                let (tool, part) = (tool.clone(), Part::Result);
-                events.push(Event {
-                    root: Root { tool, part },
-                    value,
-                });
+                events.push(Event::new(tool, Part::Result, value));
             }
         }
     }
     events
 }
 
-/// A call as `{name, arguments}` or as `{function: {name, arguments}}`, the arguments an
-/// object or the JSON text of one.
-fn call_of(call: &Json) -> Option<(String, Map<String, Json>)> {
-    let call = call.get("function").unwrap_or(call);
-    let name = call.get("name")?.as_str()?.to_owned();
-    let arguments = match call.get("arguments")? {
-        Json::Object(arguments) => arguments.clone(),
-        Json::String(text) => serde_json::from_str(text).ok()?,
-        _ => return None,
-    };
-    Some((name, arguments))
-}
-
-/// The content of a message: a text, or parts that hold texts.
-fn texts(content: Option<&Json>) -> Vec<&str> {
-    match content {
-        Some(Json::String(text)) => vec![text],
-        Some(Json::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect()
-        }
-        _ => Vec::new(),
+impl Event {
+    fn new(tool: &str, part: Part, value: Json) -> Self {
+        let tool = tool.to_owned();
+        let root = Root { tool, part };
+        Self { root, value }
     }
 }
 
@@ -157,7 +119,8 @@ mod tests {
             json!({ "role": "tool", "content": parts }),
             json!({ "role": "tool", "name": "h", "content": "no JSON" }),
         ];
-        let told: Vec<String> = events(&messages)
+        let conversation = Conversation::new(json!(messages)).unwrap();
+        let told: Vec<String> = events(&conversation)
             .iter()
             .map(|event| format!("{:?} {} {}", event.root.part, event.root.tool, event.value))
             .collect();

@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use accp_registry::{EnumValue, Type};
 use serde_json::Value as Json;
 
-use super::Corpus;
-use super::declared::{Declared, Kind};
-use super::names::words;
+use crate::declared::{Declared, Kind};
+use crate::index::Index;
+use crate::names::words;
 
 /// Different values that are counted one by one.
 const MOST_VALUES: usize = 64;
@@ -58,7 +58,7 @@ impl Values {
     pub(crate) fn see(
         &mut self,
         value: &Json,
-        corpus: &Corpus<'_>,
+        index: &Index<'_>,
         place: Option<usize>,
         number: usize,
     ) {
@@ -67,21 +67,21 @@ impl Values {
             Json::Null => self.nulls += 1,
             Json::Array(items) => {
                 self.lists += 1;
-                let below = place.and_then(|place| corpus.places.item(place));
+                let below = place.and_then(|place| index.places.item(place));
                 let into = self.items.get_or_insert_default();
                 for item in items {
-                    into.see(item, corpus, below, number);
+                    into.see(item, index, below, number);
                 }
             }
             Json::Object(object) => match place {
-                Some(place) if corpus.places.is_map(place) => {
+                Some(place) if index.places.is_map(place) => {
                     self.maps += 1;
                     let into = self.entries.get_or_insert_default();
                     for (key, value) in object {
-                        into.see(value, corpus, corpus.places.key(place, key), number);
+                        into.see(value, index, index.places.key(place, key), number);
                     }
                 }
-                _ => match corpus.shape_of(object) {
+                _ => match index.shape_of(object) {
                     Some(shape) => *self.records.entry(shape).or_default() += 1,
                     None => self.others += 1,
                 },
@@ -274,7 +274,7 @@ fn enumeration(texts: &[String]) -> Option<Type> {
 
 /// What declares a value: the place, if it has one, and the schema of the record there.
 pub(crate) struct Declares<'d, F> {
-    pub(crate) corpus: &'d Corpus<'d>,
+    pub(crate) index: &'d Index<'d>,
     /// The code of the schema that is declared for a place.
     pub(crate) code_at: F,
 }
@@ -293,8 +293,8 @@ impl<F: Fn(usize) -> Option<String>> Declares<'_, F> {
         let inner = |observed: Type, values: Option<&Values>, declared: &Declared, place| {
             Box::new(self.join(observed, values.unwrap_or(&empty), declared, place))
         };
-        let item = || place.and_then(|place| self.corpus.places.item(place));
-        let entry = || place.and_then(|place| self.corpus.places.key(place, ""));
+        let item = || place.and_then(|place| self.index.places.item(place));
+        let entry = || place.and_then(|place| self.index.places.key(place, ""));
         match (&declared.kind, observed) {
             (Kind::Object { .. }, _) if nothing => {
                 let code = place.and_then(|place| (self.code_at)(place));

@@ -4,23 +4,53 @@ use std::io::{self, BufRead};
 
 use serde_json::Value as Json;
 
-/// JSON values from JSON Lines, or from one JSON document that may span lines.
-#[derive(Debug)]
-pub struct Documents<R> {
-    input: R,
-    line: u64,
-    buffer: Vec<u8>,
-    /// Further values of a document over several lines, the last one first.
-    pending: Vec<Json>,
-    bytes: u64,
+use crate::conversation::{Conversation, NotConversation};
+
+/// Reads the recorded conversations of an input one at a time: JSON Lines, one JSON document
+/// that may span lines, or an array of conversations.
+///
+/// ```
+/// let input = r#"{ "id": "a", "messages": [{ "role": "user", "content": "Hello" }] }"#;
+/// for conversation in accp_recordings::conversations(input.as_bytes()) {
+///     let conversation = conversation?;
+///     assert_eq!(conversation.id().as_deref(), Some("a"));
+///     assert_eq!(conversation.messages().len(), 1);
+/// }
+/// # Ok::<(), accp_recordings::ReadError>(())
+/// ```
+pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Conversation, ReadError>> {
+    Documents::new(input).map(|document| document?.conversation())
 }
 
-/// Why a file gives no further conversation.
-#[derive(Debug)]
-pub enum Fault {
+/// A JSON value of an input: one conversation, or a line of a file like those of conversations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The line that it begins on, from 1; that of an array for all elements of the array.
+    pub line: u64,
+    /// The value.
+    pub json: Json,
+}
+
+impl Document {
+    /// The document as a conversation.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn conversation(self) -> Result<Conversation, ReadError> {
+        let line = self.line;
+        Conversation::new(self.json).map_err(|why| ReadError::Conversation { line, why })
+    }
+}
+
+/// Why an input gives no further conversation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
     /// Reading failed.
-    Io(io::Error),
-    /// The text is at fault, at this line and column from 1.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The text is not JSON, or JSON that would not come back the same.
+    #[error("{line}:{column}: {message}")]
     Text {
         /// From 1.
         line: u64,
@@ -29,6 +59,47 @@ pub enum Fault {
         /// What was expected, and the cure.
         message: String,
     },
+    /// The JSON is not a conversation.
+    #[error("{line}: {why}")]
+    Conversation {
+        /// From 1.
+        line: u64,
+        /// What is expected.
+        why: NotConversation,
+    },
+}
+
+/// The JSON values of an input; it ends after the first error.
+#[derive(Debug)]
+pub struct Documents<R> {
+    input: R,
+    line: u64,
+    buffer: Vec<u8>,
+    /// Further values that are read already, with their line, the last one first.
+    pending: Vec<Document>,
+    bytes: u64,
+    has_failed: bool,
+}
+
+impl<R: BufRead> Iterator for Documents<R> {
+    type Item = Result<Document, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed {
+            return None;
+        }
+        while self.pending.is_empty() {
+            match self.read() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    self.has_failed = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.pending.pop().map(Ok)
+    }
 }
 
 impl<R: BufRead> Documents<R> {
@@ -40,22 +111,21 @@ impl<R: BufRead> Documents<R> {
             buffer: Vec::new(),
             pending: Vec::new(),
             bytes: 0,
+            has_failed: false,
         }
     }
 
-    /// The next value and the line it starts on.
-    ///
-    /// # Errors
-    /// When reading fails, or the text is no JSON.
-    #[allow(clippy::should_implement_trait, reason = "it is an iterator soon")]
-    pub fn next(&mut self) -> Result<Option<(u64, Json)>, Fault> {
-        if let Some(json) = self.pending.pop() {
-            return Ok(Some((self.line, json)));
-        }
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads the next line, or all that is left, into `pending`; whether there was anything.
+    fn read(&mut self) -> Result<bool, ReadError> {
         loop {
             self.buffer.clear();
             if self.read_line()? == 0 {
-                return Ok(None);
+                return Ok(false);
             }
             if self.line == 1 {
                 self.take_byte_order_mark()?;
@@ -66,7 +136,11 @@ impl<R: BufRead> Documents<R> {
         }
         let start = self.line;
         let cut = match serde_json::from_slice(self.buffer.trim_ascii_end()) {
-            Ok(json) => return self.held(start).map(|()| Some((start, json))),
+            Ok(json) => {
+                self.held(start)?;
+                self.put(start, vec![json]);
+                return Ok(true);
+            }
             Err(error) if error.is_eof() => self.fault(start, &error),
             Err(error) => return Err(self.fault(start, &error)),
         };
@@ -80,20 +154,37 @@ impl<R: BufRead> Documents<R> {
         let documents =
             serde_json::Deserializer::from_slice(self.buffer.trim_ascii_end()).into_iter();
         let documents: Result<Vec<Json>, _> = documents.collect();
-        self.pending = documents.map_err(|error| self.fault(start, &error))?;
+        let documents = documents.map_err(|error| self.fault(start, &error))?;
         self.held(start)?;
+        self.put(start, documents);
+        Ok(true)
+    }
+
+    /// Keeps the values of a text that begins on this line, the elements of an array of
+    /// conversations each by itself. What follows the first one is told by the last line.
+    fn put(&mut self, start: u64, values: Vec<Json>) {
+        let lines = std::iter::once(start).chain(std::iter::repeat(self.line));
+        for (line, json) in lines.zip(values) {
+            let all = match json {
+                Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => {
+                    items
+                }
+                json => vec![json],
+            };
+            let documents = all.into_iter().map(|json| Document { line, json });
+            self.pending.extend(documents);
+        }
         self.pending.reverse();
-        Ok(self.pending.pop().map(|json| (start, json)))
     }
 
     /// A mark of UTF-8 is passed over; what is marked as UTF-16 is refused by its name.
-    fn take_byte_order_mark(&mut self) -> Result<(), Fault> {
+    fn take_byte_order_mark(&mut self) -> Result<(), ReadError> {
         if self.buffer.starts_with(b"\xEF\xBB\xBF") {
             self.buffer.drain(..3);
         }
         if self.buffer.starts_with(b"\xFF\xFE") || self.buffer.starts_with(b"\xFE\xFF") {
             let message = "the text is UTF-16; save it as UTF-8".to_owned();
-            return Err(Fault::Text {
+            return Err(ReadError::Text {
                 line: 1,
                 column: 1,
                 message,
@@ -103,7 +194,7 @@ impl<R: BufRead> Documents<R> {
     }
 
     /// Refuses an integer that no 64-bit number holds: it would come back as another one.
-    fn held(&self, start: u64) -> Result<(), Fault> {
+    fn held(&self, start: u64) -> Result<(), ReadError> {
         let Some((at, digits)) = unheld_integer(&self.buffer) else {
             return Ok(());
         };
@@ -119,29 +210,21 @@ impl<R: BufRead> Documents<R> {
             "the integer {digits} is outside 64 bits and would not come back the same; record it \
              as a string"
         );
-        Err(Fault::Text {
+        Err(ReadError::Text {
             line: start + lines,
             column,
             message,
         })
     }
 
-    /// Bytes read so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn read_line(&mut self) -> Result<usize, Fault> {
-        let read = self
-            .input
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(Fault::Io)?;
+    fn read_line(&mut self) -> Result<usize, ReadError> {
+        let read = self.input.read_until(b'\n', &mut self.buffer)?;
         self.line += u64::from(read > 0);
         self.bytes += read as u64;
         Ok(read)
     }
 
-    fn fault(&self, start: u64, error: &serde_json::Error) -> Fault {
+    fn fault(&self, start: u64, error: &serde_json::Error) -> ReadError {
         let cause = error.to_string();
         let cause = cause.split(" at line ").next().unwrap_or_default();
         let looks_like_json = self.buffer.trim_ascii_start().starts_with(b"{")
@@ -159,19 +242,11 @@ impl<R: BufRead> Documents<R> {
             )
         };
         let line = start + (error.line() as u64).saturating_sub(1);
-        Fault::Text {
+        ReadError::Text {
             line,
             column: error.column() as u64,
             message,
         }
-    }
-}
-
-/// The conversations of a document: itself, or the elements of an array of conversations.
-pub fn conversations(json: Json) -> Vec<Json> {
-    match json {
-        Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => items,
-        json => vec![json],
     }
 }
 
@@ -212,23 +287,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<Result<(u64, Json), String>> {
-        let mut documents = Documents::new(text.as_bytes());
-        let mut found = Vec::new();
-        loop {
-            match documents.next() {
-                Ok(Some(document)) => found.push(Ok(document)),
-                Ok(None) => return found,
-                Err(Fault::Io(error)) => panic!("{error}"),
-                Err(Fault::Text {
-                    line,
-                    column,
-                    message,
-                }) => {
-                    found.push(Err(format!("{line}:{column}: {message}")));
-                    return found;
-                }
-            }
-        }
+        let documents = Documents::new(text.as_bytes());
+        let told = documents.map(|document| match document {
+            Ok(Document { line, json }) => Ok((line, json)),
+            Err(error) => Err(error.to_string()),
+        });
+        told.collect()
     }
 
     #[test]

@@ -10,46 +10,11 @@ use accp_registry::{Registry, expand, lexical};
 use accp_runtime::{EncodeError, Envelope, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use super::layout::Layout;
-use super::restore::{State, restore_message};
-
-/// The agent that speaks of the conversation itself.
-pub const HOST: &str = "accp";
-/// The operation of the frame that opens a conversation.
-pub(crate) const OPENING: &str = "conversation";
-/// The operation of a frame that holds a recorded message as it is, because the profiles
-/// have no place for its shape.
-pub const VERBATIM: &str = "message";
-/// Params that are no recorded keys of their own: the fields of the profiles and what the
-/// recorder writes for itself. A recorded key of such a name goes to `x`.
-const OWN: [&str; 21] = [
-    "arguments",
-    "bare",
-    "call",
-    "content",
-    "error_code",
-    "lang",
-    "lay",
-    "messages",
-    "name",
-    "no",
-    "parts",
-    "raw",
-    "reply_to",
-    "result",
-    "role",
-    "status",
-    "target",
-    "tool_name",
-    "turn",
-    "type",
-    "x",
-];
-
-/// Whether a param is no recorded key of its own.
-pub(crate) fn is_own(param: &str) -> bool {
-    OWN.contains(&param)
-}
+use crate::conversation::Conversation;
+use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, slot};
+use crate::layout::Layout;
+use crate::message::{Call, Message as Recorded, SPELLING};
+use crate::restore::restore_message;
 
 /// Turns one conversation into messages.
 pub struct Recorder<'r> {
@@ -83,30 +48,35 @@ impl<'r> Recorder<'r> {
         conversation: &'j Conversation,
     ) -> Result<Message<'j>, EncodeError> {
         let mut payload = Map::new();
-        payload.insert("messages", Value::from(conversation.messages.len() as i64));
-        if conversation.bare {
+        payload.insert(
+            "messages",
+            Value::from(conversation.messages().len() as i64),
+        );
+        if conversation.is_bare() {
             payload.insert("bare", Value::from(true));
         }
-        self.put_rest(&mut payload, conversation.rest.iter());
+        self.put_rest(&mut payload, conversation.rest());
         let mut message = self.frame(HOST, "sync", OPENING, None, payload)?;
-        let id = conversation.rest.get("id").and_then(Json::as_str);
+        let id = conversation.get("id").and_then(Json::as_str);
         message.envelope.session_id = id.filter(|id| !id.is_empty()).map(Into::into);
         self.state.learn(std::slice::from_ref(&message));
         Ok(message)
     }
 
     /// The frames of one recorded message.
-    pub fn message<'j>(&mut self, recorded: &'j Json) -> Result<Vec<Message<'j>>, EncodeError> {
+    pub fn message<'j>(&mut self, recorded: Recorded<'j>) -> Result<Vec<Message<'j>>, EncodeError> {
         self.written.clear();
         let frames = self.profiled(recorded);
         if let Some(frames) = frames
-            && restore_message(&frames, &self.state).as_ref() == Some(recorded)
+            && restore_message(&frames, &self.state).as_ref() == Some(recorded.as_json())
         {
             self.state.learn(&frames);
             return Ok(frames);
         }
         self.undo();
-        let payload = [("data", Value::from_data(recorded))].into_iter().collect();
+        let payload = [("data", Value::from_data(recorded.as_json()))]
+            .into_iter()
+            .collect();
         let frames = vec![self.frame(HOST, "sync", VERBATIM, None, payload)?];
         self.state.learn(&frames);
         Ok(frames)
@@ -125,13 +95,12 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    fn profiled<'j>(&mut self, recorded: &'j Json) -> Option<Vec<Message<'j>>> {
-        let recorded = recorded.as_object()?;
-        let role = recorded.get("role")?.as_str()?;
-        let calls = recorded.get("tool_calls").and_then(Json::as_array);
-        match (role, calls) {
-            ("tool", None) => Some(vec![self.tool_result(recorded)?]),
-            (_, Some(calls)) if !calls.is_empty() => self.tool_calls(recorded, role, calls),
+    fn profiled<'j>(&mut self, message: Recorded<'j>) -> Option<Vec<Message<'j>>> {
+        let recorded = message.as_json().as_object()?;
+        let role = message.role()?;
+        match (role, message.call_list()) {
+            ("tool", None) => Some(vec![self.tool_result(message, recorded)?]),
+            (_, Some([_, ..])) => self.tool_calls(message, recorded, role),
             _ => Some(vec![self.chat(recorded, role, &[])?]),
         }
     }
@@ -194,11 +163,11 @@ impl<'r> Recorder<'r> {
     /// is a frame before, which `aid` names.
     fn tool_calls<'j>(
         &mut self,
+        message: Recorded<'j>,
         recorded: &'j JsonMap<String, Json>,
         role: &'j str,
-        calls: &'j [Json],
     ) -> Option<Vec<Message<'j>>> {
-        let mut frames = Vec::with_capacity(calls.len() + 1);
+        let mut frames = Vec::new();
         let mut first = Map::new();
         let mut ignored = Map::new();
         let agent = Self::speaker(recorded, role, &mut ignored)?;
@@ -222,13 +191,13 @@ impl<'r> Recorder<'r> {
                 self.put_rest(&mut first, rest);
             }
         }
-        for call in calls {
+        for call in message.calls() {
             let payload = if frames.is_empty() {
                 std::mem::take(&mut first)
             } else {
                 Map::new()
             };
-            let mut frame = self.tool_call(call.as_object()?, &agent, payload)?;
+            let mut frame = self.tool_call(call, &agent, payload)?;
             frame.envelope.causation_id = frames
                 .first()
                 .and_then(|first: &Message<'_>| first.envelope.msg_id.clone());
@@ -241,35 +210,25 @@ impl<'r> Recorder<'r> {
     /// `{id, type, function: {name, arguments}}` with the arguments as a JSON text.
     fn tool_call<'j>(
         &mut self,
-        call: &'j JsonMap<String, Json>,
+        call: Call<'j>,
         agent: &str,
         mut payload: Map<'j>,
     ) -> Option<Message<'j>> {
-        let function = call.get("function").and_then(Json::as_object);
-        let known = match function {
-            Some(_) => ["id", "type", "function"],
-            None => ["id", "name", "arguments"],
-        };
-        let (name, arguments, text) = if let Some(function) = function {
-            let kind = call.get("type").unwrap_or(&Json::Null);
+        let recorded = call.as_json().as_object()?;
+        let (known, arguments, text) = if call.is_function() {
+            let kind = recorded.get("type").unwrap_or(&Json::Null);
             payload.insert("type", Value::from_data(kind));
-            (
-                function.get("name")?,
-                None,
-                Some(function.get("arguments")?.as_str()?),
-            )
+            let text = call.recorded_arguments()?.as_str()?;
+            (["id", "type", "function"], None, Some(text))
         } else {
-            let text = match call.get("arguments_raw") {
+            let text = match recorded.get(SPELLING) {
                 Some(text) => Some(text.as_str()?),
                 None => None,
             };
-            (
-                call.get("name")?,
-                Some(call.get("arguments").filter(|json| json.is_object())?),
-                text,
-            )
+            let arguments = call.recorded_arguments().filter(|json| json.is_object())?;
+            (["id", "name", "arguments"], Some(arguments), text)
         };
-        let name = name.as_str()?;
+        let name = call.tool()?;
         payload.insert("tool_name", Value::from(name));
         let slot = slot("args", name);
         let laid_out = text.and_then(|text| Layout::read(text, self.state.layout(&slot)));
@@ -292,9 +251,9 @@ impl<'r> Recorder<'r> {
                 }
             }
         }
-        let rest = call
+        let rest = recorded
             .iter()
-            .filter(|(key, _)| !known.contains(&key.as_str()) && key.as_str() != "arguments_raw");
+            .filter(|(key, _)| !known.contains(&key.as_str()) && *key != SPELLING);
         let rest: Map<'_> = rest
             .map(|(k, v)| (k.as_str(), Value::from_data(v)))
             .collect();
@@ -302,27 +261,26 @@ impl<'r> Recorder<'r> {
             payload.insert("call", Value::Map(rest));
         }
         let mut frame = self.frame(agent, "req", "tool", Some("TC"), payload).ok()?;
-        if let Some(id) = call.get("id") {
+        if let Some(id) = recorded.get("id") {
             frame.envelope.correlation_id = Some(id.as_str()?.into());
         }
         Some(frame)
     }
 
     /// `done:tool`; `cid` is the recorded id of the call, else the frame before.
-    fn tool_result<'j>(&mut self, recorded: &'j JsonMap<String, Json>) -> Option<Message<'j>> {
+    fn tool_result<'j>(
+        &mut self,
+        message: Recorded<'j>,
+        recorded: &'j JsonMap<String, Json>,
+    ) -> Option<Message<'j>> {
         let mut payload = Map::new();
         let id = match recorded.get("tool_call_id") {
             Some(id) => Some(id.as_str()?),
             None => None,
         };
         let agent = Self::speaker(recorded, "tool", &mut payload)?;
-        let name = match recorded.get("name") {
-            Some(name) => name.as_str()?.to_owned(),
-            None => id
-                .and_then(|id| self.state.tool_of(id))
-                .unwrap_or("tool")
-                .to_owned(),
-        };
+        let name = self.state.calls.answered(message);
+        let name = name.unwrap_or("tool").to_owned();
         match recorded.get("content") {
             Some(Json::String(text)) => {
                 let slot = slot("res", &name);
@@ -418,73 +376,5 @@ fn put_odd_content<'j>(payload: &mut Map<'j>, content: Option<&'j Json>) -> Opti
         None => payload.insert("no", Value::from("content")),
         Some(Json::Null) => None,
         Some(parts) => payload.insert("parts", Value::from_data(parts)),
-    }
-}
-
-/// What a layout belongs to: the arguments or the results of a tool.
-pub(crate) fn slot(part: &str, tool: &str) -> String {
-    format!("{part} {tool}")
-}
-
-/// An agent id made of a name: characters that do not fit become `_`.
-pub(crate) fn agent_id(name: &str) -> String {
-    let id: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    if id.is_empty() { "_".into() } else { id }
-}
-
-/// A conversation as it was recorded.
-#[derive(Debug)]
-pub struct Conversation {
-    pub messages: Vec<Json>,
-    /// The other keys.
-    pub rest: JsonMap<String, Json>,
-    /// It is an array of messages and nothing else.
-    pub bare: bool,
-}
-
-impl Conversation {
-    /// An object with `messages`, or an array of messages.
-    ///
-    /// # Errors
-    /// What is expected instead.
-    pub fn new(json: Json) -> Result<Self, &'static str> {
-        const EXPECTED: &str = "expected a conversation: an object whose `messages` is an array of \
-                                objects with `role` and `content`, or that array";
-        let (messages, rest, bare) = match json {
-            Json::Array(messages) => (messages, JsonMap::new(), true),
-            Json::Object(mut object) => match object.shift_remove("messages") {
-                Some(Json::Array(messages)) => (messages, object, false),
-                _ => return Err(EXPECTED),
-            },
-            _ => return Err(EXPECTED),
-        };
-        if messages.iter().all(Json::is_object) {
-            Ok(Self {
-                messages,
-                rest,
-                bare,
-            })
-        } else {
-            Err(EXPECTED)
-        }
-    }
-
-    /// The recorded JSON again.
-    pub fn into_json(self) -> Json {
-        if self.bare {
-            return Json::Array(self.messages);
-        }
-        let mut object = self.rest;
-        object.insert("messages".into(), Json::Array(self.messages));
-        Json::Object(object)
     }
 }

@@ -1,60 +1,15 @@
 //! Messages of the protocol as the conversation that was recorded.
 
-use std::collections::BTreeMap;
-
-use accp_runtime::{Map, Message, Value};
+use accp_registry::Registry;
+use accp_runtime::{DecodeError, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use super::layout::Layout;
-use super::record::{Conversation, HOST, OPENING, VERBATIM, agent_id, is_own, slot};
-
-/// What earlier frames of a conversation have told, the same for writer and reader.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    layouts: BTreeMap<String, Layout>,
-    /// The layout of the last text without its keys: what a tool not seen before is likely
-    /// to have.
-    usual: Layout,
-    /// The tool of each call, by the recorded id; of equal ids the latest counts.
-    calls: BTreeMap<String, String>,
-    /// The message id of the last frame.
-    pub(crate) last_mid: String,
-}
-
-impl State {
-    pub(crate) fn layout(&self, slot: &str) -> &Layout {
-        self.layouts.get(slot).unwrap_or(&self.usual)
-    }
-
-    pub(crate) fn tool_of(&self, call: &str) -> Option<&str> {
-        self.calls.get(call).map(String::as_str)
-    }
-
-    /// Takes note of the frames of one recorded message.
-    pub(crate) fn learn(&mut self, frames: &[Message<'_>]) {
-        for frame in frames {
-            let tool = frame.payload.get("tool_name").and_then(Value::as_str);
-            let id = frame.envelope.correlation_id.as_deref();
-            let is_call = frame.intent == accp_runtime::Intent::REQ;
-            if let (Some(tool), Some(layout)) = (tool, layout_of(&frame.payload)) {
-                let slot = slot(if is_call { "args" } else { "res" }, tool);
-                self.usual = layout.without_keys();
-                self.layouts.entry(slot).or_default().learn(&layout);
-            }
-            if let (Some(tool), Some(id), true) = (tool, id, is_call) {
-                self.calls.insert(id.to_owned(), tool.to_owned());
-            }
-            if let Some(mid) = &frame.envelope.msg_id {
-                self.last_mid.clear();
-                self.last_mid.push_str(mid);
-            }
-        }
-    }
-}
-
-fn layout_of(payload: &Map<'_>) -> Option<Layout> {
-    payload.get("lay").and_then(Layout::from_value)
-}
+use crate::conversation::{Conversation, NotConversation};
+use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, layout_of, slot};
+use crate::layout::Layout;
+use crate::message::SPELLING;
+use crate::resolve::Unresolved;
+use crate::side_file::Values;
 
 /// The recorded message behind its frames; `None` when they are not what the recorder
 /// writes.
@@ -153,7 +108,7 @@ fn tool_call(frame: &Message<'_>, state: &State) -> Option<Json> {
         call.insert("name".into(), name.into());
         call.insert("arguments".into(), arguments?);
         if let Some(raw) = raw {
-            call.insert("arguments_raw".into(), raw.into());
+            call.insert(SPELLING.into(), raw.into());
         }
     }
     if let Some(Value::Map(rest)) = payload.get("call") {
@@ -186,6 +141,57 @@ fn data(value: &Value<'_>) -> Option<Json> {
     value.clone().into_data(&mut |_| None).ok()
 }
 
+/// Why frames are not a told conversation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The text is not a frame.
+    #[error("{0}")]
+    Frame(#[from] DecodeError),
+    /// A reference in the frame leads nowhere.
+    #[error("{0}")]
+    Reference(#[from] Unresolved),
+    /// The first frame does not open a conversation.
+    #[error("expected a frame `@{HOST}>sync:{OPENING}{{..}}` first")]
+    NotOpened,
+    /// The frame that opens a conversation has other params than the recorder gives it.
+    #[error("the opening frame is not a recorder's")]
+    Opening,
+    /// The frame that opens a conversation has no count.
+    #[error("the opening frame does not say how many messages follow")]
+    Uncounted,
+    /// The frame is not the next one.
+    #[error(
+        "expected the frame with seq:{expected}, found seq:{found}: lines are missing, twice, or \
+         out of order"
+    )]
+    Sequence {
+        /// The `seq` that is due.
+        expected: u64,
+        /// The `seq` of the frame.
+        found: u64,
+    },
+    /// The recorder writes no such frames.
+    #[error("the frames before this line are not what `accp convert` writes")]
+    Form,
+    /// A conversation has fewer or more messages than its first frame says.
+    #[error(
+        "the conversation that line {line} opens has {expected} messages, {found} were found: the \
+         file is cut, or lines are missing"
+    )]
+    Count {
+        /// The line of its first frame.
+        line: u64,
+        /// What the first frame says.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The recorded messages are not those of a conversation.
+    #[error("{0}")]
+    Conversation(#[from] NotConversation),
+}
+
 /// Gathers the frames of conversations.
 #[derive(Debug, Default)]
 pub struct Restorer {
@@ -199,12 +205,34 @@ pub struct Restorer {
 
 #[derive(Debug)]
 struct Opened {
-    conversation: Conversation,
+    messages: Vec<Json>,
+    /// The other recorded keys.
+    rest: JsonMap<String, Json>,
+    /// It is an array of messages and nothing else.
+    bare: bool,
     expected: usize,
     line: u64,
 }
 
 impl Restorer {
+    /// Takes the frame of a line, and gives the conversation that ends before it. `values` is
+    /// what the references of the frame lead to.
+    ///
+    /// # Errors
+    /// What is wrong with the frame in its place.
+    pub fn line(
+        &mut self,
+        text: &str,
+        line: u64,
+        values: &Values,
+    ) -> Result<Option<Conversation>, RestoreError> {
+        let mut message = Message::decode(text, Registry::shared())?.into_owned();
+        for (_, value) in message.payload.iter_mut() {
+            *value = values.resolve(value)?;
+        }
+        self.frame(message, line)
+    }
+
     /// Takes the frame of a line, references resolved, and gives the conversation that
     /// ends before it.
     ///
@@ -214,23 +242,20 @@ impl Restorer {
         &mut self,
         frame: Message<'static>,
         line: u64,
-    ) -> Result<Option<Conversation>, String> {
+    ) -> Result<Option<Conversation>, RestoreError> {
         if frame.agent == HOST && frame.operation == OPENING {
             let ended = self.end()?;
             let mut rest = JsonMap::new();
-            put_rest(&mut rest, &frame.payload).ok_or("the opening frame is not a recorder's")?;
+            put_rest(&mut rest, &frame.payload).ok_or(RestoreError::Opening)?;
             let expected = match frame.payload.get("messages") {
                 Some(Value::Integer(count)) => usize::try_from(*count).unwrap_or(0),
-                _ => return Err("the opening frame does not say how many messages follow".into()),
+                _ => return Err(RestoreError::Uncounted),
             };
             let bare = frame.payload.get("bare").is_some();
-            let conversation = Conversation {
+            self.current = Some(Opened {
                 messages: Vec::new(),
                 rest,
                 bare,
-            };
-            self.current = Some(Opened {
-                conversation,
                 expected,
                 line,
             });
@@ -240,17 +265,14 @@ impl Restorer {
             return Ok(ended);
         }
         if self.current.is_none() {
-            return Err(format!(
-                "expected a frame `@{HOST}>sync:{OPENING}{{..}}` first"
-            ));
+            return Err(RestoreError::NotOpened);
         }
         let sequence = frame.envelope.sequence.unwrap_or(0);
         if sequence != self.sequence + 1 {
-            return Err(format!(
-                "expected the frame with seq:{}, found seq:{sequence}: lines are missing, twice, \
-                 or out of order",
-                self.sequence + 1
-            ));
+            return Err(RestoreError::Sequence {
+                expected: self.sequence + 1,
+                found: sequence,
+            });
         }
         self.sequence = sequence;
         let continues = frame.envelope.causation_id.is_some()
@@ -266,16 +288,15 @@ impl Restorer {
         Ok(None)
     }
 
-    fn complete_message(&mut self) -> Result<(), String> {
+    fn complete_message(&mut self) -> Result<(), RestoreError> {
         let frames = std::mem::take(&mut self.frames);
         if frames.is_empty() {
             return Ok(());
         }
-        let recorded = restore_message(&frames, &self.state)
-            .ok_or("the frames before this line are not what `accp convert` writes")?;
+        let recorded = restore_message(&frames, &self.state).ok_or(RestoreError::Form)?;
         self.state.learn(&frames);
         if let Some(opened) = &mut self.current {
-            opened.conversation.messages.push(recorded);
+            opened.messages.push(recorded);
         }
         Ok(())
     }
@@ -284,23 +305,26 @@ impl Restorer {
     ///
     /// # Errors
     /// When it has fewer or more messages than its first frame says.
-    pub fn end(&mut self) -> Result<Option<Conversation>, String> {
+    pub fn end(&mut self) -> Result<Option<Conversation>, RestoreError> {
         self.complete_message()?;
         let Some(Opened {
-            conversation,
+            messages,
+            rest,
+            bare,
             expected,
             line,
         }) = self.current.take()
         else {
             return Ok(None);
         };
-        let found = conversation.messages.len();
+        let found = messages.len();
         if found == expected {
-            return Ok(Some(conversation));
+            return Ok(Some(Conversation::of(messages, rest, bare)?));
         }
-        Err(format!(
-            "the conversation that line {line} opens has {expected} messages, {found} were found: \
-             the file is cut, or lines are missing"
-        ))
+        Err(RestoreError::Count {
+            line,
+            expected,
+            found,
+        })
     }
 }

@@ -1,26 +1,24 @@
 //! `accp convert`: recorded conversations as frames, and back.
 
+mod sinks;
 mod summary;
-#[cfg(test)]
-mod tests;
-mod write;
 
 use std::path::{Path, PathBuf};
 
-use accp_recordings::{Conversation, Restorer};
-use accp_registry::Registry;
-use accp_runtime::Message;
+use accp_recordings::{
+    Conversation, ConvertOptions, Converter, RestoreError, Restorer, Summary, Values, VerifyError,
+};
 use accp_tokens::Bpe;
 use serde_json::json;
 
 use crate::cli::Format;
-use crate::conversations::at;
-use crate::externals::{Externals, Loaded};
+use crate::conversations::{at, each_conversation};
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
-use crate::output::{Output, note};
-use summary::Summary;
-use write::{Converter, Sinks};
+use crate::output::{Output, error, note};
+use crate::side;
+use sinks::Sinks;
+use summary::table;
 
 /// Recorded conversations to frames and back, nothing lost
 ///
@@ -88,9 +86,18 @@ fn convert_files(args: &Args) -> Outcome {
         Some(Sinks::open(args)?)
     };
     let mut files = Vec::new();
+    let options = ConvertOptions {
+        start: args.start,
+        inline: args.inline,
+    };
     for path in args.inputs() {
-        let mut converter = Converter::new(args, counter);
-        if let Err(fault) = converter.file(path, &mut sinks) {
+        let mut converter = Converter::new(options, counter);
+        converter.summary.restored_equal = args.verify.then_some(0);
+        let converted = each_conversation(path, |name, line, conversation| match &mut sinks {
+            Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
+            None => verify(name, line, &conversation, &mut converter),
+        });
+        if let Err(fault) = converted {
             sinks.map_or(Ok(()), Sinks::abandon)?;
             return Err(fault);
         }
@@ -109,6 +116,22 @@ fn convert_files(args: &Args) -> Outcome {
     } else {
         Verdict::AtFault
     })
+}
+
+/// Tells a conversation, restores it and compares. That it comes back as another one is
+/// reported; the summary tells how many did not.
+fn verify(
+    name: &str,
+    line: u64,
+    conversation: &Conversation,
+    converter: &mut Converter<Bpe>,
+) -> Result<(), Failure> {
+    match converter.verify(conversation) {
+        Ok(()) => {}
+        Err(VerifyError::Encode(fault)) => return Err(at(name, line, fault)),
+        Err(fault) => error(at(name, line, fault)),
+    }
+    Ok(())
 }
 
 impl Args {
@@ -132,9 +155,9 @@ fn restore_files(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref())?;
     for path in args.inputs() {
         let side = match &args.externals {
-            Some(side) => Externals::load(side)?,
-            None if beside(path).exists() => Externals::load(&beside(path))?,
-            None => Loaded::in_memory(),
+            Some(side) => side::load(side)?,
+            None if beside(path).exists() => side::load(&beside(path))?,
+            None => Values::default(),
         };
         let mut lines = Input::open(Some(path))?.into_lines();
         let mut restorer = Restorer::default();
@@ -145,13 +168,14 @@ fn restore_files(args: &Args) -> Outcome {
             let text = line
                 .text()
                 .map_err(|fault| at(&name, last, fault.message))?;
-            let ended = restore_line(text, last, &side, &mut restorer)
-                .map_err(|message| at(&name, last, message))?;
+            let ended = restorer
+                .line(text, last, &side)
+                .map_err(|error| at(&name, last, explained(&error)))?;
             if let Some(conversation) = ended {
                 out.line(conversation.into_json())?;
             }
         }
-        let ended = restorer.end().map_err(|message| at(&name, last, message))?;
+        let ended = restorer.end().map_err(|error| at(&name, last, error))?;
         if let Some(conversation) = ended {
             out.line(conversation.into_json())?;
         }
@@ -160,25 +184,14 @@ fn restore_files(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Reads the frame of a line, and gives the conversation that ends before it.
-fn restore_line(
-    text: &str,
-    line: u64,
-    side: &Loaded,
-    restorer: &mut Restorer,
-) -> Result<Option<Conversation>, String> {
-    let mut message = Message::decode(text, Registry::shared())
-        .map_err(|error| error.to_string())?
-        .into_owned();
-    for (_, value) in message.payload.iter_mut() {
-        *value = side.resolve(value).map_err(|unresolved| {
-            format!(
-                "{}: name the side file that belongs to these frames with --externals",
-                unresolved.message
-            )
-        })?;
+/// The error with what else can be done on the command line.
+fn explained(error: &RestoreError) -> String {
+    match error {
+        RestoreError::Reference(_) => {
+            format!("{error}: name the side file that belongs to these frames with --externals")
+        }
+        _ => error.to_string(),
     }
-    restorer.frame(message, line)
 }
 
 fn report(
@@ -203,11 +216,11 @@ fn report(
             let mut blocks = Vec::new();
             if files.len() > 1 {
                 for (path, summary) in files {
-                    blocks.push(format!("{}\n{}", path.display(), summary.table(counter)));
+                    blocks.push(format!("{}\n{}", path.display(), table(summary, counter)));
                 }
-                blocks.push(format!("all files\n{}", total.table(counter)));
+                blocks.push(format!("all files\n{}", table(total, counter)));
             } else {
-                blocks.push(total.table(counter).to_string());
+                blocks.push(table(total, counter).to_string());
             }
             blocks.join("\n\n")
         }

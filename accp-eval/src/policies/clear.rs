@@ -3,25 +3,23 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_tokens::{Bpe, TokenCounter as _};
+use accp_runtime::TokenCounter;
 use serde_json::{Value as Json, json};
 
 use super::history::History;
-use crate::policy::{Kind, Opening, Policy, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// What Anthropic's context editing does with the strategy `clear_tool_uses_20250919`: when the
 /// prompt has more tokens than the trigger, all tool results but the newest `keep` are replaced
 /// by a placeholder; calls stay. The server is given the whole history each time, so whether
 /// to clear is decided anew each time, by the length of the whole. Its other parameters are as
 /// by default: no minimum to clear, no tool excluded.
-#[derive(Debug)]
 pub(crate) struct ClearToolUses {
     history: History,
     /// By message: its tokens, and of a tool's result the placeholder.
     sizes: Vec<(usize, Option<Segment>)>,
     tools: usize,
-    counter: Bpe,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
     trigger: usize,
     keep: usize,
 }
@@ -40,7 +38,7 @@ impl ClearToolUses {
             history: History::new(opening),
             sizes: Vec::new(),
             tools: tools.map_or(0, |tools| opening.counter.count(tools)),
-            counter: opening.counter,
+            counter: Arc::clone(&opening.counter),
             trigger,
             keep,
         }

@@ -8,25 +8,22 @@ use std::time::Duration;
 use accp_recordings::resolve;
 use accp_registry::Registry;
 use accp_runtime::session::{
-    EntryKind, Host, Mid, Options, Outbound, Rules, SendError, Session, Time, read_value,
+    EntryKind, Host, Mid, Options, Outbound, Reference, Rules, SendError, Session, Time, read_value,
 };
-use accp_runtime::{Intent, Message as Frame, Value};
-use accp_tokens::Bpe;
+use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
 
 use super::frames::Frames;
 use super::views::{bind, scalar};
-use crate::policy::{Kind, Opening, Policy, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// A session whose host says every message. What all agents read is its context: the
 /// checkpoints, and what was said since the last one.
-#[derive(Debug)]
 pub(crate) struct Draft {
     tools: Option<Segment>,
     messages: Vec<Message>,
     frames: Frames,
     registry: Arc<Registry>,
-    counter: Arc<Bpe>,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
     /// Opened with the first frame.
     host: Option<Session<Host>>,
     now: Time,
@@ -64,7 +61,7 @@ impl Draft {
             messages: Vec::new(),
             frames: Frames::default(),
             registry: Arc::new(opening.view.registry().clone()),
-            counter: Arc::new(opening.counter),
+            counter: Arc::clone(&opening.counter),
             host: None,
             now: Time::from_secs(0),
             context: None,
@@ -106,7 +103,7 @@ impl Draft {
         let host = self.host.get_or_insert_with(|| {
             let agent = frame.agent.clone().into_owned();
             let options = Options::new("replay", agent, Arc::clone(&self.registry));
-            let options = options.counting(Arc::clone(&self.counter) as _);
+            let options = options.counting(Arc::clone(&self.counter));
             Session::host(options, Rules::default(), self.now)
         });
         let mut outbound = Outbound::message(frame);
@@ -170,11 +167,15 @@ impl Draft {
             return false;
         };
         let frame = frame.into_owned();
-        let payload = resolve(Value::Map(frame.payload), &mut |reference| {
+        let payload = resolve(&Value::Map(frame.payload), &mut |key| {
+            let Some(reference) = Reference::parse(key) else {
+                return Ok(None);
+            };
             let bytes = self.kept.cold.get(&reference.to_string());
             let value = bytes.and_then(|bytes| read_value(bytes).ok());
+            let value = value.map(Value::into_owned);
             value
-                .map(Value::into_owned)
+                .map(Some)
                 .ok_or_else(|| format!("${reference} is not kept"))
         });
         let Ok(Value::Map(payload)) = payload else {
@@ -237,21 +238,24 @@ fn as_one(frame: &Frame<'static>) -> Frame<'static> {
 
 #[cfg(test)]
 mod tests {
+    use accp_recordings::Conversation;
     use accp_runtime::session::ContextLimits;
     use accp_runtime::view::View;
-    use accp_tokens::TokenCounter as _;
+    use accp_tokens::Bpe;
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::transcript::Transcript;
 
     /// What its reader sees after each message, and which messages the log gives back.
     fn played(messages: &[Json]) -> (Vec<String>, Vec<bool>) {
-        let json = json!({ "messages": messages });
-        let transcript = Transcript::read(&json, "here", None).unwrap();
+        let conversation = Conversation::new(json!({ "messages": messages })).unwrap();
+        let messages = conversation.messages().enumerate();
+        let messages: Vec<Message> = messages
+            .map(|(index, recorded)| Message::new(index, recorded).unwrap())
+            .collect();
         let mut draft = Draft::new(&Opening {
             tools: None,
-            counter: Bpe::default(),
+            counter: Arc::new(Bpe::default()),
             view: View::new(Arc::new(Registry::standard())),
         });
         let agent = Agent {
@@ -259,12 +263,12 @@ mod tests {
             cache: "".into(),
         };
         let mut prompts = Vec::new();
-        for message in &transcript.messages {
+        for message in &messages {
             draft.push(message);
             let prompt = draft.prompt(&agent);
             prompts.push(prompt.iter().map(|segment| &*segment.text).collect());
         }
-        let all = transcript.messages.iter();
+        let all = messages.iter();
         let back =
             all.map(|message| draft.recover(message.index).as_deref() == Some(message.original()));
         (prompts, back.collect())

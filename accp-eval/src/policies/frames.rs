@@ -1,53 +1,44 @@
 //! Recorded messages as frames.
 
-use std::collections::BTreeMap;
-
+use accp_recordings::Calls;
 use accp_registry::Registry;
 use accp_registry::lexical::{is_agent_id, is_key};
 use accp_runtime::view::schema_of;
 use accp_runtime::{Message as Frame, Value};
 use serde_json::Value as Json;
 
-use crate::policy::Kind;
-use crate::transcript::Message;
+use super::{Kind, Message};
 
 /// What makes frames of the messages of a conversation, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    /// The name of each tool call by its id, the latest of an id.
-    calls: BTreeMap<String, String>,
+    calls: Calls,
 }
 
 impl Frames {
     /// The frames that a recorded message is.
     pub(crate) fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
-        let role = message.role();
-        let name = message.name().filter(|name| is_agent_id(name));
-        let said = message.said();
+        let recorded = message.recorded();
+        let role = recorded.role().unwrap_or_default();
+        let name = recorded.name().filter(|name| is_agent_id(name));
+        let said = recorded.texts().join("\n");
         if message.kind == Kind::Result {
-            let id = message.json.get("tool_call_id").and_then(Json::as_str);
-            let called = id.and_then(|id| self.calls.get(id).cloned());
-            let tool = called.or_else(|| message.name().map(str::to_owned));
-            return result(tool.as_deref().unwrap_or("tool"), &said, registry)
-                .into_iter()
-                .collect();
+            let tool = self.calls.answered(recorded).unwrap_or("tool");
+            return result(tool, &said, registry).into_iter().collect();
         }
         let agent = name.unwrap_or(if is_agent_id(role) { role } else { "agent" });
         let mut frames = Vec::new();
         if !said.is_empty() {
-            let to = message.json.get("to").and_then(Json::as_str);
-            frames.extend(chat(agent, role, to, &said));
+            frames.extend(chat(agent, role, recorded.to(), &said));
         }
-        for (tool, arguments) in message.calls() {
-            frames.extend(call(agent, tool, &arguments, registry));
-        }
-        let calls = message.json.get("tool_calls").and_then(Json::as_array);
-        for call in calls.into_iter().flatten() {
-            let name = call.get("function").unwrap_or(call).get("name");
-            if let (Some(id), Some(name)) = (call.get("id"), name)
-                && let (Some(id), Some(name)) = (id.as_str(), name.as_str())
-            {
-                self.calls.insert(id.into(), name.into());
+        for called in recorded.calls() {
+            let tool = called.tool();
+            if let Some(arguments) = called.arguments() {
+                let tool = tool.unwrap_or_default();
+                frames.extend(call(agent, tool, &arguments, registry));
+            }
+            if let Some(tool) = tool {
+                self.calls.note(called.id(), tool);
             }
         }
         frames

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::policy::{Opening, Policy, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Message, Opening, Policy, Segment};
 
 /// The messages so far, each with the segment that shows it.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::history::History;
-use crate::policy::{Kind, Opening, Policy, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// System prompts, and of the rest the last `count` messages. The window never begins with a
 /// tool's result: providers refuse a result whose call is cut off.

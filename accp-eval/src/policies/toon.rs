@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::history::History;
-use crate::policy::{Opening, Policy, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Message, Opening, Policy, Segment};
 
 /// Each message as a TOON document. A string that is a JSON object or array is read as that
 /// first, so that results are shown as tables where TOON knows how.

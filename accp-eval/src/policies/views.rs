@@ -7,8 +7,7 @@ use accp_runtime::Value;
 use accp_runtime::view::{PartKind, Prompt, PromptLimits};
 
 use super::frames::Frames;
-use crate::policy::{Kind, Opening, Policy, Record, Segment};
-use crate::transcript::{Agent, Message};
+use super::{Agent, Kind, Message, Opening, Policy, Record, Segment};
 
 /// The prompt that all agents of a transcript share, behind their system prompts.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct Views {
 
 impl Views {
     pub(crate) fn new(opening: &Opening, limits: PromptLimits) -> Self {
-        let counter = Arc::new(opening.counter);
+        let counter = Arc::clone(&opening.counter);
         Self {
             tools: Segment::tools(opening),
             messages: Vec::new(),

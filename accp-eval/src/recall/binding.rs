@@ -24,9 +24,9 @@ mod case;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::Message;
 use super::find::{Finder, Needle, is_word, words};
 use super::sheet::{Hit, Sheet, Unit};
-use crate::transcript::Message;
 use case::{Case, normal};
 
 /// Keys that are about the transport of a message, not said in it.
@@ -85,7 +85,8 @@ impl Said {
         self.roots.insert(first);
         self.messages
             .resize(self.sheet.records.len(), message.index);
-        let speaker = [Some(message.role()), message.name()].into_iter().flatten();
+        let recorded = message.recorded();
+        let speaker = [recorded.role(), recorded.name()].into_iter().flatten();
         let speaker = speaker.map(str::to_lowercase).collect();
         self.speakers.insert(message.index, speaker);
     }

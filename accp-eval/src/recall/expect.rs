@@ -6,8 +6,7 @@ use serde_json::Value as Json;
 
 use super::binding::Said;
 use super::find::{Finder, Needle};
-use crate::policy::Kind;
-use crate::transcript::{Message, Transcript};
+use super::{Kind, Message, Transcript};
 
 /// Characters of a value that counts. Shorter ones stand everywhere by chance, longer ones are
 /// texts that a model composes.
@@ -60,14 +59,22 @@ impl Expected {
 /// All that a message uses, said before or not.
 fn needs(message: &Message, finder: &mut Finder) -> Needs {
     let mut needs = Needs::default();
-    for (name, arguments) in message.calls() {
-        each_scalar(&arguments, name, &mut |key, value| {
-            if let Some(needle) = counts(value).then(|| finder.add(value)).flatten() {
-                needs.arguments.push((needle, key.to_owned()));
-            }
-        });
+    let recorded = message.recorded();
+    for call in recorded.calls() {
+        let Some(arguments) = call.arguments() else {
+            continue;
+        };
+        each_scalar(
+            &arguments,
+            call.tool().unwrap_or_default(),
+            &mut |key, value| {
+                if let Some(needle) = counts(value).then(|| finder.add(value)).flatten() {
+                    needs.arguments.push((needle, key.to_owned()));
+                }
+            },
+        );
     }
-    let said = message.said();
+    let said = recorded.texts().join("\n");
     let names: BTreeSet<&str> = identifiers(&said).filter(|name| counts(name)).collect();
     needs.identifiers = names
         .into_iter()
@@ -114,6 +121,7 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use accp_recordings::Conversation;
     use serde_json::json;
 
     use super::*;
@@ -142,19 +150,15 @@ mod tests {
             json!({ "role": "assistant", "content": null, "tool_calls": [
                 { "id": "c", "name": "get", "arguments": arguments }] })
         };
-        let transcript = Transcript::read(
-            &json!({ "messages": [
+        let conversation = Conversation::new(json!({ "messages": [
                 { "role": "system", "content": "code SYS001" },
                 { "role": "user", "content": "My code is \"AB-12\", twice 250, in New York." },
                 call(json!({ "code": "AB-12", "place": "New York", "no": "SYS001", "yes": true, "n": 25 })),
                 { "role": "tool", "content": "{\"rows\":[{\"id\":\"R1x\",\"price\":1.50}]}" },
                 call(json!({ "of": [{ "id": "R1x" }, "R1"], "price": 1.5, "text": "x".repeat(61), "n": 250 })),
                 { "role": "assistant", "content": "R1x costs 1.50, AB-12 is New9." },
-            ] }),
-            "line 1",
-            None,
-        )
-        .unwrap();
+            ] })).unwrap();
+        let transcript = Transcript::of(&conversation, "line 1", None).unwrap();
         let expected = Expected::of(&transcript);
         let shown: Vec<(usize, Vec<String>, Vec<&str>)> = expected
             .turns

@@ -1,9 +1,9 @@
 //! What stands in a segment of a prompt.
 
+use super::Record;
 use super::escape::readings;
 use super::find::{Finder, Needle};
 use super::sheet::{Hit, Sheet};
-use crate::policy::Record;
 
 /// What is known about a segment's text.
 #[derive(Debug)]

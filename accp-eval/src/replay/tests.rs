@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use accp_recordings::Conversation;
 use accp_registry::Registry;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
@@ -8,8 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::policies::{BASE, plan};
-use crate::policy::Kind;
-use crate::transcript::{Agent, Message};
+use crate::policy::{Agent, Kind, Message};
 
 const NAMES: [&str; 12] = [
     "ada", "bo", "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lou",
@@ -59,7 +59,7 @@ struct Memory {
 
 impl Policy for Memory {
     fn push(&mut self, message: &Message) {
-        if let Ok(json) = serde_json::from_str::<Json>(&message.said()) {
+        if let Ok(json) = serde_json::from_str::<Json>(&message.recorded().texts().concat()) {
             let found = json.get("found").unwrap_or(&json);
             self.records
                 .extend(found.as_array().cloned().unwrap_or_default());
@@ -115,9 +115,8 @@ fn rows(records: &[Json], form: impl Fn(&(String, String)) -> String, separator:
 }
 
 fn replay(json: &Json, policy: &mut dyn Policy) -> Measure {
-    let transcript = Transcript::read(json, "here", None).unwrap();
-    let opening = opening();
-    Instrument::new("test", &transcript, opening, false)
+    let transcript = transcript(json);
+    Instrument::new("test", &transcript, view(), Bpe::default(), false)
         .replay("policy", policy)
         .measure
 }
@@ -127,12 +126,13 @@ fn remembered(json: &Json, show: fn(&[Json]) -> Segment) -> Measure {
     replay(json, &mut Memory { show, records })
 }
 
-fn opening() -> Opening {
-    Opening {
-        tools: None,
-        counter: Bpe::default(),
-        view: View::new(Arc::new(Registry::standard())),
-    }
+fn view() -> View {
+    View::new(Arc::new(Registry::standard()))
+}
+
+fn transcript(json: &Json) -> Transcript {
+    let conversation = Conversation::new(json.clone()).unwrap();
+    Transcript::of(&conversation, "here", None).unwrap()
 }
 
 proptest! {
@@ -140,11 +140,10 @@ proptest! {
 
     #[test]
     fn the_whole_history_forgets_nothing_and_its_cost_is_that_of_a_recount(json in conversations()) {
-        let transcript = Transcript::read(&json, "here", None).unwrap();
-        let opening = opening();
+        let transcript = transcript(&json);
         for name in [BASE, "last:2"] {
             let plan = plan(name).unwrap();
-            let mut instrument = Instrument::new("test", &transcript, opening.clone(), true);
+            let mut instrument = Instrument::new("test", &transcript, view(), Bpe::default(), true);
             let mut policy = (plan.start)(instrument.opening());
             let Replay { measure, dump, .. } = instrument.replay(name, &mut *policy);
             let tokenizer = bpe_openai::o200k_base();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart::{Part, Point, bars, colour, escaped, lines, points};
-use super::{Corpus, Kind, Recall, Report, Row};
+use super::{BASE, Corpus, Kind, Recall, Report, Row};
 
 const STYLE: &str = "\
 body{font:15px/1.5 system-ui,sans-serif;color:#1f2933;background:#fff;margin:2rem auto;\
@@ -56,7 +56,7 @@ const TERMS: [(&str, &str); 9] = [
 ];
 
 /// The page.
-pub fn page(report: &Report) -> String {
+pub(super) fn page(report: &Report) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
@@ -69,7 +69,7 @@ pub fn page(report: &Report) -> String {
         escaped(&report.encoding),
         report.prices.cached,
         report.prices.fresh,
-        crate::BASE,
+        BASE,
     );
     for corpus in &report.corpora {
         section(&mut page, report, corpus);

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use accp_eval::{BASE, Corpus, Prices, Recall, Report};
+use accp_eval::{BASE, Corpus, Recall, Report};
+use accp_runtime::CachePrices;
 
 use crate::table::Table;
 
@@ -12,7 +13,7 @@ pub(super) fn text(report: &Report) -> String {
     for corpus in &report.corpora {
         let _ = writeln!(text, "{}\n", table(report, corpus));
     }
-    let Prices { cached, fresh } = report.prices;
+    let CachePrices { cached, fresh } = report.prices;
     let _ = write!(
         text,
         "Tokens of {}. Shares are of `{}`; a token in the cache costs {cached}, any other \

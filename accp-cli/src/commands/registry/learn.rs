@@ -5,13 +5,12 @@ mod report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_learn::{Tools, ToolsError, Traces, learn};
-use accp_recordings::Conversation;
+use accp_learn::{LearnOptions, Tools, ToolsError, Traces, learn};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::Format;
-use crate::conversations::{at, each_conversation};
+use crate::conversations::each_conversation;
 use crate::half::Half;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
@@ -66,15 +65,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut traces = read_traces(&args.traces, args.split)?;
     traces.tools = tools.or(std::mem::take(&mut traces.tools));
-    let learnt = learn(&traces, args.min_saving, counter)
-        .map_err(|error| Failure::Input(error.to_string()))?;
+    let options = LearnOptions {
+        min_saving: args.min_saving,
+        counter,
+    };
+    let learnt = learn(&traces, options).map_err(|error| Failure::Input(error.to_string()))?;
     let mut out = Output::to(args.output.as_deref())?;
     out.line(format_args!("{:#}", learnt.registry.to_json()))?;
     out.finish()?;
-    let report = Report(&learnt);
     match args.format {
-        Format::Text => note(&report),
-        Format::Json => report.to_json().into_iter().for_each(note),
+        Format::Text => note(Report(&learnt)),
+        Format::Json => learnt.to_json().into_iter().for_each(note),
     }
     Ok(Verdict::Fine)
 }
@@ -93,16 +94,12 @@ fn read_tools(tools: &mut Tools, path: &Path) -> Result<(), Failure> {
 
 /// Reads files of recorded conversations; with a half, only those that fall into it.
 fn read_traces(files: &[PathBuf], half: Option<Half>) -> Result<Traces, Failure> {
+    let half = half.map(accp_recordings::Half::from);
     let mut traces = Traces::default();
     for path in files {
-        each_conversation(path, |name, line, json| {
-            let is_in = half
-                .map(accp_recordings::Half::from)
-                .is_none_or(|half| half == accp_recordings::Half::of(&json));
-            let text = json.to_string();
-            let recorded = Conversation::new(json).map_err(|why| at(name, line, why))?;
-            if is_in {
-                traces.add(&recorded, &text);
+        each_conversation(path, |_, _, conversation| {
+            if half.is_none_or(|half| half == conversation.half()) {
+                traces.add(&conversation);
             }
             Ok(())
         })?;

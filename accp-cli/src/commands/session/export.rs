@@ -112,7 +112,11 @@ fn put_values(message: &mut Message<'_>, side: &mut Side) {
         found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
     };
     for (_, value) in message.payload.iter_mut() {
-        if let Ok(found) = resolve(value.clone().into_owned(), &mut read) {
+        let found = resolve(value, &mut |key| {
+            let reference = Reference::parse(key);
+            reference.map(|reference| read(&reference)).transpose()
+        });
+        if let Ok(found) = found {
             *value = found;
         }
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use accp_recordings::Conversation;
 use accp_store::{MemoryStore, SqliteStore, Store};
 use accp_tokens::Bpe;
 
@@ -70,13 +69,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     for path in paths {
         let mut report = Report::default();
-        each_conversation(path, |file, line, json| {
-            let conversation =
-                Conversation::new(json).map_err(|expected| at(file, line, expected))?;
-            let id = conversation
-                .rest
-                .get("id")
-                .and_then(serde_json::Value::as_str);
+        each_conversation(path, |file, line, conversation| {
+            let id = conversation.get("id").and_then(serde_json::Value::as_str);
             let session = shelf.name(id, path, report.conversations);
             let mut store = shelf.store();
             let mut play = Play::open(&session, args.start, counter.clone(), &store)?;

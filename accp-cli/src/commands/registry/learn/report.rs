@@ -1,47 +1,12 @@
-//! What the schemas earn, as a table and as JSON.
+//! What the schemas earn, as a table.
 
 use std::fmt;
 
-use serde_json::{Value as Json, json};
-
 use crate::table::Table;
-use accp_learn::{Earned, Learnt, Totals};
+use accp_learn::{Learnt, Totals};
 
 /// The table of a learnt registry, what earns most first.
 pub(super) struct Report<'l>(pub(super) &'l Learnt);
-
-impl Report<'_> {
-    /// An object for each schema, then one for all of them.
-    pub(super) fn to_json(&self) -> Vec<Json> {
-        let Learnt {
-            earned,
-            totals,
-            registry,
-        } = self.0;
-        let one = |earned: &Earned| {
-            json!({
-                "code": earned.code,
-                "name": earned.name,
-                "seen": earned.seen,
-                "conversations": earned.conversations,
-                "json": earned.json,
-                "position": earned.position,
-                "definitions": earned.definitions,
-                "net": earned.net(),
-            })
-        };
-        let mut list: Vec<Json> = earned.iter().map(one).collect();
-        list.push(json!({
-            "schemas": earned.len(),
-            "conversations": totals.conversations,
-            "json": totals.json,
-            "position": totals.position,
-            "definitions": totals.definitions,
-            "tokenizer": registry.tokenizer,
-        }));
-        list
-    }
-}
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

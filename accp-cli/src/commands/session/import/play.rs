@@ -82,7 +82,7 @@ impl Play {
         let encode = |error: accp_runtime::EncodeError| Failure::Input(error.to_string());
         let opening = recorder.opening(conversation).map_err(encode)?;
         self.say(opening)?;
-        for recorded in &conversation.messages {
+        for recorded in conversation.messages() {
             for message in recorder.message(recorded).map_err(encode)? {
                 self.say(message)?;
             }
@@ -238,10 +238,10 @@ impl Play {
             report.value_bytes += kept.map_or(0, |kept| kept.value.length);
         }
         match self.restore(&mut side) {
-            Ok(restored) => faults.extend(report.compare(conversation, &restored)),
+            Ok(restored) => faults.extend(report.compare(conversation, restored.as_ref())),
             Err(fault) => {
                 faults.push(fault);
-                faults.extend(report.compare(conversation, &[]));
+                faults.extend(report.compare(conversation, None));
             }
         }
         report.conversations += 1;
@@ -254,7 +254,7 @@ impl Play {
     }
 
     /// The recorded messages, from the log and what its references lead to.
-    fn restore(&self, side: &mut Side) -> Result<Vec<serde_json::Value>, String> {
+    fn restore(&self, side: &mut Side) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
         let mut read = |reference: &Reference<'_>| {
             let found = side.read(reference).map_err(|error| error.to_string())?;
@@ -274,16 +274,18 @@ impl Play {
                 .map_err(|error| format!("position {position}: {error}"))?
                 .into_owned();
             for (_, value) in message.payload.iter_mut() {
-                let taken = std::mem::replace(value, Value::Null);
-                *value = resolve(taken, &mut read)
-                    .map_err(|why| format!("position {position}: {why}"))?;
+                *value = resolve(value, &mut |key| {
+                    let reference = Reference::parse(key);
+                    reference.map(|reference| read(&reference)).transpose()
+                })
+                .map_err(|why| format!("position {position}: {why}"))?;
             }
             // Members number their own frames; the recorder numbered all.
             message.envelope.sequence = Some(number);
-            restorer.frame(message, *position)?;
+            let ended = restorer.frame(message, *position);
+            ended.map_err(|error| error.to_string())?;
         }
-        let conversation = restorer.end()?;
-        Ok(conversation.map_or(Vec::new(), |conversation| conversation.messages))
+        restorer.end().map_err(|error| error.to_string())
     }
 }
 

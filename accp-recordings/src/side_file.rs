@@ -11,82 +11,54 @@
 //! reference inside a value is `{"$ref":"cold.."}` and leads to an earlier line.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::fmt::{self, Write as _};
+use std::io::{self, BufRead, Write};
 
-use accp_runtime::{EncodeError, ErrorCode, External, Value};
+use accp_runtime::{EncodeError, ErrorCode, External, Externals, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 use sha2::{Digest as _, Sha256};
 
-use crate::outcome::Failure;
-use crate::output::NewFile;
+use crate::resolve::{Unresolved, resolve};
 
 /// Digits of a key, unless two values agree in them.
 const DIGITS: usize = 12;
 
-/// References within referenced values, followed this deep. An encoder nests three: a long
-/// text in a deep value in one over the limits.
-const MAX_CHAIN: usize = 32;
-
-/// References that one value may lead to, all levels together: a few lines that reference
-/// each other twice would double at every level. A frame holds 4096 elements at most.
-const MAX_RESOLVED: usize = 100_000;
-
-/// Writes a side file. It takes its place at [`finish`](Self::finish), never before.
-#[derive(Debug)]
-pub(crate) struct Externals {
-    path: PathBuf,
-    file: NewFile,
+/// Writes a side file.
+pub struct SideFile<W> {
+    file: W,
     /// The digest behind each key.
     keys: HashMap<String, String>,
     failure: Option<io::Error>,
 }
 
-impl Externals {
-    /// Starts a side file at `path`.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = NewFile::create(path).map_err(Failure::at(path))?;
-        Ok(Self {
-            path: path.to_owned(),
+impl<W> fmt::Debug for SideFile<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("SideFile");
+        out.field("values", &self.keys.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> SideFile<W> {
+    /// Writes the records of values to `file`.
+    pub fn new(file: W) -> Self {
+        Self {
             file,
             keys: HashMap::new(),
             failure: None,
-        })
+        }
     }
 
     /// Why a value could not be kept, when the fault is with the file and not with the value.
     /// After an encoding that failed, ask this first.
-    pub(crate) fn failed(&mut self) -> Result<(), Failure> {
-        match self.failure.take() {
-            Some(error) => Err(Failure::at(&self.path)(error)),
-            None => Ok(()),
-        }
+    pub fn failed(&mut self) -> io::Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Completes the file and puts it in its place.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    /// The file, with all records in it.
+    pub fn finish(mut self) -> io::Result<W> {
         self.failed()?;
-        self.file.finish().map_err(Failure::at(&self.path))
-    }
-
-    /// Reads a side file, and holds every value to its digest.
-    pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
-        let file = File::open(path).map_err(Failure::at(path))?;
-        let mut loaded = Loaded {
-            path: Some(path.to_owned()),
-            values: HashMap::new(),
-        };
-        for (index, line) in BufReader::new(file).split(b'\n').enumerate() {
-            let line = line.map_err(Failure::at(path))?;
-            if !line.trim_ascii().is_empty() {
-                loaded.take(&line).map_err(|message| {
-                    Failure::Input(format!("{}:{}: {message}", path.display(), index + 1))
-                })?;
-            }
-        }
-        Ok(loaded)
+        Ok(self.file)
     }
 
     /// The key for a value of this digest, and whether it is new.
@@ -107,7 +79,7 @@ impl Externals {
     }
 }
 
-impl accp_runtime::Externals for Externals {
+impl<W: Write> Externals for SideFile<W> {
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         let value = canonical(external.value.to_json());
         let text = value.to_string();
@@ -120,7 +92,7 @@ impl accp_runtime::Externals for Externals {
                 r#"{{"key":"{key}","sha256":"{digest}","reason":"{reason}","value":{text}}}"#
             );
             if let Err(error) = written {
-                let message = format!("{}: {error}", self.path.display());
+                let message = error.to_string();
                 self.failure = Some(error);
                 return Err(EncodeError::new(ErrorCode::INTERNAL_ERROR, message));
             }
@@ -129,88 +101,75 @@ impl accp_runtime::Externals for Externals {
     }
 }
 
-/// A side file that has been read.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    /// The file; `None` when the values are kept in memory.
-    path: Option<PathBuf>,
+/// Why a side file cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SideFileError {
+    /// Reading failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// A record is damaged.
+    #[error("{line}: {message}")]
+    Record {
+        /// The line of the record, from 1.
+        line: u64,
+        /// What is wrong with it, and the cure.
+        message: String,
+    },
+}
+
+/// What references lead to: a side file that has been read, or values that are kept in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    /// The name of the file; `None` when there is none.
+    name: Option<String>,
     values: HashMap<String, Json>,
 }
 
-impl Loaded {
-    /// Values that are kept in memory and in no file.
-    pub(crate) fn in_memory() -> Self {
-        Self {
-            path: None,
-            values: HashMap::new(),
-        }
-    }
-
-    /// Keeps a value and gives its key.
-    pub(crate) fn keep(&mut self, value: &Value<'_>) -> String {
+impl Externals for Values {
+    fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
         let key = format!("cold.k{}", self.values.len());
-        self.values.insert(key.clone(), value.to_json());
-        key
+        self.values.insert(key.clone(), external.value.to_json());
+        Ok(key)
+    }
+}
+
+impl Values {
+    /// Reads the side file of this name, and holds every value to its digest.
+    ///
+    /// # Errors
+    /// When reading fails, or a record is damaged.
+    pub fn read(name: &str, file: impl BufRead) -> Result<Self, SideFileError> {
+        let mut values = Self {
+            name: Some(name.to_owned()),
+            values: HashMap::new(),
+        };
+        for (number, line) in (1..).zip(file.split(b'\n')) {
+            let text = line?;
+            if !text.trim_ascii().is_empty() {
+                let line = number;
+                values
+                    .take(&text)
+                    .map_err(|message| SideFileError::Record { line, message })?;
+            }
+        }
+        Ok(values)
     }
 
     /// The value with this key, references inside it as they stand: `{"$ref":"cold.."}`.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+    pub fn get(&self, key: &str) -> Option<&Json> {
         self.values.get(key)
     }
 
     /// The value with what each reference in it leads to in the place of the reference.
-    pub(crate) fn resolve(&self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
-        self.resolve_at(value, 0, &mut 0)
-    }
-
-    fn resolve_at(
-        &self,
-        value: &Value<'_>,
-        level: usize,
-        resolved: &mut usize,
-    ) -> Result<Value<'static>, Unresolved> {
-        Ok(match value {
-            Value::Array(items) => {
-                let items = items
-                    .iter()
-                    .map(|item| self.resolve_at(item, level, resolved));
-                Value::Array(items.collect::<Result<_, _>>()?)
-            }
-            Value::Map(map) => {
-                let entries = map.iter().map(|(key, item)| {
-                    Ok((key.to_owned(), self.resolve_at(item, level, resolved)?))
-                });
-                Value::Map(entries.collect::<Result<_, _>>()?)
-            }
-            Value::Ref(key) => {
-                let unresolved = |message| {
-                    Err(Unresolved {
-                        key: key.to_string(),
-                        message,
-                    })
-                };
-                let Some(json) = self.get(key) else {
-                    return unresolved(match &self.path {
-                        Some(path) => {
-                            format!("expected a key of {}, found `{key}`", path.display())
-                        }
-                        None => format!("`{key}` is a reference, and there is no side file"),
-                    });
-                };
-                *resolved += 1;
-                if *resolved > MAX_RESOLVED {
-                    return unresolved(format!("expected at most {MAX_RESOLVED} references"));
-                }
-                if level == MAX_CHAIN {
-                    return unresolved(format!("expected at most {MAX_CHAIN} nested references"));
-                }
-                self.resolve_at(&Value::from_json(json), level + 1, resolved)
-                    .map_err(|inner| Unresolved {
-                        key: key.to_string(),
-                        ..inner
-                    })?
-            }
-            scalar => scalar.clone().into_owned(),
+    ///
+    /// # Errors
+    /// The first reference that leads nowhere.
+    pub fn resolve(&self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
+        resolve(value, &mut |key| match (self.get(key), &self.name) {
+            (Some(json), _) => Ok(Some(Value::from_json(json).into_owned())),
+            (None, Some(name)) => Err(format!("expected a key of {name}, found `{key}`")),
+            (None, None) => Err(format!("`{key}` is a reference, and there is no side file")),
         })
     }
 
@@ -249,15 +208,6 @@ impl Loaded {
     }
 }
 
-/// A reference that leads nowhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unresolved {
-    /// The reference in the frame; the one at fault may be inside its value.
-    pub(crate) key: String,
-    /// What was expected.
-    pub(crate) message: String,
-}
-
 /// The value with the keys of its objects ascending.
 fn canonical(value: Json) -> Json {
     match value {
@@ -285,13 +235,13 @@ fn hex_digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use accp_runtime::{Externals as _, Reason};
+    use accp_runtime::Reason;
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
 
-    fn put(externals: &mut Externals, json: &Json) -> String {
+    fn put(externals: &mut SideFile<Vec<u8>>, json: &Json) -> String {
         let value = Value::from_json(json);
         externals
             .put(External {
@@ -299,6 +249,14 @@ mod tests {
                 reason: Reason::Characters,
             })
             .unwrap()
+    }
+
+    fn written(externals: SideFile<Vec<u8>>) -> String {
+        String::from_utf8(externals.finish().unwrap()).unwrap()
+    }
+
+    fn read(text: &str) -> Result<Values, SideFileError> {
+        Values::read("side.jsonl", text.as_bytes())
     }
 
     fn any_json() -> impl Strategy<Value = Json> {
@@ -322,16 +280,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_value_comes_back(values in proptest::collection::vec(any_json(), 1..4)) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("side.jsonl");
-            let mut externals = Externals::create(&path).unwrap();
+            let mut externals = SideFile::new(Vec::new());
             let keys = values.iter().map(|json| {
                 let value = Value::from_data(json);
                 externals.put(External { value: &value, reason: Reason::Depth }).unwrap()
             });
             let keys: Vec<_> = keys.collect();
-            externals.finish().unwrap();
-            let loaded = Externals::load(&path).unwrap();
+            let loaded = read(&written(externals)).unwrap();
             for (key, json) in keys.iter().zip(&values) {
                 let value = loaded.resolve(&Value::Ref(key.into())).unwrap();
                 prop_assert_eq!(value.into_data(&mut |_| None), Ok(json.clone()));
@@ -341,9 +296,7 @@ mod tests {
 
     #[test]
     fn equal_values_stand_once_and_come_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("side.jsonl");
-        let mut externals = Externals::create(&path).unwrap();
+        let mut externals = SideFile::new(Vec::new());
         let values = [
             json!("a text"),
             json!(1),
@@ -358,28 +311,21 @@ mod tests {
             put(&mut externals, &json!({"a": true, "b": [1, null]})),
             keys[3]
         );
-        assert!(!path.exists());
-        externals.finish().unwrap();
-
-        let loaded = Externals::load(&path).unwrap();
+        let text = written(externals);
+        let loaded = read(&text).unwrap();
         for (key, value) in keys.iter().zip(&values) {
             assert_eq!(loaded.get(key), Some(value));
         }
-        let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 4);
         insta::assert_snapshot!(text.lines().next().unwrap(), @r#"{"key":"cold.382632c74f3e","sha256":"382632c74f3e60e503647f6ae94ba092cb72f79cab0af8a0ee05cba12e32e29a","reason":"characters","value":"a text"}"#);
     }
 
     #[test]
     fn a_reference_within_a_value_is_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("side.jsonl");
-        let mut externals = Externals::create(&path).unwrap();
+        let mut externals = SideFile::new(Vec::new());
         let inner = put(&mut externals, &json!(["deep"]));
         let outer = put(&mut externals, &json!({"x": {"$ref": inner}}));
-        externals.finish().unwrap();
-
-        let loaded = Externals::load(&path).unwrap();
+        let loaded = read(&written(externals)).unwrap();
         let outer = Value::Ref(outer.into());
         let resolved = loaded.resolve(&outer).unwrap();
         assert_eq!(resolved.to_json(), json!({"x": ["deep"]}));
@@ -395,8 +341,7 @@ mod tests {
 
     #[test]
     fn values_that_agree_in_twelve_digits_get_longer_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut externals = Externals::create(&folder.path().join("side.jsonl")).unwrap();
+        let mut externals = SideFile::new(Vec::new());
         let [a, b] = ["a", "b"].map(|end| format!("{}{end}", "0".repeat(63)));
         let (short, long) = (externals.key(&a), externals.key(&b));
         assert_eq!(short, ("cold.000000000000".to_owned(), true));
@@ -407,13 +352,10 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_refused_with_its_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("side.jsonl");
-        let mut externals = Externals::create(&path).unwrap();
+        let mut externals = SideFile::new(Vec::new());
         put(&mut externals, &json!("one"));
         put(&mut externals, &json!("two"));
-        externals.finish().unwrap();
-        let good = std::fs::read_to_string(&path).unwrap();
+        let good = written(externals);
 
         let second = good.lines().nth(1).unwrap();
         let cases = [
@@ -427,12 +369,10 @@ mod tests {
             (good.replace("cold.", "warm."), "does not belong"),
         ];
         for (text, expected) in cases {
-            std::fs::write(&path, text).unwrap();
-            let message = Externals::load(&path).unwrap_err().to_string();
-            let message = message.strip_prefix(&path.display().to_string()).unwrap();
+            let message = read(&text).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
             assert!(
-                message.starts_with(":2: ") || expected == "does not belong",
+                message.starts_with("2: ") || expected == "does not belong",
                 "{message}"
             );
         }

@@ -1,16 +1,22 @@
 //! Whatever shape a recorded message has, it comes back.
 
-use clap::Parser as _;
+use accp_runtime::TokenCounter;
 use proptest::prelude::*;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use super::write::Converter;
 use super::*;
 
-#[derive(clap::Parser)]
-struct Command {
-    #[command(flatten)]
-    args: Args,
+/// Counts bytes.
+struct Bytes;
+
+impl TokenCounter for Bytes {
+    fn name(&self) -> &'static str {
+        "bytes"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len()
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -178,16 +184,13 @@ fn conversation() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-
-
     #[test]
     fn every_conversation_comes_back(json in conversation(), inline: bool) {
-        let arguments: &[&str] = if inline { &["accp", "--verify", "--inline"] } else { &["accp", "--verify"] };
-        let args = Command::parse_from(arguments).args;
-        let mut converter = Converter::new(&args, Bpe::o200k_base());
+        let options = ConvertOptions { inline, ..ConvertOptions::default() };
+        let mut converter = Converter::new(options, Bytes);
         let text = json.to_string();
-        let conversation = Conversation::new(json).map_err(TestCaseError::reject)?;
-        prop_assert!(converter.conversation(1, &text, conversation, &mut None).is_ok(), "{}", text);
+        let conversation = Conversation::new(json).map_err(|error| TestCaseError::reject(error.to_string()))?;
+        prop_assert_eq!(converter.verify(&conversation), Ok(()), "{}", text);
         prop_assert_eq!(converter.summary.restored_equal, Some(1), "{}", text);
     }
 }
