@@ -25,7 +25,7 @@ pub(crate) fn each_conversation(
         take(
             name,
             line,
-            conversation.map_err(|error| failure(name, error))?,
+            conversation.map_err(|error| failure(name, &error))?,
         )
     })
 }
@@ -41,7 +41,7 @@ pub(crate) fn each_document(
     while let Some(document) = documents.next() {
         let document = document.map_err(|error| match error {
             ReadError::Io(error) => Failure::at(path)(error),
-            error => failure(&name, error),
+            error => failure(&name, &error),
         })?;
         progress.set_position(documents.bytes());
         take(&name, document)?;
@@ -50,7 +50,7 @@ pub(crate) fn each_document(
     Ok(())
 }
 
-fn failure(name: &str, error: ReadError) -> Failure {
+fn failure(name: &str, error: &ReadError) -> Failure {
     Failure::Input(format!("{name}:{error}"))
 }
 

@@ -11,31 +11,6 @@ use crate::report::Corpus;
 use crate::transcript::Transcript;
 
 /// What is measured, and how it is counted.
-///
-/// ```
-/// use accp_eval::{Evaluation, Report, Transcripts, default_plans};
-/// use accp_runtime::{CachePrices, Registry};
-/// use accp_runtime::view::View;
-/// use accp_tokens::{Bpe, TokenCounter as _};
-/// use serde_json::json;
-///
-/// let mut transcripts = Transcripts::default();
-/// let messages = json!([
-///     { "role": "user", "content": "Is K17 free?" },
-///     { "role": "assistant", "content": "K17 is free." },
-/// ]);
-/// transcripts.add(json!({ "id": "slots/1", "messages": messages }), None, None)?;
-///
-/// let counter = Bpe::o200k_base();
-/// let view = View::new(Registry::standard().into());
-/// let evaluation = Evaluation::new(default_plans(), view, counter);
-/// let corpora = vec![evaluation.measure("slots", transcripts.as_slice())?];
-/// let prices = CachePrices::default();
-/// let report = Report { prices, encoding: counter.name().to_owned(), corpora };
-/// assert_eq!(report.corpora[0].rows[0].policy, "json");
-/// assert_eq!(report.to_json()[0]["identifiers"]["share"], 1.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Evaluation {
     plans: Vec<Plan>,

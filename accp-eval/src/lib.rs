@@ -1,6 +1,7 @@
-//! The instrument: recorded conversations replayed under policies, without a model.
+//! Recorded conversations replayed under policies for the context, and measured, without a model.
 //!
-//! A *policy* decides what an agent's prompt holds of the conversation so far ([`Policy`]). Before
+//! An [`Evaluation`] replays the [`Transcripts`] of a corpus; its [`Report`] is data, a page with
+//! charts, or lines of JSON. A *policy* decides what an agent's prompt holds of the conversation so far ([`Policy`]). Before
 //! each message of an agent (role `assistant` or `agent`) it is asked for the prompt that this
 //! agent would get; the message then shows what the agent needed from it.
 //!
@@ -23,6 +24,31 @@
 //! - **Read back**: the share of the bytes of all messages that the policy gives back unchanged
 //!   when the conversation is over.
 //! - **Milliseconds**: what the policy itself took, for all conversations.
+//!
+//! ```
+//! use accp_eval::{Evaluation, Report, Transcripts, default_plans};
+//! use accp_runtime::{CachePrices, Registry};
+//! use accp_runtime::view::View;
+//! use accp_tokens::{Bpe, TokenCounter as _};
+//! use serde_json::json;
+//!
+//! let mut transcripts = Transcripts::default();
+//! let messages = json!([
+//!     { "role": "user", "content": "Is K17 free?" },
+//!     { "role": "assistant", "content": "K17 is free." },
+//! ]);
+//! transcripts.add(json!({ "id": "slots/1", "messages": messages }), None, None)?;
+//!
+//! let counter = Bpe::o200k_base();
+//! let view = View::new(Registry::standard().into());
+//! let evaluation = Evaluation::new(default_plans(), view, counter);
+//! let corpora = vec![evaluation.measure("slots", transcripts.as_slice())?];
+//! let prices = CachePrices::default();
+//! let report = Report { prices, encoding: counter.name().to_owned(), corpora };
+//! assert_eq!(report.corpora[0].rows[0].policy, "json");
+//! assert_eq!(report.to_json()[0]["identifiers"]["share"], 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cost;
 mod evaluation;

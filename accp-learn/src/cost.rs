@@ -1,29 +1,22 @@
-//! What values cost in tokens: as compact JSON, and with records by position.
+//! What values cost in tokens: as compact JSON, and as a view writes them, with records by
+//! position.
 //!
-//! What all values cost by position is what [`View`] writes. What a single shape has of it
-//! cannot be told apart there, so its records are written here in the same form, each without
-//! the records in it.
+//! The view is asked for both: which values it writes by position, and in how many tokens. A
+//! record counts without the records in it, which count on their own: each is a number there,
+//! the same number for the same record, for a column that is the same in all rows of a table is
+//! written once.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::collections::{BTreeSet, HashMap};
 
-use accp_runtime::view::View;
+use accp_registry::{Field, Registry, Schema, Type};
+use accp_runtime::view::{View, schema_of};
 use accp_runtime::{TokenCounter, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::corpus::Corpus;
 
-/// A shape as it is written by position.
-#[derive(Debug, Clone)]
-pub(crate) struct Form {
-    pub(crate) code: String,
-    /// What tells a reader its fields.
-    pub(crate) definition: String,
-    /// By field, the value that is left out.
-    pub(crate) defaults: Vec<Option<Json>>,
-    /// By field, the shape of records that need no code there.
-    pub(crate) nested: Vec<Option<usize>>,
-}
+/// Numbers of up to three digits are one token each.
+const STAND_INS: usize = 1_000;
 
 /// What a schema earns on the traces, in tokens.
 #[derive(Debug, Clone, Default)]
@@ -64,269 +57,146 @@ impl Earned {
     }
 }
 
-/// Writes the values of a corpus.
-pub(crate) struct Writer<'c, C> {
-    pub(crate) corpus: &'c Corpus<'c>,
-    /// By shape; `None` where records stay as they are.
-    pub(crate) forms: &'c [Option<Form>],
-    pub(crate) counter: C,
+/// What each shape earns, by the code that it has, if it has one.
+pub(crate) fn earned(
+    corpus: &Corpus<'_>,
+    codes: &[Option<String>],
+    view: &View,
+    counter: &impl TokenCounter,
+) -> Vec<Earned> {
+    let mut earned = vec![Earned::default(); codes.len()];
+    let mut used = vec![BTreeSet::new(); codes.len()];
+    let shapes = codes.iter().enumerate();
+    let by_code: HashMap<&str, usize> = shapes
+        .filter_map(|(shape, code)| Some((code.as_deref()?, shape)))
+        .collect();
+    for (number, conversation) in corpus.index.traces.conversations.iter().enumerate() {
+        for event in &conversation.events {
+            each_unit(view.registry(), &event.value, |unit, code, is_known| {
+                let Some(&shape) = by_code.get(code) else {
+                    return;
+                };
+                let text = view.value(&Value::from_data(unit)).text;
+                let known = text.strip_prefix(code).filter(|_| is_known);
+                let earned = &mut earned[shape];
+                earned.json += counter.count(&unit.to_string());
+                earned.position += counter.count(known.unwrap_or(&text));
+                used[shape].insert(number);
+            });
+        }
+    }
+    for (shape, earned) in earned.iter_mut().enumerate() {
+        earned.seen = corpus.index.shapes.list[shape].seen;
+        earned.conversations = used[shape].len();
+        if let Some(code) = &codes[shape] {
+            earned.code.clone_from(code);
+            let definition = view.definition(code).unwrap_or_default();
+            earned.definitions = counter.count(&definition) * earned.conversations;
+        }
+    }
+    earned
 }
 
-/// Records that are written together.
-enum Unit<'v> {
-    Record(&'v Map<String, Json>),
-    Table(&'v [Json]),
+/// Tells each record and each table of a value that is written by position, with numbers for
+/// the ones in it: the code of its schema, and whether that is left out because the record
+/// stands where it is expected.
+fn each_unit(registry: &Registry, value: &Json, tell: impl FnMut(&Json, &str, bool)) {
+    let mut outline = Outline { registry, tell };
+    outline.cut(value, None, &mut StandIns::default());
 }
 
-/// Stands for records inside of records where those are counted on their own.
-const ELSEWHERE: &str = "_";
+/// By the text of a value, the number that stands for it.
+type StandIns = HashMap<String, usize>;
 
-impl<C: TokenCounter> Writer<'_, C> {
-    /// What each shape earns.
-    pub(crate) fn earned(&self) -> Vec<Earned> {
-        let mut earned = vec![Earned::default(); self.forms.len()];
-        let mut used = vec![BTreeSet::new(); self.forms.len()];
-        for (number, conversation) in self.corpus.index.traces.conversations.iter().enumerate() {
-            for event in &conversation.events {
-                self.each_unit(&event.value, None, &mut |shape, unit, value, is_known| {
-                    let (mut json, mut text) = (String::new(), String::new());
-                    self.json(value, true, &mut json);
-                    self.unit(shape, unit, is_known, &mut text);
-                    let earned = &mut earned[shape];
-                    earned.json += self.counter.count(&json);
-                    earned.position += self.counter.count(&text);
-                    used[shape].insert(number);
-                });
+struct Outline<'r, F> {
+    registry: &'r Registry,
+    tell: F,
+}
+
+impl<'r, F: FnMut(&Json, &str, bool)> Outline<'r, F> {
+    /// The value with numbers for what is written by position in it. `expected` is the schema
+    /// of its place.
+    fn cut(&mut self, value: &Json, expected: Option<&'r Schema>, inner: &mut StandIns) -> Json {
+        let Some((schema, is_known)) = self.schema(value, expected) else {
+            return match value {
+                Json::Array(items) => items
+                    .iter()
+                    .map(|item| self.cut(item, None, inner))
+                    .collect(),
+                Json::Object(object) => {
+                    let cut = |(key, value): (&String, &Json)| {
+                        (key.clone(), self.cut(value, None, inner))
+                    };
+                    Json::Object(object.iter().map(cut).collect())
+                }
+                scalar => scalar.clone(),
+            };
+        };
+        let mut in_it = StandIns::default();
+        let unit = match value {
+            Json::Object(object) => self.record(schema, object, &mut in_it),
+            rows => {
+                let rows = rows.as_array().into_iter().flatten();
+                let rows = rows.filter_map(Json::as_object);
+                rows.map(|row| self.record(schema, row, &mut in_it))
+                    .collect()
             }
-        }
-        for (shape, earned) in earned.iter_mut().enumerate() {
-            earned.seen = self.corpus.index.shapes.list[shape].seen;
-            earned.conversations = used[shape].len();
-            if let Some(form) = &self.forms[shape] {
-                earned.code.clone_from(&form.code);
-                earned.definitions = self.counter.count(&form.definition) * earned.conversations;
-            }
-        }
-        earned
+        };
+        (self.tell)(&unit, &schema.code, is_known);
+        let next = inner.len() % STAND_INS;
+        Json::from(*inner.entry(value.to_string()).or_insert(next))
     }
 
-    fn form(&self, shape: usize) -> Option<&Form> {
-        self.forms[shape].as_ref()
+    fn record(
+        &mut self,
+        schema: &'r Schema,
+        record: &Map<String, Json>,
+        inner: &mut StandIns,
+    ) -> Json {
+        let cut = |(key, value): (&String, &Json)| {
+            let expected = match field(schema, key).map(|field| &field.ty) {
+                Some(Type::Schema(code)) => self.registry.schema(code),
+                _ => None,
+            };
+            (key.clone(), self.cut(value, expected, inner))
+        };
+        Json::Object(record.iter().map(cut).collect())
     }
 
-    /// The shape of a record that has a form.
-    fn shape_of(&self, value: &Json) -> Option<usize> {
-        let shape = self.corpus.index.shape_of(value.as_object()?)?;
-        self.form(shape).map(|_| shape)
-    }
-
-    fn unit_of<'v>(&self, value: &'v Json) -> Option<(usize, Unit<'v>)> {
+    /// The schema that a value is written by, as a record or as a table, and whether it is the
+    /// one that is expected there.
+    fn schema(&self, value: &Json, expected: Option<&'r Schema>) -> Option<(&'r Schema, bool)> {
         match value {
-            Json::Object(object) => Some((self.shape_of(value)?, Unit::Record(object))),
+            Json::Object(object) => {
+                let fits = |schema: &&Schema| object.keys().all(|key| field(schema, key).is_some());
+                match expected.filter(fits) {
+                    Some(schema) => Some((schema, true)),
+                    None => Some((self.schema_of(value)?, false)),
+                }
+            }
             Json::Array(items) if items.len() > 1 => {
-                let shape = self.shape_of(items.first()?)?;
-                let is_same = items.iter().all(|item| self.shape_of(item) == Some(shape));
-                is_same.then_some((shape, Unit::Table(items)))
+                let schema = self.schema_of(items.first()?)?;
+                let is_same = |item: &Json| {
+                    let other = self.schema_of(item);
+                    other.is_some_and(|other| other.code == schema.code)
+                };
+                items.iter().all(is_same).then_some((schema, false))
             }
             _ => None,
         }
     }
 
-    /// Every unit in a value, the outer ones first, and whether its code can be left out
-    /// because it stands where `known` is expected.
-    fn each_unit<'v>(
-        &self,
-        value: &'v Json,
-        known: Option<usize>,
-        take: &mut impl FnMut(usize, &Unit<'v>, &'v Json, bool),
-    ) {
-        if let Some((shape, unit)) = self.unit_of(value) {
-            let is_known = known == Some(shape) && matches!(unit, Unit::Record(_));
-            take(shape, &unit, value, is_known);
-            let records = match unit {
-                Unit::Record(_) => std::slice::from_ref(value),
-                Unit::Table(records) => records,
-            };
-            for (key, value) in records.iter().filter_map(Json::as_object).flatten() {
-                let field = self.corpus.index.field(shape, key);
-                self.each_unit(
-                    value,
-                    field.and_then(|field| self.nested(shape, field)),
-                    take,
-                );
-            }
-            return;
-        }
-        match value {
-            Json::Array(items) => items
-                .iter()
-                .for_each(|item| self.each_unit(item, None, take)),
-            Json::Object(members) => {
-                members
-                    .values()
-                    .for_each(|value| self.each_unit(value, None, take));
-            }
-            _ => {}
+    fn schema_of(&self, value: &Json) -> Option<&'r Schema> {
+        match Value::from_data(value) {
+            Value::Map(map) => schema_of(self.registry, &map),
+            _ => None,
         }
     }
+}
 
-    /// The shape of the records that a field holds without their code.
-    fn nested(&self, shape: usize, field: usize) -> Option<usize> {
-        self.form(shape)?.nested[field]
-    }
-
-    /// Compact JSON, units inside of this one left out.
-    fn json(&self, value: &Json, is_outer: bool, out: &mut String) {
-        let unit = self.unit_of(value);
-        if unit.is_some() && !is_outer {
-            out.push_str(ELSEWHERE);
-            return;
-        }
-        // The records of a table are part of it.
-        let depth = match unit {
-            Some((_, Unit::Table(_))) => 1,
-            _ => 0,
-        };
-        self.json_at(value, depth, out);
-    }
-
-    fn json_at(&self, value: &Json, depth: usize, out: &mut String) {
-        let inner = |value: &Json, out: &mut String| match depth {
-            0 => self.json(value, false, out),
-            _ => self.json_at(value, depth - 1, out),
-        };
-        match value {
-            Json::Array(items) => {
-                out.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    out.push_str(if index > 0 { "," } else { "" });
-                    inner(item, out);
-                }
-                out.push(']');
-            }
-            Json::Object(members) => {
-                out.push('{');
-                for (index, (key, value)) in members.iter().enumerate() {
-                    out.push_str(if index > 0 { "," } else { "" });
-                    let _ = write!(out, "{}:", Json::from(key.as_str()));
-                    inner(value, out);
-                }
-                out.push('}');
-            }
-            scalar => {
-                let _ = write!(out, "{scalar}");
-            }
-        }
-    }
-
-    /// A value with units left out.
-    fn value(&self, value: &Json, out: &mut String) {
-        if self.unit_of(value).is_some() {
-            out.push_str(ELSEWHERE);
-            return;
-        }
-        match value {
-            Json::Array(items) => {
-                out.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    out.push_str(if index > 0 { "," } else { "" });
-                    self.value(item, out);
-                }
-                out.push(']');
-            }
-            Json::Object(members) => {
-                out.push('{');
-                for (index, (key, value)) in members.iter().enumerate() {
-                    out.push_str(if index > 0 { "," } else { "" });
-                    out.push_str(&scalar(&Json::from(key.as_str())));
-                    out.push(':');
-                    self.value(value, out);
-                }
-                out.push('}');
-            }
-            other => out.push_str(&scalar(other)),
-        }
-    }
-
-    /// Records by position, those inside of them left out.
-    fn unit(&self, shape: usize, unit: &Unit<'_>, is_known: bool, out: &mut String) {
-        let Some(form) = self.form(shape) else { return };
-        if !is_known {
-            out.push_str(&form.code);
-        }
-        match unit {
-            Unit::Record(record) => {
-                out.push('(');
-                self.row(shape, record, &BTreeSet::new(), out);
-                out.push(')');
-            }
-            Unit::Table(records) => {
-                let records: Vec<_> = records.iter().filter_map(Json::as_object).collect();
-                out.push('[');
-                let constant = self.constants(shape, &records, out);
-                for record in records {
-                    out.push('\n');
-                    self.row(shape, record, &constant, out);
-                }
-                out.push(']');
-            }
-        }
-    }
-
-    /// Writes the fields that are the same in all records, and gives their numbers.
-    fn constants(
-        &self,
-        shape: usize,
-        records: &[&Map<String, Json>],
-        out: &mut String,
-    ) -> BTreeSet<usize> {
-        let keys = self.corpus.index.shapes.list[shape].keys.iter().enumerate();
-        let mut constant = BTreeSet::new();
-        for (field, key) in keys {
-            let Some(value) = records.first().and_then(|record| record.get(key)) else {
-                continue;
-            };
-            let is_same = records.iter().all(|record| record.get(key) == Some(value));
-            if !is_same || self.default(shape, field) == Some(value) {
-                continue;
-            }
-            let comma = if constant.is_empty() { "" } else { "," };
-            let _ = write!(out, "{comma}{key}:");
-            self.value(value, out);
-            constant.insert(field);
-        }
-        constant
-    }
-
-    fn row(
-        &self,
-        shape: usize,
-        record: &Map<String, Json>,
-        skipped: &BTreeSet<usize>,
-        out: &mut String,
-    ) {
-        // Commas wait until something follows them.
-        let mut commas = 0;
-        let keys = self.corpus.index.shapes.list[shape].keys.iter().enumerate();
-        for (index, (field, key)) in keys
-            .filter(|(field, _)| !skipped.contains(field))
-            .enumerate()
-        {
-            commas += usize::from(index > 0);
-            let value = record
-                .get(key)
-                .filter(|value| self.default(shape, field) != Some(*value));
-            if let Some(value) = value {
-                out.extend(std::iter::repeat_n(',', commas));
-                commas = 0;
-                self.value(value, out);
-            }
-        }
-    }
-
-    fn default(&self, shape: usize, field: usize) -> Option<&Json> {
-        self.form(shape)?.defaults[field].as_ref()
-    }
+/// The field with this full name.
+fn field<'s>(schema: &'s Schema, key: &str) -> Option<&'s Field> {
+    schema.fields.iter().find(|field| field.name == key)
 }
 
 /// What all arguments and results come to, as a view writes them.
@@ -348,24 +218,4 @@ pub(crate) fn totals(corpus: &Corpus<'_>, view: &View, counter: &impl TokenCount
         totals.definitions += definitions.map(|text| counter.count(&text)).sum::<usize>();
     }
     totals
-}
-
-/// A scalar, bare where it reads back as itself.
-fn scalar(value: &Json) -> String {
-    let Json::String(text) = value else {
-        return if value.is_null() {
-            "~".to_owned()
-        } else {
-            value.to_string()
-        };
-    };
-    let inner = |b: u8| b.is_ascii_alphanumeric() || b"_.:@/+-".contains(&b);
-    let first = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    let is_bare = text.bytes().next().is_some_and(first) && text.bytes().all(inner);
-    let is_other = matches!(text.as_str(), "true" | "false") || text.parse::<f64>().is_ok();
-    if is_bare && !is_other {
-        text.clone()
-    } else {
-        value.to_string()
-    }
 }

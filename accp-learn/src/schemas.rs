@@ -12,7 +12,7 @@ use accp_tokens::Bpe;
 use serde_json::{Map, Value as Json, json};
 
 use crate::corpus::Corpus;
-use crate::cost::{Earned, Form, Totals, Writer, totals};
+use crate::cost::{self, Earned, Totals, totals};
 use crate::declared::Kind;
 use crate::names::{Taken, abbreviations};
 use crate::needs::Needs;
@@ -115,39 +115,11 @@ impl<'m> Maker<'m> {
 
     /// What each shape with a code earns.
     fn earned(&self, view: &View) -> Vec<Earned> {
-        let forms: Vec<Option<Form>> = (0..self.codes.len())
-            .map(|shape| self.form(shape, view))
-            .collect();
-        let writer = Writer {
-            corpus: self.corpus,
-            forms: &forms,
-            counter: self.counter,
-        };
-        let mut earned = writer.earned();
+        let mut earned = cost::earned(self.corpus, &self.codes, view, &self.counter);
         for (earned, name) in earned.iter_mut().zip(&self.names) {
             earned.name.clone_from(name);
         }
         earned
-    }
-
-    /// How a shape that has a code is written.
-    fn form(&self, shape: usize, view: &View) -> Option<Form> {
-        let code = self.codes[shape].clone()?;
-        let fields = 0..self.corpus.index.shapes.list[shape].keys.len();
-        let nested = |field| {
-            let is_nested = matches!(self.ty(shape, field), Type::Schema(_));
-            let records = &self.corpus.fields[shape][field].records;
-            records.keys().next().copied().filter(|_| is_nested)
-        };
-        Some(Form {
-            definition: view.definition(&code).unwrap_or_default(),
-            code,
-            defaults: fields
-                .clone()
-                .map(|field| self.default(shape, field))
-                .collect(),
-            nested: fields.map(nested).collect(),
-        })
     }
 
     /// The registry with the evidence in it.

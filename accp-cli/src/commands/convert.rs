@@ -93,11 +93,11 @@ fn convert_files(args: &Args) -> Outcome {
     for path in args.inputs() {
         let mut converter = Converter::new(options, counter);
         converter.summary.restored_equal = args.verify.then_some(0);
-        let converted = each_conversation(path, |name, line, conversation| match &mut sinks {
+        let done = each_conversation(path, |name, line, conversation| match &mut sinks {
             Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
             None => verify(name, line, &conversation, &mut converter),
         });
-        if let Err(fault) = converted {
+        if let Err(fault) = done {
             sinks.map_or(Ok(()), Sinks::abandon)?;
             return Err(fault);
         }
