@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_recordings::resolve;
 use accp_runtime::Message;
-use accp_runtime::session::{Entry, EntryKind, Reference, read_value};
+use accp_runtime::session::{Entry, EntryKind, read_value};
 use accp_store::{Kept, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
@@ -107,16 +106,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Puts in the place of each reference what it leads to; what cannot be read stays.
 fn put_values(message: &mut Message<'_>, side: &mut Side) {
-    let mut read = |reference: &Reference<'_>| {
-        let found = side.read(reference).map_err(|error| error.to_string())?;
-        found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
-    };
     for (_, value) in message.payload.iter_mut() {
-        let found = resolve(value, &mut |key| {
-            let reference = Reference::parse(key);
-            reference.map(|reference| read(&reference)).transpose()
-        });
-        if let Ok(found) = found {
+        if let Ok(found) = side.resolve(value) {
             *value = found;
         }
     }

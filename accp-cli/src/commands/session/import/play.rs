@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_recordings::{Conversation, HOST, Recorder, Restorer, resolve};
+use accp_recordings::{Conversation, HOST, Recorder, Restorer};
 use accp_registry::Registry;
 use accp_runtime::session::{
-    Entry, EntryKind, Hot, MemberId, Options, Outbound, Reference, Rules, Scope, Time, Warm,
-    render_context,
+    Entry, EntryKind, Hot, MemberId, Options, Outbound, Rules, Scope, Time, Warm, render_context,
 };
 use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
 use accp_store::{MemoryStore, Store as _};
@@ -256,15 +255,11 @@ impl Play {
     /// The recorded messages, from the log and what its references lead to.
     fn restore(&self, side: &mut Side) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
-        let mut read = |reference: &Reference<'_>| {
-            let found = side.read(reference).map_err(|error| error.to_string())?;
-            found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
-        };
         for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
             // Whether it is hot still or has left the context.
             let key = format!("cold.p{position}");
-            let frame = Reference::parse(&key).map(|reference| read(&reference));
-            let Some(Value::String(text)) = frame.transpose()? else {
+            let frame = side.resolve(&Value::Ref(key.as_str().into()));
+            let Value::String(text) = frame.map_err(|error| error.to_string())? else {
                 return Err(format!("${key} is no frame"));
             };
             if text != **accepted {
@@ -274,11 +269,8 @@ impl Play {
                 .map_err(|error| format!("position {position}: {error}"))?
                 .into_owned();
             for (_, value) in message.payload.iter_mut() {
-                *value = resolve(value, &mut |key| {
-                    let reference = Reference::parse(key);
-                    reference.map(|reference| read(&reference)).transpose()
-                })
-                .map_err(|why| format!("position {position}: {why}"))?;
+                let resolved = side.resolve(value);
+                *value = resolved.map_err(|why| format!("position {position}: {why}"))?;
             }
             // Members number their own frames; the recorder numbered all.
             message.envelope.sequence = Some(number);
