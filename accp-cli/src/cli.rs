@@ -1,12 +1,11 @@
 //! The command line.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    bench, check, completions, decode, demo, encode, explain, fix, generate, grammar, man, primer,
-    registry, session, tokens,
+    bench, check, completions, convert, decode, demo, encode, explain, fix, generate, grammar, man,
+    primer, registry, session, tokens,
 };
-use crate::convert;
 use crate::outcome::Outcome;
 
 /// Compact, typed messages between agents: check, read, write and measure ACCP frames.
@@ -80,26 +79,14 @@ impl Command {
             Self::Primer(args) => primer::run(args),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
-            Self::Completions(args) => completions::run(args),
-            Self::Man(args) => man::run(args),
+            Self::Completions(args) => completions::run(args, Cli::command()),
+            Self::Man(args) => man::run(args, Cli::command()),
         }
     }
 }
 
-/// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// For programs: one JSON object a line
-    Json,
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

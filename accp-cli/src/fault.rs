@@ -22,6 +22,18 @@ pub(crate) struct Fault {
     pub(crate) cure: Option<String>,
 }
 
+impl<'l> Line<'l> {
+    /// The line as text.
+    pub(crate) fn text(self) -> Result<&'l str, Fault> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let expected = "printable ASCII (a text value writes other characters as %XX)";
+            let at = error.valid_up_to();
+            let error = DecodeError::new(ErrorCode::PARSE_ERROR, at, expected);
+            Fault::of_decode(&error, self.bytes)
+        })
+    }
+}
+
 impl Fault {
     /// The verdict of the reference parser on `text`.
     pub(crate) fn of_syntax(error: &SyntaxError, text: &[u8]) -> Self {

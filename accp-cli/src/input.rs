@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use accp_runtime::{DecodeError, ErrorCode, Limits};
+use accp_runtime::Limits;
 
-use crate::fault::Fault;
 use crate::outcome::Failure;
 use crate::output;
 
@@ -97,18 +96,6 @@ pub(crate) struct Line<'l> {
     pub(crate) number: u64,
     /// All of it; of one that is longer than a frame can be, the beginning.
     pub(crate) bytes: &'l [u8],
-}
-
-impl<'l> Line<'l> {
-    /// The line as text.
-    pub(crate) fn text(self) -> Result<&'l str, Fault> {
-        std::str::from_utf8(self.bytes).map_err(|error| {
-            let expected = "printable ASCII (a text value writes other characters as %XX)";
-            let at = error.valid_up_to();
-            let error = DecodeError::new(ErrorCode::PARSE_ERROR, at, expected);
-            Fault::of_decode(&error, self.bytes)
-        })
-    }
 }
 
 impl Lines {

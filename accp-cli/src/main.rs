@@ -4,21 +4,19 @@
 //! is 0 where all is fine, 1 where the input is at fault, 2 for misuse and for failures.
 
 mod audit;
-mod bench;
 mod cli;
 mod commands;
-mod convert;
+mod conversations;
 mod debug;
-mod externals;
 mod fault;
+mod format;
+mod half;
 mod input;
-mod learn;
 mod outcome;
 mod output;
 mod registries;
-mod resolve;
 mod room;
-mod split;
+mod side;
 mod store_file;
 mod table;
 mod words;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use accp_recordings::{Unresolved, resolve};
 use accp_registry::Registry;
 use accp_runtime::session::{
     Entry, Options, Reference, Rules, Session, State, Stored, Time, Transmit,
@@ -154,6 +155,20 @@ impl Side {
         reference: &Reference<'_>,
     ) -> Result<Option<Value<'static>>, DriverError> {
         self.driver.read(reference)
+    }
+
+    /// The value with what its references lead to in the place of the references.
+    pub(crate) fn resolve(&mut self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
+        resolve(value, &mut |key| {
+            let Some(reference) = Reference::parse(key) else {
+                return Ok(None);
+            };
+            match self.read(&reference) {
+                Ok(Some(found)) => Ok(Some(found)),
+                Ok(None) => Err(format!("the bytes of ${reference} are not here")),
+                Err(error) => Err(error.to_string()),
+            }
+        })
     }
 }
 

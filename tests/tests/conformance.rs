@@ -89,6 +89,9 @@ fn tests() -> BTreeSet<String> {
         "accp-build",
         "accp-runtime",
         "accp-tokens",
+        "accp-recordings",
+        "accp-learn",
+        "accp-eval",
         "accp-cli",
         "tests",
     ] {

@@ -1,6 +1,7 @@
 //! `accp bench`: what contexts cost and forget.
 
 mod context;
+mod table;
 
 use crate::outcome::Outcome;
 

@@ -4,8 +4,8 @@ use accp_registry::Registry;
 use accp_runtime::Message;
 use serde_json::json;
 
-use crate::cli::Format;
 use crate::fault::Fault;
+use crate::format::Format;
 use crate::input::{InputArg, Line};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};

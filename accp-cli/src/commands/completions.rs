@@ -1,6 +1,5 @@
 //! `accp completions`: what a shell needs to complete the command line.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::outcome::{Outcome, Verdict};
@@ -17,15 +16,10 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> Outcome {
+/// Runs the command, for the command line `root`.
+pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut crate::cli::Cli::command(),
-        "accp",
-        &mut script,
-    );
+    clap_complete::generate(args.shell, &mut root, "accp", &mut script);
     Output::print(&script)?;
     Ok(Verdict::Fine)
 }

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
+use accp_recordings::{Unresolved, Values};
 use accp_registry::Registry;
 use accp_runtime::{ErrorCode, Message};
 use serde_json::Value as Json;
 
-use crate::externals::{Externals, Loaded, Unresolved};
 use crate::fault::Fault;
 use crate::input::{InputArg, Line};
 use crate::outcome::Outcome;
 use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use crate::side;
 
 /// Turn frames into JSON, one object a line, with full names and defaults
 ///
@@ -41,7 +42,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let registry = args.registry.load()?;
-    let externals = args.externals.as_deref().map(Externals::load).transpose()?;
+    let externals = args.externals.as_deref().map(side::load).transpose()?;
     let mut lines = args.input.open()?.into_lines();
     let name = lines.name.clone();
     let mut out = Output::to(args.output.as_deref())?;
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.conclude(faults)
 }
 
-fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Loaded>) -> Result<Json, Fault> {
+fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Values>) -> Result<Json, Fault> {
     let message = Message::decode_bytes(line.bytes, registry)
         .map_err(|error| Fault::of_decode(&error, line.bytes))?;
     let mut json = message.to_json();

@@ -9,11 +9,11 @@ use accp_runtime::{EncodeError, EncodeOptions, ErrorCode, External, Message};
 use serde_json::error::Category;
 use serde_json::{Deserializer, Value as Json};
 
-use crate::externals::Externals;
 use crate::input::InputArg;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use crate::side::Side;
 
 /// Turn JSON messages into frames, one a line
 ///
@@ -52,11 +52,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let input = args.input.open()?;
     let name = input.name;
     let mut out = Output::to(args.output.as_deref())?;
-    let mut externals = args
-        .externals
-        .as_deref()
-        .map(Externals::create)
-        .transpose()?;
+    let mut externals = args.externals.as_deref().map(Side::create).transpose()?;
     let place = Place::default();
     let reader = Placed {
         reader: input.reader,
@@ -95,12 +91,12 @@ fn encode(
     json: &Json,
     args: &Args,
     registry: &Registry,
-    externals: Option<&mut Externals>,
+    externals: Option<&mut Side>,
 ) -> Result<String, EncodeError> {
     let message = Message::from_json(json)?;
     let mut nowhere = Nowhere;
     let externals: &mut dyn accp_runtime::Externals = match externals {
-        Some(externals) => externals,
+        Some(side) => &mut side.file,
         None => &mut nowhere,
     };
     let options = EncodeOptions {

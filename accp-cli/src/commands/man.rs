@@ -1,7 +1,5 @@
 //! `accp man`: the manual pages.
 
-use clap::CommandFactory as _;
-
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 
@@ -16,9 +14,8 @@ pub(crate) struct Args {
     command: Vec<String>,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> Outcome {
-    let mut root = crate::cli::Cli::command();
+/// Runs the command, for the command line `root`.
+pub(crate) fn run(args: &Args, mut root: clap::Command) -> Outcome {
     root.build();
     let mut command = &root;
     for name in &args.command {

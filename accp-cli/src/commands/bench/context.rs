@@ -5,22 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use accp_eval::{
+    BASE, Evaluation, FORMS, Plan, Report, Rival, RivalError, Rivals, Transcripts, default_plans,
+    plan,
+};
+use accp_recordings::Document;
+use accp_runtime::CachePrices;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
-use crate::bench::{
-    BASE, Corpus, FORMS, Instrument, Opening, Plan, Prices, Replay, Report, Rival, Transcript,
-    default_plans, in_order, page, plan,
-};
-use crate::cli::Format;
-use crate::convert::at;
-use crate::convert::read::each_conversation;
+use super::table::text;
+use crate::conversations::{at, each_document};
+use crate::format::Format;
+use crate::half::Half;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
-use crate::split::Half;
 
 /// Replay recorded conversations under policies for the context: tokens, cost, recall
 ///
@@ -111,13 +113,8 @@ Examples:
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
-    let contest = Contest {
-        view: View::new(Arc::new(args.registry.load()?)),
-        plans: args.plans()?,
-        rivals: args.read_rivals()?,
-        counter,
-        dumps: args.dump.is_some(),
-    };
+    let view = View::new(Arc::new(args.registry.load()?));
+    let evaluation = Evaluation::new(args.plans()?, view, counter).against(args.read_rivals()?);
     let tools = args.read_tools()?;
     let mut dump = args
         .dump
@@ -128,29 +125,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for (path, name) in args.files.iter().zip(names(&args.files)) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
         let transcripts = read(path, tools, args.split)?;
-        let mut corpus = Corpus::new(&name, contest.entries());
-        in_order(
-            &transcripts,
-            |transcript| {
-                contest
-                    .hold(&name, transcript)
-                    .map(|replays| (transcript, replays))
-            },
-            |held| {
-                let (transcript, replays) = held?;
-                if let Some(dump) = &mut dump {
-                    for replay in replays.iter().flatten() {
-                        dump.write(replay.dump.as_bytes())?;
-                    }
-                }
-                corpus.add(&transcript.id, replays);
-                Ok::<(), Failure>(())
-            },
-        )?;
-        corpora.push(corpus);
+        let transcripts = transcripts.as_slice();
+        corpora.push(match &mut dump {
+            Some(dump) => evaluation
+                .measure_and_dump(&name, transcripts, |lines| dump.write(lines.as_bytes()))?,
+            None => evaluation.measure(&name, transcripts)?,
+        });
     }
     let report = Report {
-        prices: Prices {
+        prices: CachePrices {
             cached: args.cached_price,
             fresh: args.fresh_price,
         },
@@ -162,16 +145,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if let Some(path) = &args.html {
         let mut html = Output::to(Some(path))?;
-        html.write(page(&report).as_bytes())?;
+        html.write(report.to_html().as_bytes())?;
         html.finish()?;
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(report.text())?,
-        Format::Json => report.json().iter().try_for_each(|row| out.line(row))?,
+        Format::Text => out.line(text(&report))?,
+        Format::Json => report.to_json().iter().try_for_each(|row| out.line(row))?,
     }
     out.finish()?;
     Ok(Verdict::Fine)
+}
+
+impl From<RivalError> for Failure {
+    fn from(error: RivalError) -> Self {
+        Self::Input(error.to_string())
+    }
 }
 
 impl Args {
@@ -196,7 +185,7 @@ impl Args {
     fn read_rivals(&self) -> Result<Vec<Rival>, Failure> {
         let mut rivals = Vec::new();
         for path in &self.rivals {
-            rivals.extend(Rival::read(path)?);
+            rivals.extend(read_rivals(path)?);
         }
         Ok(rivals)
     }
@@ -220,81 +209,35 @@ impl Args {
     }
 }
 
-/// The policies and rivals, and how they are measured.
-#[derive(Debug)]
-struct Contest {
-    view: View,
-    plans: Vec<Plan>,
-    rivals: Vec<Rival>,
-    counter: Bpe,
-    dumps: bool,
-}
-
-impl Contest {
-    /// Names and descriptions in the order of the replays.
-    fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
-        let plans = self.plans.iter().map(|plan| (&*plan.name, &*plan.doc));
-        plans.chain(
-            self.rivals
-                .iter()
-                .map(|rival| (&*rival.name, "prompts of another program")),
-        )
+/// The policies of a dump that another program wrote.
+fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
+    let mut rivals = Rivals::default();
+    each_document(path, |name, Document { line, json }| {
+        rivals.add(&json).map_err(|error| at(name, line, error))
+    })?;
+    let rivals = rivals.into_rivals();
+    if rivals.is_empty() {
+        return Err(Failure::Input(format!(
+            "{}: expected prompts, an object a line as `accp bench context --dump` writes them, \
+             found none",
+            path.display()
+        )));
     }
-
-    /// Replays a conversation under each.
-    fn hold(&self, corpus: &str, transcript: &Transcript) -> Result<Vec<Option<Replay>>, Failure> {
-        let opening = Opening {
-            tools: transcript.tools.clone(),
-            counter: self.counter,
-            view: self.view.clone(),
-        };
-        let mut instrument = Instrument::new(corpus, transcript, opening, self.dumps);
-        let mut replays = Vec::new();
-        for plan in &self.plans {
-            let mut policy = (plan.start)(instrument.opening());
-            replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
-        }
-        for rival in &self.rivals {
-            let replay = rival.of(corpus, transcript)?.map(|played| {
-                let mut replay = instrument.replay(&rival.name, &mut played.playback());
-                replay.measure.time = played.time;
-                replay
-            });
-            replays.push(replay);
-        }
-        Ok(replays)
-    }
+    Ok(rivals)
 }
 
 /// The conversations of a file, or of its half.
-fn read(
-    path: &Path,
-    tools: Option<&Arc<str>>,
-    half: Option<Half>,
-) -> Result<Vec<Transcript>, Failure> {
-    let mut transcripts = Vec::new();
-    let mut ids: BTreeMap<String, usize> = BTreeMap::new();
-    let mut all = 0;
-    each_conversation(path, |name, line, json| {
-        all += 1;
-        let place = format!("conversation {all}");
-        let transcript = Transcript::read(&json, &place, tools);
-        let mut transcript = transcript.map_err(|message| at(name, line, message))?;
-        if half.is_some_and(|half| half != Half::of(&json)) {
-            return Ok(());
-        }
-        let count = ids.entry(transcript.id.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            transcript.id = format!("{}#{count}", transcript.id);
-        }
-        transcripts.push(transcript);
-        Ok(())
+fn read(path: &Path, tools: Option<&Arc<str>>, half: Option<Half>) -> Result<Transcripts, Failure> {
+    let half = half.map(accp_recordings::Half::from);
+    let mut transcripts = Transcripts::default();
+    each_document(path, |name, Document { line, json }| {
+        let added = transcripts.add(json, tools, half);
+        added.map_err(|error| at(name, line, error))
     })?;
-    if transcripts.is_empty() {
-        let found = match all {
+    if transcripts.as_slice().is_empty() {
+        let found = match transcripts.seen() {
             0 => "found none; record each as one object a line with `messages`".to_owned(),
-            _ => format!("found none of its {all} in this half; measure without --split"),
+            all => format!("found none of its {all} in this half; measure without --split"),
         };
         let name = path.display();
         return Err(Failure::Input(format!(

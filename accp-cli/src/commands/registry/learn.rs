@@ -1,15 +1,20 @@
 //! `accp registry learn`: a registry from recorded conversations.
 
-use std::path::PathBuf;
+mod report;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use accp_learn::{LearnOptions, Tools, ToolsError, Traces, learn};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
-use crate::cli::Format;
-use crate::learn::{Report, Tools, Traces, learn};
-use crate::outcome::{Outcome, Verdict};
+use crate::conversations::each_conversation;
+use crate::format::Format;
+use crate::half::Half;
+use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
-use crate::split::Half;
+use report::Report;
 
 /// Learn a registry from recorded conversations and tool schemas
 ///
@@ -56,18 +61,65 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.tokenizer).unwrap_or_default();
     let mut tools = Tools::default();
     for path in &args.tools {
-        tools.read(path)?;
+        read_tools(&mut tools, path)?;
     }
-    let mut traces = Traces::read(&args.traces, args.split)?;
+    let mut traces = read_traces(&args.traces, args.split)?;
     traces.tools = tools.or(std::mem::take(&mut traces.tools));
-    let learnt = learn(&traces, args.min_saving, counter)?;
+    let options = LearnOptions {
+        min_saving: args.min_saving,
+        counter,
+    };
+    let learnt = learn(&traces, options).map_err(|error| Failure::Input(error.to_string()))?;
     let mut out = Output::to(args.output.as_deref())?;
     out.line(format_args!("{:#}", learnt.registry.to_json()))?;
     out.finish()?;
-    let report = Report(&learnt);
     match args.format {
-        Format::Text => note(&report),
-        Format::Json => report.to_json().into_iter().for_each(note),
+        Format::Text => note(Report(&learnt)),
+        Format::Json => learnt.to_json().into_iter().for_each(note),
     }
     Ok(Verdict::Fine)
+}
+
+/// Adds the tools of a file.
+fn read_tools(tools: &mut Tools, path: &Path) -> Result<(), Failure> {
+    let text = fs::read_to_string(path).map_err(Failure::at(path))?;
+    let name = path.display();
+    tools.read(&text).map_err(|error| {
+        Failure::Input(match &error {
+            ToolsError::Json { line, column, .. } => format!("{name}:{line}:{column}: {error}"),
+            ToolsError::NoTool => format!("{name}: {error}"),
+        })
+    })
+}
+
+/// Reads files of recorded conversations; with a half, only those that fall into it.
+fn read_traces(files: &[PathBuf], half: Option<Half>) -> Result<Traces, Failure> {
+    let half = half.map(accp_recordings::Half::from);
+    let mut traces = Traces::default();
+    for path in files {
+        each_conversation(path, |_, _, conversation| {
+            if half.is_none_or(|half| half == conversation.half()) {
+                traces.add(&conversation);
+            }
+            Ok(())
+        })?;
+    }
+    if traces.is_empty() {
+        let names: Vec<String> = files
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let names = names.join(", ");
+        return Err(Failure::Input(match half {
+            Some(_) => format!(
+                "{names}: no conversation falls into this half; name more files, or learn \
+             without --split"
+            ),
+            None => format!(
+                "{names}: there is no conversation; expected recorded conversations, one \
+             object a line with `messages`"
+            ),
+        }));
+    }
+    Ok(traces)
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Entry, EntryKind, Reference, read_value};
+use accp_runtime::session::{Entry, EntryKind, read_value};
 use accp_store::{Kept, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::resolve::resolve;
 use crate::store_file::{Log, Opened, SessionArgs, Side};
 
 /// Write the log of a session, and the values in its cold state, for programs
@@ -107,12 +106,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Puts in the place of each reference what it leads to; what cannot be read stays.
 fn put_values(message: &mut Message<'_>, side: &mut Side) {
-    let mut read = |reference: &Reference<'_>| {
-        let found = side.read(reference).map_err(|error| error.to_string())?;
-        found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
-    };
     for (_, value) in message.payload.iter_mut() {
-        if let Ok(found) = resolve(value.clone().into_owned(), &mut read) {
+        if let Ok(found) = side.resolve(value) {
             *value = found;
         }
     }

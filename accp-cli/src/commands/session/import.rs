@@ -11,10 +11,8 @@ use std::time::Instant;
 use accp_store::{MemoryStore, SqliteStore, Store};
 use accp_tokens::Bpe;
 
-use crate::cli::Format;
-use crate::convert::at;
-use crate::convert::read::each_conversation;
-use crate::convert::record::Conversation;
+use crate::conversations::{at, each_conversation};
+use crate::format::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::Shared;
@@ -71,13 +69,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     for path in paths {
         let mut report = Report::default();
-        each_conversation(path, |file, line, json| {
-            let conversation =
-                Conversation::new(json).map_err(|expected| at(file, line, expected))?;
-            let id = conversation
-                .rest
-                .get("id")
-                .and_then(serde_json::Value::as_str);
+        each_conversation(path, |file, line, conversation| {
+            let id = conversation.get("id").and_then(serde_json::Value::as_str);
             let session = shelf.name(id, path, report.conversations);
             let mut store = shelf.store();
             let mut play = Play::open(&session, args.start, counter.clone(), &store)?;

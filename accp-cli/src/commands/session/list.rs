@@ -7,7 +7,7 @@ use accp_runtime::session::Time;
 use accp_store::{Store as _, Summary};
 use serde_json::json;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use accp_recordings::{Conversation, HOST, Recorder, Restorer};
 use accp_registry::Registry;
 use accp_runtime::session::{
-    Entry, EntryKind, Hot, MemberId, Options, Outbound, Reference, Rules, Scope, Time, Warm,
-    render_context,
+    Entry, EntryKind, Hot, MemberId, Options, Outbound, Rules, Scope, Time, Warm, render_context,
 };
 use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
 use accp_store::{MemoryStore, Store as _};
@@ -15,10 +15,7 @@ use accp_tokens::Bpe;
 
 use super::report::Report;
 use crate::audit::Audit;
-use crate::convert::record::{Conversation, HOST, Recorder};
-use crate::convert::restore::Restorer;
 use crate::outcome::Failure;
-use crate::resolve::resolve;
 use crate::room::Room;
 use crate::store_file::{Shared, Side};
 
@@ -84,7 +81,7 @@ impl Play {
         let encode = |error: accp_runtime::EncodeError| Failure::Input(error.to_string());
         let opening = recorder.opening(conversation).map_err(encode)?;
         self.say(opening)?;
-        for recorded in &conversation.messages {
+        for recorded in conversation.messages() {
             for message in recorder.message(recorded).map_err(encode)? {
                 self.say(message)?;
             }
@@ -240,10 +237,10 @@ impl Play {
             report.value_bytes += kept.map_or(0, |kept| kept.value.length);
         }
         match self.restore(&mut side) {
-            Ok(restored) => faults.extend(report.compare(conversation, &restored)),
+            Ok(restored) => faults.extend(report.compare(conversation, restored.as_ref())),
             Err(fault) => {
                 faults.push(fault);
-                faults.extend(report.compare(conversation, &[]));
+                faults.extend(report.compare(conversation, None));
             }
         }
         report.conversations += 1;
@@ -256,17 +253,13 @@ impl Play {
     }
 
     /// The recorded messages, from the log and what its references lead to.
-    fn restore(&self, side: &mut Side) -> Result<Vec<serde_json::Value>, String> {
+    fn restore(&self, side: &mut Side) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
-        let mut read = |reference: &Reference<'_>| {
-            let found = side.read(reference).map_err(|error| error.to_string())?;
-            found.ok_or_else(|| format!("the bytes of ${reference} are not here"))
-        };
         for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
             // Whether it is hot still or has left the context.
             let key = format!("cold.p{position}");
-            let frame = Reference::parse(&key).map(|reference| read(&reference));
-            let Some(Value::String(text)) = frame.transpose()? else {
+            let frame = side.resolve(&Value::Ref(key.as_str().into()));
+            let Value::String(text) = frame.map_err(|error| error.to_string())? else {
                 return Err(format!("${key} is no frame"));
             };
             if text != **accepted {
@@ -276,16 +269,15 @@ impl Play {
                 .map_err(|error| format!("position {position}: {error}"))?
                 .into_owned();
             for (_, value) in message.payload.iter_mut() {
-                let taken = std::mem::replace(value, Value::Null);
-                *value = resolve(taken, &mut read)
-                    .map_err(|why| format!("position {position}: {why}"))?;
+                let resolved = side.resolve(value);
+                *value = resolved.map_err(|why| format!("position {position}: {why}"))?;
             }
             // Members number their own frames; the recorder numbered all.
             message.envelope.sequence = Some(number);
-            restorer.frame(message, *position)?;
+            let ended = restorer.frame(message, *position);
+            ended.map_err(|error| error.to_string())?;
         }
-        let conversation = restorer.end()?;
-        Ok(conversation.map_or(Vec::new(), |conversation| conversation.messages))
+        restorer.end().map_err(|error| error.to_string())
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use accp_recordings::Conversation;
 use serde_json::{Value as Json, json};
 
 use crate::audit::Audit;
-use crate::convert::record::Conversation;
 use crate::table::Table;
 
 /// Counts over the conversations of a file.
@@ -32,13 +32,18 @@ pub(super) struct Report {
 
 impl Report {
     /// Holds what came back against what was recorded.
-    pub(super) fn compare(&mut self, recorded: &Conversation, back: &[Json]) -> Vec<String> {
+    pub(super) fn compare(
+        &mut self,
+        recorded: &Conversation,
+        back: Option<&Conversation>,
+    ) -> Vec<String> {
         let mut faults = Vec::new();
-        self.messages += recorded.messages.len() as u64;
-        for (at, message) in recorded.messages.iter().enumerate() {
-            let bytes = message.to_string().len() as u64;
+        let mut back = back.map(Conversation::messages).into_iter().flatten();
+        self.messages += recorded.messages().len() as u64;
+        for (at, message) in recorded.messages().enumerate() {
+            let bytes = message.as_json().to_string().len() as u64;
             self.bytes += bytes;
-            if back.get(at) == Some(message) {
+            if back.next() == Some(message) {
                 self.back += bytes;
             } else {
                 faults.push(format!("message {} did not come back equal", at + 1));
@@ -198,15 +203,13 @@ mod tests {
             json!({ "n": 1 }),
             json!({ "n": 22 }),
         ];
-        let recorded = Conversation {
-            messages: messages.to_vec(),
-            rest: serde_json::Map::new(),
-            bare: true,
-        };
+        let conversation = |messages: &[&Json]| Conversation::new(json!(messages)).unwrap();
+        let recorded = conversation(&messages.each_ref());
         let mut report = Report::default();
-        assert!(report.compare(&recorded, &messages).is_empty());
+        assert!(report.compare(&recorded, Some(&recorded)).is_empty());
         assert_eq!(report.bytes, report.back);
-        let faults = report.compare(&recorded, &[messages[0].clone(), messages[2].clone()]);
+        let other = conversation(&[&messages[0], &messages[2]]);
+        let faults = report.compare(&recorded, Some(&other));
         assert_eq!(
             faults,
             [

@@ -1,0 +1,237 @@
+//! `accp convert`: recorded conversations as frames, and back.
+
+mod sinks;
+mod summary;
+
+use std::path::{Path, PathBuf};
+
+use accp_recordings::{
+    Conversation, ConvertOptions, Converter, RestoreError, Restorer, Summary, Values, VerifyError,
+};
+use accp_tokens::Bpe;
+use serde_json::json;
+
+use crate::conversations::{at, each_conversation};
+use crate::format::Format;
+use crate::input::Input;
+use crate::outcome::{Failure, Outcome, Verdict};
+use crate::output::{Output, error, note};
+use crate::side;
+use sinks::Sinks;
+use summary::table;
+
+/// Recorded conversations to frames and back, nothing lost
+///
+/// Reads recorded conversations (OpenAI-style chat JSON: objects with `messages`, one a line
+/// or one document) and writes one frame a line: chat as CH, tool calls as TC `req:tool`,
+/// results as TC `done:tool`. Values that do not fit into a frame go to a side file, and a
+/// reference stands in their place. A summary with exact token counts goes to stderr.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
+  accp convert chats.jsonl -o chats.accp            frames, and chats.accp.externals.jsonl
+  accp convert --restore chats.accp -o chats.jsonl  the conversations again")]
+pub(crate) struct Args {
+    /// Files to read; `-` or none is stdin
+    files: Vec<PathBuf>,
+
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// The side file of values that go by reference [default: OUTPUT.externals.jsonl]
+    #[arg(long, value_name = "FILE")]
+    externals: Option<PathBuf>,
+
+    /// Read frames, write the conversations
+    #[arg(long, conflicts_with_all = ["verify", "inline"])]
+    restore: bool,
+
+    /// Convert and restore in memory, compare, and report; writes nothing but the summary
+    #[arg(long, conflicts_with_all = ["output", "externals"])]
+    verify: bool,
+
+    /// Keep values of more than 50 characters in the frame
+    #[arg(long)]
+    inline: bool,
+
+    /// Unix seconds of the first frame of a conversation; recordings have no clock
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
+    start: i64,
+
+    /// The encoding that tokens are counted in
+    #[arg(long, default_value = Bpe::ENCODINGS[0], value_parser = Bpe::ENCODINGS)]
+    encoding: String,
+
+    /// The form of the summary
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.restore {
+        restore_files(args)
+    } else {
+        convert_files(args)
+    }
+}
+
+fn convert_files(args: &Args) -> Outcome {
+    let counter = Bpe::for_encoding(&args.encoding)
+        .ok_or_else(|| Failure::Misuse(format!("no encoding `{}`", args.encoding)))?;
+    let mut sinks = if args.verify {
+        None
+    } else {
+        Some(Sinks::open(args)?)
+    };
+    let mut files = Vec::new();
+    let options = ConvertOptions {
+        start: args.start,
+        inline: args.inline,
+    };
+    for path in args.inputs() {
+        let mut converter = Converter::new(options, counter);
+        converter.summary.restored_equal = args.verify.then_some(0);
+        let done = each_conversation(path, |name, line, conversation| match &mut sinks {
+            Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
+            None => verify(name, line, &conversation, &mut converter),
+        });
+        if let Err(fault) = done {
+            sinks.map_or(Ok(()), Sinks::abandon)?;
+            return Err(fault);
+        }
+        files.push((path, converter.summary));
+    }
+    if let Some(sinks) = sinks {
+        sinks.finish()?;
+    }
+    let mut total = Summary::default();
+    for (_, summary) in &files {
+        total.add(summary);
+    }
+    report(args, counter, &files, &total)?;
+    Ok(if total.is_whole() {
+        Verdict::Fine
+    } else {
+        Verdict::AtFault
+    })
+}
+
+/// Tells a conversation, restores it and compares. That it comes back as another one is
+/// reported; the summary tells how many did not.
+fn verify(
+    name: &str,
+    line: u64,
+    conversation: &Conversation,
+    converter: &mut Converter<Bpe>,
+) -> Result<(), Failure> {
+    match converter.verify(conversation) {
+        Ok(()) => {}
+        Err(VerifyError::Encode(fault)) => return Err(at(name, line, fault)),
+        Err(fault) => error(at(name, line, fault)),
+    }
+    Ok(())
+}
+
+impl Args {
+    /// The paths to read; stdin when there are none.
+    fn inputs(&self) -> Vec<&Path> {
+        match self.files.as_slice() {
+            [] => vec![Path::new("-")],
+            files => files.iter().map(PathBuf::as_path).collect(),
+        }
+    }
+}
+
+/// The side file that belongs to a file of frames.
+fn beside(frames: &Path) -> PathBuf {
+    let mut name = frames.as_os_str().to_owned();
+    name.push(".externals.jsonl");
+    name.into()
+}
+
+fn restore_files(args: &Args) -> Outcome {
+    let mut out = Output::to(args.output.as_deref())?;
+    for path in args.inputs() {
+        let side = match &args.externals {
+            Some(side) => side::load(side)?,
+            None if beside(path).exists() => side::load(&beside(path))?,
+            None => Values::default(),
+        };
+        let mut lines = Input::open(Some(path))?.into_lines();
+        let mut restorer = Restorer::default();
+        let mut last = 0;
+        let name = path.display().to_string();
+        while let Some(line) = lines.next()? {
+            last = line.number;
+            let text = line
+                .text()
+                .map_err(|fault| at(&name, last, fault.message))?;
+            let ended = restorer
+                .line(text, last, &side)
+                .map_err(|error| at(&name, last, explained(&error)))?;
+            if let Some(conversation) = ended {
+                out.line(conversation.into_json())?;
+            }
+        }
+        let ended = restorer.end().map_err(|error| at(&name, last, error))?;
+        if let Some(conversation) = ended {
+            out.line(conversation.into_json())?;
+        }
+    }
+    out.finish()?;
+    Ok(Verdict::Fine)
+}
+
+/// The error with what else can be done on the command line.
+fn explained(error: &RestoreError) -> String {
+    match error {
+        RestoreError::Reference(_) => {
+            format!("{error}: name the side file that belongs to these frames with --externals")
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn report(
+    args: &Args,
+    counter: Bpe,
+    files: &[(&Path, Summary)],
+    total: &Summary,
+) -> Result<(), Failure> {
+    let text = match args.format {
+        Format::Json => {
+            let mut json = total.to_json();
+            json["encoding"] = json!(args.encoding);
+            let each = files.iter().map(|(path, summary)| {
+                let mut json = summary.to_json();
+                json["file"] = json!(path.display().to_string());
+                json
+            });
+            json["files"] = each.collect();
+            json.to_string()
+        }
+        Format::Text => {
+            let mut blocks = Vec::new();
+            if files.len() > 1 {
+                for (path, summary) in files {
+                    blocks.push(format!("{}\n{}", path.display(), table(summary, counter)));
+                }
+                blocks.push(format!("all files\n{}", table(total, counter)));
+            } else {
+                blocks.push(table(total, counter).to_string());
+            }
+            blocks.join("\n\n")
+        }
+    };
+    // The summary is the result of --verify; otherwise the frames are.
+    if args.verify {
+        let mut out = Output::stdout();
+        out.line(text)?;
+        out.finish()
+    } else {
+        note(text);
+        Ok(())
+    }
+}

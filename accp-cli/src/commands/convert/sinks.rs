@@ -1,0 +1,111 @@
+//! Where frames and values go.
+
+use std::path::{Path, PathBuf};
+
+use accp_recordings::{Conversation, Converter};
+use accp_runtime::{EncodeError, ErrorCode, External, Externals};
+use accp_tokens::Bpe;
+
+use super::{Args, beside};
+use crate::conversations::at;
+use crate::outcome::Failure;
+use crate::output::Output;
+use crate::side::Side;
+
+/// The file of the frames, or stdout, and the side file, if one is named.
+pub(super) struct Sinks {
+    frames: Output,
+    side: Option<Side>,
+}
+
+impl Sinks {
+    pub(super) fn open(args: &Args) -> Result<Self, Failure> {
+        let side = match (&args.externals, &args.output) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Some(output)) if *output != *"-" => Some(beside(output)),
+            (None, _) => None,
+        };
+        let inputs = args.inputs().into_iter().map(Path::to_path_buf);
+        let outputs = args.output.iter().chain(&side).cloned();
+        distinct(inputs.chain(outputs))?;
+        let side = side.map(|path| Side::create(&path)).transpose()?;
+        let frames = Output::to(args.output.as_deref())?;
+        Ok(Self { frames, side })
+    }
+
+    /// Writes the frames of a conversation that stands on this line.
+    pub(super) fn write(
+        &mut self,
+        name: &str,
+        line: u64,
+        conversation: &Conversation,
+        converter: &mut Converter<Bpe>,
+    ) -> Result<(), Failure> {
+        let mut nowhere = Nowhere::default();
+        let externals: &mut dyn Externals = match &mut self.side {
+            Some(side) => &mut side.file,
+            None => &mut nowhere,
+        };
+        match converter.convert(conversation, externals) {
+            Ok(frames) => frames.lines().try_for_each(|frame| self.frames.line(frame)),
+            Err(error) => {
+                if let Some(side) = &mut self.side {
+                    side.failed()?;
+                }
+                Err(match at(name, line, error) {
+                    Failure::Input(message) if nowhere.refused => Failure::Misuse(message),
+                    failure => failure,
+                })
+            }
+        }
+    }
+
+    /// After a fault in the input: frames that are out on stdout keep their values; files
+    /// stay as they were.
+    pub(super) fn abandon(self) -> Result<(), Failure> {
+        match self.side {
+            Some(side) if self.frames.is_stdout() => side.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The side file first: frames whose references lead nowhere are never in place.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.side.map_or(Ok(()), Side::finish)?;
+        self.frames.finish()
+    }
+}
+
+/// Refuses to read and write, or to write twice, the same file.
+fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
+    let mut seen = Vec::new();
+    for path in paths.filter(|path| path != "-") {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.contains(&real) {
+            let name = path.display();
+            return Err(Failure::Misuse(format!(
+                "{name} is named twice: give input, output and side file names of their own"
+            )));
+        }
+        seen.push(real);
+    }
+    Ok(())
+}
+
+/// No side file is named: every value is refused, in the words of the command line.
+#[derive(Debug, Default)]
+struct Nowhere {
+    refused: bool,
+}
+
+impl Externals for Nowhere {
+    fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError> {
+        self.refused = true;
+        let message = format!(
+            "{}, and no side file is named: give --externals FILE or --output FILE, or --inline to \
+             keep long values in their frames",
+            external.reason
+        );
+        Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
+    }
+}

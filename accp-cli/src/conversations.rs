@@ -1,0 +1,65 @@
+//! Recorded conversations from a file, one at a time.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+
+use accp_recordings::{Conversation, Document, Documents, ReadError};
+
+use crate::input::Input;
+use crate::outcome::Failure;
+
+/// A fault of the input in its place.
+pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
+    Failure::Input(format!("{name}:{line}: {message}"))
+}
+
+/// Takes the recorded conversations of a file one at a time: the name of the file, the line
+/// and the conversation.
+pub(crate) fn each_conversation(
+    path: &Path,
+    mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each_document(path, |name, document| {
+        let line = document.line;
+        let conversation = document.conversation();
+        take(
+            name,
+            line,
+            conversation.map_err(|error| failure(name, &error))?,
+        )
+    })
+}
+
+/// Takes the JSON documents of a file one at a time, with the name of the file.
+pub(crate) fn each_document(
+    path: &Path,
+    mut take: impl FnMut(&str, Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Input { name, reader } = Input::open(Some(path))?;
+    let mut documents = Documents::new(reader);
+    let progress = progress(path);
+    while let Some(document) = documents.next() {
+        let document = document.map_err(|error| match error {
+            ReadError::Io(error) => Failure::at(path)(error),
+            error => failure(&name, &error),
+        })?;
+        progress.set_position(documents.bytes());
+        take(&name, document)?;
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
+fn failure(name: &str, error: &ReadError) -> Failure {
+    Failure::Input(format!("{name}:{error}"))
+}
+
+/// A bar over the bytes of a long file, where a terminal is there to show it.
+fn progress(path: &Path) -> indicatif::ProgressBar {
+    const LONG: u64 = 1 << 20;
+    let length = path.metadata().map_or(0, |file| file.len());
+    if length < LONG || !io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    indicatif::ProgressBar::new(length)
+}

@@ -1,0 +1,49 @@
+//! The side file of a command: the values that go out by reference, and come back.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use accp_recordings::{SideFile, SideFileError, Values};
+
+use crate::outcome::Failure;
+use crate::output::NewFile;
+
+/// A side file that takes its place at [`finish`](Self::finish), never before.
+#[derive(Debug)]
+pub(crate) struct Side {
+    path: PathBuf,
+    pub(crate) file: SideFile<NewFile>,
+}
+
+impl Side {
+    /// Starts a side file at `path`.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = NewFile::create(path).map_err(Failure::at(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: SideFile::new(file),
+        })
+    }
+
+    /// Why a value could not be kept, when the fault is with the file and not with the value.
+    pub(crate) fn failed(&mut self) -> Result<(), Failure> {
+        self.file.failed().map_err(Failure::at(&self.path))
+    }
+
+    /// Completes the file and puts it in its place.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let finished = self.file.finish().and_then(NewFile::finish);
+        finished.map_err(Failure::at(&self.path))
+    }
+}
+
+/// Reads a side file, and holds every value to its digest.
+pub(crate) fn load(path: &Path) -> Result<Values, Failure> {
+    let file = File::open(path).map_err(Failure::at(path))?;
+    let name = path.display().to_string();
+    Values::read(&name, BufReader::new(file)).map_err(|error| match error {
+        SideFileError::Io(error) => Failure::at(path)(error),
+        error => Failure::Input(format!("{name}:{error}")),
+    })
+}

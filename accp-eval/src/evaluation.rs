@@ -1,0 +1,119 @@
+//! An evaluation: policies, and prompts of other programs, over corpora.
+
+use accp_runtime::view::View;
+use accp_tokens::Bpe;
+
+use crate::policy::Plan;
+use crate::pool::in_order;
+use crate::prompts::{Rival, RivalError};
+use crate::replay::{Instrument, Replay};
+use crate::report::Corpus;
+use crate::transcript::Transcript;
+
+/// What is measured, and how it is counted.
+#[derive(Debug)]
+pub struct Evaluation {
+    plans: Vec<Plan>,
+    rivals: Vec<Rival>,
+    view: View,
+    counter: Bpe,
+}
+
+impl Evaluation {
+    /// Measures these policies, the [base](crate::BASE) first. `view` is how policies that go
+    /// by a registry show messages.
+    pub fn new(plans: Vec<Plan>, view: View, counter: Bpe) -> Self {
+        Self {
+            plans,
+            rivals: Vec::new(),
+            view,
+            counter,
+        }
+    }
+
+    /// Measures prompts of other programs beside them.
+    pub fn against(mut self, rivals: Vec<Rival>) -> Self {
+        self.rivals.extend(rivals);
+        self
+    }
+
+    /// Replays the conversations of a corpus under each policy, on all processors.
+    ///
+    /// # Errors
+    /// When a rival has prompts for some turns of a conversation only.
+    pub fn measure(&self, corpus: &str, transcripts: &[Transcript]) -> Result<Corpus, RivalError> {
+        self.replay(corpus, transcripts, false, |_| Ok(()))
+    }
+
+    /// The same, and tells every prompt: `dump` takes lines of JSON in the order of the
+    /// conversations.
+    ///
+    /// # Errors
+    /// When a rival has prompts for some turns of a conversation only, or `dump` fails.
+    pub fn measure_and_dump<E: From<RivalError> + Send>(
+        &self,
+        corpus: &str,
+        transcripts: &[Transcript],
+        dump: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<Corpus, E> {
+        self.replay(corpus, transcripts, true, dump)
+    }
+
+    fn replay<E: From<RivalError> + Send>(
+        &self,
+        name: &str,
+        transcripts: &[Transcript],
+        dumps: bool,
+        mut dump: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<Corpus, E> {
+        let mut corpus = Corpus::new(name, self.entries());
+        in_order(
+            transcripts,
+            |transcript| {
+                let replays = self.hold(name, transcript, dumps);
+                replays.map(|replays| (transcript, replays))
+            },
+            |held| {
+                let (transcript, replays) = held?;
+                for replay in replays.iter().flatten() {
+                    dump(&replay.dump)?;
+                }
+                corpus.add(&transcript.id, replays);
+                Ok::<(), E>(())
+            },
+        )?;
+        Ok(corpus)
+    }
+
+    /// Names and descriptions in the order of the replays.
+    fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        let plans = self.plans.iter().map(|plan| (&*plan.name, &*plan.doc));
+        let rivals = self.rivals.iter();
+        plans.chain(rivals.map(|rival| (&*rival.name, "prompts of another program")))
+    }
+
+    /// Replays a conversation under each; `None` of a rival that left it out.
+    fn hold(
+        &self,
+        corpus: &str,
+        transcript: &Transcript,
+        dumps: bool,
+    ) -> Result<Vec<Option<Replay>>, RivalError> {
+        let view = self.view.clone();
+        let mut instrument = Instrument::new(corpus, transcript, view, self.counter, dumps);
+        let mut replays = Vec::new();
+        for plan in &self.plans {
+            let mut policy = (plan.start)(instrument.opening());
+            replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
+        }
+        for rival in &self.rivals {
+            let replay = rival.of(corpus, transcript)?.map(|played| {
+                let mut replay = instrument.replay(&rival.name, &mut played.playback());
+                replay.measure.time = played.time;
+                replay
+            });
+            replays.push(replay);
+        }
+        Ok(replays)
+    }
+}

@@ -1,0 +1,161 @@
+//! The policies, by name.
+
+mod clear;
+mod draft;
+mod frames;
+mod history;
+mod last;
+mod toon;
+mod views;
+
+use accp_runtime::CachePrices;
+use accp_runtime::view::PromptLimits;
+
+use crate::policy::{Agent, Kind, Message, Opening, Plan, Policy, Record, Segment};
+use clear::ClearToolUses;
+
+/// The name of the policy that all others are measured against.
+pub const BASE: &str = "json";
+
+/// What is measured when no policy is named: the base first.
+const DEFAULT: [&str; 7] = [
+    BASE,
+    "toon",
+    "last:10",
+    "clear-tool-uses",
+    "clear-tool-uses:10000,3",
+    "draft",
+    "views",
+];
+
+/// The forms that [`plan`] takes, for people.
+pub const FORMS: &str = "\
+json                            the whole history as compact JSON: the base, 1.0
+toon                            the whole history as TOON
+last:N                          system prompts and the last N messages
+clear-tool-uses:TRIGGER,KEEP    the whole history; once it has over TRIGGER tokens, all tool
+                                results but the newest KEEP are cleared (100000,3 when left out)
+draft                           the draft's own defaults: frames in a session, beyond 400 tokens
+                                and after each answer a checkpoint
+views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS the messages but the
+                                newest KEEP become facts, of one over MESSAGE tokens the middle
+                                goes (250,2,500 when left out); TOKENS `pays`: when that pays
+                                at the usual prices of a cache";
+
+/// The policies that are measured when none is named.
+pub fn default_plans() -> Vec<Plan> {
+    DEFAULT.iter().filter_map(|name| plan(name)).collect()
+}
+
+/// The policy of this name; `None` if there is none.
+pub fn plan(name: &str) -> Option<Plan> {
+    let (word, options) = match name.split_once(':') {
+        Some((word, options)) => (word, Some(options)),
+        None => (name, None),
+    };
+    match (word, options) {
+        (BASE, None) => Some(Plan::new(
+            name,
+            "the whole history, each message a line of compact JSON",
+            history::History::new,
+        )),
+        ("toon", None) => Some(Plan::new(
+            name,
+            "the whole history, each message in TOON, JSON in strings read as values",
+            toon::Toon::new,
+        )),
+        ("last", Some(count)) => {
+            let count = count.parse().ok().filter(|&count| count > 0)?;
+            Some(Plan::new(
+                name,
+                format!("system prompts and the last {count} messages"),
+                move |opening| last::Last::new(opening, count),
+            ))
+        }
+        ("clear-tool-uses", options) => {
+            let (trigger, keep) = match options {
+                None => (ClearToolUses::TRIGGER, ClearToolUses::KEEP),
+                Some(options) => {
+                    let (trigger, keep) = options.split_once(',')?;
+                    (trigger.parse().ok()?, keep.parse().ok()?)
+                }
+            };
+            Some(Plan::new(
+                name,
+                format!(
+                    "the whole history; over {trigger} tokens, all tool results but the newest \
+                     {keep} cleared"
+                ),
+                move |opening| ClearToolUses::new(opening, trigger, keep),
+            ))
+        }
+        ("draft", None) => Some(Plan::new(
+            name,
+            "frames in a session: 500 tokens of them, checkpoints of 200, in all 2,000",
+            draft::Draft::new,
+        )),
+        ("views", options) => {
+            let mut limits = PromptLimits::default();
+            if let Some(options) = options {
+                let mut numbers = options.split(',').map(|number| number.parse().ok());
+                match options.split(',').next() {
+                    Some("pays") => {
+                        limits.prices = Some(CachePrices::default());
+                        numbers.next();
+                    }
+                    _ => limits.hot = numbers.next()??,
+                }
+                limits.keep = numbers.next()??;
+                limits.message = numbers.next()??;
+                if numbers.next().is_some() {
+                    return None;
+                }
+            }
+            let &PromptLimits {
+                hot, keep, message, ..
+            } = &limits;
+            let when = match limits.prices {
+                Some(_) => "when it pays".to_owned(),
+                None => format!("beyond {hot} tokens"),
+            };
+            Some(Plan::new(
+                name,
+                format!(
+                    "views; {when} all messages but {keep} become facts, of one over {message} \
+                     tokens the middle goes"
+                ),
+                move |opening| views::Views::new(opening, limits.clone()),
+            ))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_taken_whole_or_not_at_all() {
+        let names: Vec<_> = default_plans().into_iter().map(|plan| plan.name).collect();
+        assert_eq!(names, DEFAULT);
+        for name in [
+            "",
+            "JSON",
+            "json:1",
+            "last",
+            "last:0",
+            "last:-1",
+            "last:x",
+            "clear-tool-uses:",
+            "clear-tool-uses:5",
+            "clear-tool-uses:5,x",
+            "draft:400",
+            "views:",
+            "views:1,2",
+            "views:1,2,3,4",
+        ] {
+            assert!(plan(name).is_none(), "{name}");
+        }
+    }
+}

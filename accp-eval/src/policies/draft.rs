@@ -1,0 +1,333 @@
+//! The draft's own context: what is said as frames in a session, under its budgets.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_recordings::resolve;
+use accp_registry::Registry;
+use accp_runtime::session::{
+    EntryKind, Mid, Options, Outbound, Output, Reference, Rules, SendError, Session, Time,
+    read_value,
+};
+use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
+
+use super::frames::Frames;
+use super::views::{bind, scalar};
+use super::{Agent, Kind, Message, Opening, Policy, Segment};
+
+/// A session whose host says every message. What all agents read is its context: the
+/// checkpoints, and what was said since the last one.
+pub(crate) struct Draft {
+    tools: Option<Segment>,
+    messages: Vec<Message>,
+    frames: Frames,
+    registry: Arc<Registry>,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
+    /// Opened with the first frame.
+    host: Option<Session>,
+    now: Time,
+    /// `None` while it has not been read since the last message.
+    context: Option<Segment>,
+    /// What nobody has answered: its operation and its id.
+    asked: Vec<(String, Mid)>,
+    /// The frames so far, as they were sent.
+    sent: Vec<Sent>,
+    kept: Kept,
+}
+
+/// A frame that a message is.
+#[derive(Debug)]
+struct Sent {
+    message: usize,
+    frame: Frame<'static>,
+    /// `None` when the session refused it.
+    position: Option<u64>,
+}
+
+/// What the session has committed.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Frames by position.
+    log: HashMap<u64, Arc<str>>,
+    /// Values by key.
+    cold: HashMap<String, Arc<[u8]>>,
+}
+
+impl Draft {
+    pub(crate) fn new(opening: &Opening) -> Self {
+        Self {
+            tools: Segment::tools(opening),
+            messages: Vec::new(),
+            frames: Frames::default(),
+            registry: Arc::new(opening.view.registry().clone()),
+            counter: Arc::clone(&opening.counter),
+            host: None,
+            now: Time::from_secs(0),
+            context: None,
+            asked: Vec::new(),
+            sent: Vec::new(),
+            kept: Kept::default(),
+        }
+    }
+
+    /// Says a frame, and gives its position.
+    fn say(&mut self, frame: &Frame<'static>) -> Option<u64> {
+        let answered = self.answered(frame);
+        let request = answered.map(|at| self.asked[at].1.clone());
+        let said = self.send(frame, request.as_ref()).or_else(|_| {
+            // Too many values for a frame are one value that goes by reference.
+            self.send(&as_one(frame), request.as_ref())
+        });
+        let mid = said.ok()?;
+        answered.map(|at| self.asked.remove(at));
+        if frame.intent == Intent::REQ {
+            self.asked.push((frame.operation.to_string(), mid.clone()));
+        }
+        self.commit(&mid)
+    }
+
+    /// The request that a frame answers: of tools the first that is open, of people the last.
+    fn answered(&self, frame: &Frame<'_>) -> Option<usize> {
+        if frame.intent != Intent::DONE {
+            return None;
+        }
+        let is_it = |(operation, _): &(String, Mid)| *operation == frame.operation;
+        match &*frame.operation {
+            "chat" => self.asked.iter().rposition(is_it),
+            _ => self.asked.iter().position(is_it),
+        }
+    }
+
+    fn send(&mut self, frame: &Frame<'_>, answered: Option<&Mid>) -> Result<Mid, SendError> {
+        let host = self.host.get_or_insert_with(|| {
+            let agent = frame.agent.clone().into_owned();
+            let options = Options::new("replay", agent, Arc::clone(&self.registry));
+            let options = options.counting(Arc::clone(&self.counter));
+            Session::host(options, Rules::default(), self.now)
+        });
+        let mut outbound = Outbound::message(frame);
+        if let Some(mid) = answered {
+            outbound = outbound.in_chain(mid.to_string());
+        }
+        host.send(&outbound, self.now)
+    }
+
+    /// Keeps what the session wants kept, and finds the position of a frame in it.
+    fn commit(&mut self, mid: &Mid) -> Option<u64> {
+        let host = self.host.as_mut()?;
+        let mut position = None;
+        while let Some(Output::Batch(batch)) = host.poll() {
+            for entry in batch.entries {
+                if entry.kind == EntryKind::Frame {
+                    position = position.or((entry.mid == *mid).then_some(entry.position));
+                    self.kept.log.insert(entry.position, entry.text);
+                }
+            }
+            let values = batch.cold.into_iter();
+            let values =
+                values.filter_map(|cold| Some((format!("cold.{}", cold.key), cold.bytes?)));
+            self.kept.cold.extend(values);
+        }
+        position
+    }
+
+    /// The context as it is now.
+    fn read(&self) -> Option<Segment> {
+        let session = self.host.as_ref()?;
+        let state = session.state();
+        let mut records = Vec::new();
+        for digest in state.warm().digests() {
+            for group in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
+                let entity = group.first().and_then(|fact| scalar(&fact.entity()));
+                let entity = entity.map(|entity| (String::from("id"), entity));
+                let fields = group.iter().map(|fact| (fact.relationship(), fact.value()));
+                bind(&Value::Map(fields.collect()), entity.as_ref(), &mut records);
+            }
+        }
+        for position in state.hot().positions() {
+            let sent = self.sent.iter().rev();
+            for sent in sent.filter(|sent| sent.position == Some(position)) {
+                let payload = Value::Map(sent.frame.payload.clone());
+                bind(&payload, None, &mut records);
+            }
+        }
+        let mut segment = Segment::new(Kind::Facts, session.context());
+        segment.records = records.into();
+        Some(segment)
+    }
+
+    /// Whether the log gives the frame back as it was said.
+    fn is_kept(&self, sent: &Sent) -> bool {
+        let text = sent
+            .position
+            .and_then(|position| self.kept.log.get(&position));
+        let Some(frame) = text.and_then(|text| Frame::decode(text, &self.registry).ok()) else {
+            return false;
+        };
+        let frame = frame.into_owned();
+        let payload = resolve(&Value::Map(frame.payload), &mut |key| {
+            let Some(reference) = Reference::parse(key) else {
+                return Ok(None);
+            };
+            let bytes = self.kept.cold.get(&reference.to_string());
+            let value = bytes.and_then(|bytes| read_value(bytes).ok());
+            let value = value.map(Value::into_owned);
+            value
+                .map(Some)
+                .ok_or_else(|| format!("${reference} is not kept"))
+        });
+        let Ok(Value::Map(payload)) = payload else {
+            return false;
+        };
+        let whole = as_one(&sent.frame).payload;
+        frame.agent == sent.frame.agent
+            && frame.operation == sent.frame.operation
+            && (payload == sent.frame.payload || payload == whole)
+    }
+}
+
+impl Policy for Draft {
+    fn push(&mut self, message: &Message) {
+        if message.kind != Kind::System {
+            self.now = self.now + Duration::from_secs(1);
+            for frame in self.frames.of(message, &self.registry) {
+                let position = self.say(&frame);
+                self.sent.push(Sent {
+                    message: message.index,
+                    frame,
+                    position,
+                });
+            }
+            self.context = None;
+        }
+        self.messages.push(message.clone());
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let system = self.messages.iter();
+        let system = system
+            .filter(|message| message.kind == Kind::System && message.is_for(&agent.name))
+            .map(|message| Segment::new(Kind::System, Arc::clone(&message.text)));
+        if self.context.is_none() {
+            self.context = self.read();
+        }
+        let tools = self.tools.iter().cloned();
+        tools.chain(system).chain(self.context.clone()).collect()
+    }
+
+    /// From the log, if it gives all frames of the message back.
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        let message = self.messages.get(index)?;
+        let mut frames = self.sent.iter().filter(|sent| sent.message == index);
+        let kept = frames.all(|sent| self.is_kept(sent));
+        kept.then(|| Cow::Borrowed(message.original()))
+    }
+}
+
+/// The frame with its payload as one value.
+fn as_one(frame: &Frame<'static>) -> Frame<'static> {
+    let mut one = frame.clone();
+    one.schema = None;
+    one.payload = [("data", Value::Map(std::mem::take(&mut one.payload)))]
+        .into_iter()
+        .collect();
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use accp_recordings::Conversation;
+    use accp_runtime::session::ContextLimits;
+    use accp_runtime::view::View;
+    use accp_tokens::Bpe;
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    /// What its reader sees after each message, and which messages the log gives back.
+    fn played(messages: &[Json]) -> (Vec<String>, Vec<bool>) {
+        let conversation = Conversation::new(json!({ "messages": messages })).unwrap();
+        let messages = conversation.messages().enumerate();
+        let messages: Vec<Message> = messages
+            .map(|(index, recorded)| Message::new(index, recorded).unwrap())
+            .collect();
+        let mut draft = Draft::new(&Opening {
+            tools: None,
+            counter: Arc::new(Bpe::default()),
+            view: View::new(Arc::new(Registry::standard())),
+        });
+        let agent = Agent {
+            name: "a".into(),
+            cache: "".into(),
+        };
+        let mut prompts = Vec::new();
+        for message in &messages {
+            draft.push(message);
+            let prompt = draft.prompt(&agent);
+            prompts.push(prompt.iter().map(|segment| &*segment.text).collect());
+        }
+        let all = messages.iter();
+        let back =
+            all.map(|message| draft.recover(message.index).as_deref() == Some(message.original()));
+        (prompts, back.collect())
+    }
+
+    fn turns() -> Vec<Json> {
+        let turn = |n: usize| {
+            let call =
+                json!([{ "id": "c", "name": "look", "arguments": { "of": format!("K{n}") } }]);
+            let found = json!({ "code": format!("K{n}"), "price": 100 + n }).to_string();
+            [
+                json!({ "role": "user", "content": format!("What is K{n}?") }),
+                json!({ "role": "assistant", "content": null, "tool_calls": call }),
+                json!({ "role": "tool", "tool_call_id": "c", "content": found }),
+                json!({ "role": "assistant", "content": format!("K{n} costs {}.", 100 + n) }),
+            ]
+        };
+        (10..40).flat_map(turn).collect()
+    }
+
+    #[test]
+    fn the_context_stays_within_the_budget_and_begins_as_before() {
+        let (prompts, back) = played(&turns());
+        let ContextLimits { hot, warm, .. } = ContextLimits::DRAFT;
+        let most = prompts.iter().map(|prompt| Bpe::default().count(prompt));
+        assert!(most.max().unwrap() <= (hot + warm) as usize);
+        assert_eq!(prompts[0].matches("K10").count(), 1);
+        let last = prompts.last().unwrap();
+        assert!(last.contains("K39") && last.contains("139"), "{last}");
+        let shared = |(one, other): (&String, &String)| {
+            one.bytes()
+                .zip(other.bytes())
+                .take_while(|(a, b)| a == b)
+                .count()
+        };
+        let before = &prompts[prompts.len() - 2];
+        assert!(shared((before, last)) > last.len() / 2, "{before}\n{last}");
+        assert!(back.iter().all(|&back| back));
+    }
+
+    /// Texts, lists and arguments that no frame holds.
+    #[test]
+    fn nothing_is_lost_that_is_too_large_for_a_frame() {
+        let wide: serde_json::Map<_, _> = (0..400).map(|n| (format!("k{n}"), json!(n))).collect();
+        let call = json!([{ "id": "c", "name": "store", "arguments": wide }]);
+        let rows = json!((0..5000).map(|n| json!({ "n": n })).collect::<Vec<_>>());
+        let deep = (0..100).fold(json!("core"), |inner, _| json!([inner]));
+        let messages = [
+            json!({ "role": "system", "content": "Be brief." }),
+            json!({ "role": "user", "content": "word ".repeat(50_000) }),
+            json!({ "role": "assistant", "content": "", "tool_calls": call }),
+            json!({ "role": "tool", "tool_call_id": "c", "content": rows.to_string() }),
+            json!({ "role": "tool", "tool_call_id": "c", "content": deep.to_string() }),
+            json!({ "role": "assistant", "content": null }),
+            json!({ "role": "agent", "name": "not an id", "content": "$cold.k1_1 \u{0}é" }),
+        ];
+        let (prompts, back) = played(&messages);
+        assert_eq!(back, [true; 7]);
+        assert!(prompts[0].contains("Be brief."));
+        assert!(!prompts[1].contains("word word"), "{}", prompts[1]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Recorded messages as frames.
+
+use accp_recordings::Calls;
+use accp_registry::Registry;
+use accp_registry::lexical::{is_agent_id, is_key};
+use accp_runtime::view::schema_of;
+use accp_runtime::{Message as Frame, Value};
+use serde_json::Value as Json;
+
+use super::{Kind, Message};
+
+/// What makes frames of the messages of a conversation, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    calls: Calls,
+}
+
+impl Frames {
+    /// The frames that a recorded message is.
+    pub(crate) fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
+        let recorded = message.recorded();
+        let role = recorded.role().unwrap_or_default();
+        let name = recorded.name().filter(|name| is_agent_id(name));
+        let said = recorded.texts().join("\n");
+        if message.kind == Kind::Result {
+            let tool = self.calls.answered(recorded).unwrap_or("tool");
+            return result(tool, &said, registry).into_iter().collect();
+        }
+        let agent = name.unwrap_or(if is_agent_id(role) { role } else { "agent" });
+        let mut frames = Vec::new();
+        if !said.is_empty() {
+            frames.extend(chat(agent, role, recorded.to(), &said));
+        }
+        for called in recorded.calls() {
+            let tool = called.tool();
+            if let Some(arguments) = called.arguments() {
+                let tool = tool.unwrap_or_default();
+                frames.extend(call(agent, tool, &arguments, registry));
+            }
+            if let Some(tool) = tool {
+                self.calls.note(called.id(), tool);
+            }
+        }
+        frames
+    }
+}
+
+/// `@user? ..` and `@assistant: ..`
+fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<Frame<'static>> {
+    let asks = matches!(role, "user" | "developer");
+    let intent = if asks { "req" } else { "done" };
+    let frame = Frame::new(agent.to_owned(), intent, "chat")
+        .ok()?
+        .under("CH");
+    let role = if asks {
+        agent.to_owned()
+    } else {
+        "assistant".into()
+    };
+    let mut frame = frame
+        .with("role", role)
+        .with("lang", "en")
+        .with("content", said.to_owned());
+    if let Some(to) = to {
+        frame = frame.with("to", to.to_owned());
+    }
+    Some(frame)
+}
+
+/// A call, with the tool for its operation and its arguments for params.
+fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Option<Frame<'static>> {
+    if let (true, Json::Object(arguments)) = (is_key(tool), arguments) {
+        let mut frame = Frame::new(agent.to_owned(), "req", tool.to_owned()).ok()?;
+        for (key, value) in arguments {
+            frame = frame.with(key.clone(), Value::from_data(value).into_owned());
+        }
+        let mut schemas = registry.schemas();
+        let has = |key: &String, fields: &[accp_registry::Field]| {
+            fields.iter().any(|field| field.name == *key)
+        };
+        let schema = schemas.find(|schema| {
+            schema.frame("req", tool).is_some()
+                && arguments.keys().all(|key| has(key, &schema.fields))
+        });
+        return Some(match schema {
+            Some(schema) => frame.under(schema.code.clone()),
+            None => frame,
+        });
+    }
+    let frame = Frame::new(agent.to_owned(), "req", "tool").ok()?;
+    let arguments = Value::from_data(arguments).into_owned();
+    Some(
+        frame
+            .with("tool", tool.to_owned())
+            .with("arguments", arguments),
+    )
+}
+
+/// A result: a value where it is JSON, else a text.
+fn result(tool: &str, said: &str, registry: &Registry) -> Option<Frame<'static>> {
+    let operation = if is_key(tool) { tool } else { "tool" };
+    let frame = Frame::new("tool", "done", operation.to_owned()).ok()?;
+    let value = match serde_json::from_str(said) {
+        Ok(json @ (Json::Object(_) | Json::Array(_))) => Value::from_data(&json).into_owned(),
+        _ => Value::from(said.to_owned()),
+    };
+    if let Value::Map(map) = &value
+        && let Some(schema) = schema_of(registry, map)
+    {
+        let record = Frame {
+            payload: map.clone(),
+            ..frame.clone().under(schema.code.clone())
+        };
+        // A schema may demand more than this record has.
+        if record.encode(registry).is_ok() {
+            return Some(record);
+        }
+    }
+    Some(frame.with("result", value))
+}

@@ -1,0 +1,130 @@
+//! What this project makes of a transcript: views of messages, and facts of old ones.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use accp_runtime::Value;
+use accp_runtime::view::{PartKind, Prompt, PromptLimits};
+
+use super::frames::Frames;
+use super::{Agent, Kind, Message, Opening, Policy, Record, Segment};
+
+/// The prompt that all agents of a transcript share, behind their system prompts.
+#[derive(Debug)]
+pub(crate) struct Views {
+    tools: Option<Segment>,
+    messages: Vec<Message>,
+    prompt: Prompt,
+    /// What was shown for each part, by the place of its text in memory.
+    shown: Vec<(Arc<str>, Segment)>,
+    frames: Frames,
+}
+
+impl Views {
+    pub(crate) fn new(opening: &Opening, limits: PromptLimits) -> Self {
+        let counter = Arc::clone(&opening.counter);
+        Self {
+            tools: Segment::tools(opening),
+            messages: Vec::new(),
+            prompt: Prompt::new(opening.view.clone(), limits, counter),
+            shown: Vec::new(),
+            frames: Frames::default(),
+        }
+    }
+
+    fn refresh(&mut self) {
+        let mut shown = std::mem::take(&mut self.shown);
+        let parts = self.prompt.parts().enumerate();
+        let mut now = Vec::new();
+        for (at, part) in parts {
+            let before = shown
+                .get(at)
+                .filter(|(text, _)| Arc::ptr_eq(text, &part.text));
+            if before.is_some() {
+                let empty = (Arc::from(""), Segment::new(Kind::Facts, ""));
+                now.push(std::mem::replace(&mut shown[at], empty));
+                continue;
+            }
+            let message = self.messages.get(part.position as usize);
+            let kind = match message {
+                _ if part.kind == PartKind::Primer => Kind::Primer,
+                _ if part.kind == PartKind::Facts => Kind::Facts,
+                Some(message) => message.kind,
+                None => Kind::Agent,
+            };
+            let mut segment = Segment::new(kind, Arc::clone(&part.text));
+            let mut records = Vec::new();
+            part.values
+                .iter()
+                .for_each(|value| bind(value, None, &mut records));
+            segment.records = records.into();
+            segment.message = (part.kind == PartKind::Message).then_some(part.position as usize);
+            now.push((Arc::clone(&part.text), segment));
+        }
+        self.shown = now;
+    }
+}
+
+impl Policy for Views {
+    fn push(&mut self, message: &Message) {
+        self.messages.push(message.clone());
+        if message.kind != Kind::System {
+            for frame in self.frames.of(message, self.prompt.view().registry()) {
+                self.prompt.push(message.index as u64, &frame);
+            }
+            self.refresh();
+        }
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let system = self.messages.iter();
+        let system = system
+            .filter(|message| message.kind == Kind::System && message.is_for(&agent.name))
+            .map(|message| Segment::new(Kind::System, Arc::clone(&message.text)));
+        let before = self.tools.iter().cloned().chain(system);
+        let shown = self.shown.iter().map(|(_, segment)| segment.clone());
+        before.chain(shown).collect()
+    }
+
+    /// From the log, which keeps every message.
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.messages.get(index)?.original()))
+    }
+}
+
+/// The records that a value is made of: its scalars under their keys, and for those further
+/// in the names that stand above them.
+pub(crate) fn bind(value: &Value<'_>, above: Option<&(String, String)>, out: &mut Vec<Record>) {
+    match value {
+        Value::Map(map) => {
+            let mut record: Vec<(String, String)> = above.cloned().into_iter().collect();
+            for (key, value) in map.iter() {
+                match value {
+                    Value::Array(items) => {
+                        let scalars = items.iter().filter_map(scalar);
+                        record.extend(scalars.map(|text| (key.to_owned(), text)));
+                    }
+                    value => record.extend(scalar(value).map(|text| (key.to_owned(), text))),
+                }
+            }
+            for (key, value) in map.iter() {
+                // The key may be data: the name of the record below it.
+                bind(value, Some(&(String::from("id"), key.to_owned())), out);
+            }
+            if !record.is_empty() {
+                out.push(Record(record));
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| bind(item, above, out)),
+        _ => {}
+    }
+}
+
+pub(crate) fn scalar(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.to_string()),
+        Value::Integer(_) | Value::Decimal(_) => Some(value.to_string()),
+        Value::Number(_) => Some(value.to_string().trim_start_matches('#').to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,315 @@
+//! Prompts as JSON Lines: what others recount, and how the prompts of others come in.
+//!
+//! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
+//! it), `agent`, `cache` (prompts with the same one share a cache), `policy`, and `segments` in
+//! order, each with `kind`, `text` and, where the policy says so, `message` (the index of the
+//! message that it shows) and `records` (lists of `[key, value]`). The prompt is the texts joined
+//! with nothing between.
+//!
+//! Who writes prompts for us to measure may leave out `agent` and `cache`, and may add
+//! `milliseconds` to a prompt. What was taken out and can be brought back is a line with
+//! `message` (the index) and `original` (its compact JSON) in place of `turn` and `segments`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::policy::{Agent, Kind, Message, Policy, Record, Segment};
+use crate::transcript::Transcript;
+
+/// Where a prompt belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'p> {
+    pub(crate) corpus: &'p str,
+    pub(crate) conversation: &'p str,
+    pub(crate) turn: usize,
+    pub(crate) policy: &'p str,
+}
+
+/// A prompt as a line of a dump.
+pub(crate) fn line(place: &Place<'_>, agent: &Agent, prompt: &[Segment]) -> Json {
+    let segments: Vec<Json> = prompt.iter().map(segment_json).collect();
+    json!({
+        "corpus": place.corpus,
+        "conversation": place.conversation,
+        "turn": place.turn,
+        "agent": &*agent.name,
+        "cache": &*agent.cache,
+        "policy": place.policy,
+        "segments": segments,
+    })
+}
+
+fn segment_json(segment: &Segment) -> Json {
+    let mut json = json!({ "kind": segment.kind.name(), "text": &*segment.text });
+    if let Some(message) = segment.message {
+        json["message"] = message.into();
+    }
+    if !segment.records.is_empty() {
+        let records = segment.records.iter().map(|Record(pairs)| json!(pairs));
+        json["records"] = records.collect();
+    }
+    json
+}
+
+/// A policy whose prompts were made elsewhere.
+#[derive(Debug, Default)]
+pub struct Rival {
+    pub(crate) name: String,
+    /// By corpus and conversation.
+    conversations: BTreeMap<(String, String), Played>,
+}
+
+/// The prompts of a conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Played {
+    turns: BTreeMap<usize, Vec<Segment>>,
+    originals: BTreeMap<usize, String>,
+    /// How long making them took.
+    pub(crate) time: Duration,
+}
+
+/// Prompts that were made elsewhere, played back.
+#[derive(Debug)]
+pub(crate) struct Playback<'p> {
+    played: &'p Played,
+    /// Messages so far.
+    turn: usize,
+}
+
+/// Reads the policies of a dump, in the order of their first lines.
+#[derive(Debug, Default)]
+pub struct Rivals {
+    rivals: Vec<Rival>,
+    /// Prompts repeat most of what the prompt before had.
+    texts: HashSet<Arc<str>>,
+}
+
+impl Rivals {
+    /// Takes a line of the dump.
+    ///
+    /// # Errors
+    /// When it is not a prompt.
+    pub fn add(&mut self, json: &Json) -> Result<(), PromptError> {
+        let line = Line::read(json, &mut self.texts)?;
+        let rivals = &mut self.rivals;
+        let index = rivals.iter().position(|rival| rival.name == line.policy);
+        let index = index.unwrap_or_else(|| {
+            rivals.push(Rival {
+                name: line.policy,
+                ..Rival::default()
+            });
+            rivals.len() - 1
+        });
+        let rival = &mut rivals[index];
+        let played = rival.conversations.entry(line.conversation).or_default();
+        match line.what {
+            What::Prompt(turn, segments, time) => {
+                played.turns.insert(turn, segments);
+                played.time += time;
+            }
+            What::Original(index, original) => {
+                played.originals.insert(index, original);
+            }
+        }
+        Ok(())
+    }
+
+    /// The policies.
+    pub fn into_rivals(self) -> Vec<Rival> {
+        self.rivals
+    }
+}
+
+/// A line of a dump is not a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptError {
+    /// The segment at fault, from 0, if one is.
+    segment: Option<usize>,
+    /// The key at fault.
+    name: &'static str,
+    expected: String,
+}
+
+impl std::error::Error for PromptError {}
+
+impl fmt::Display for PromptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(segment) = self.segment {
+            write!(f, "segments[{segment}]: ")?;
+        }
+        let Self { name, expected, .. } = self;
+        write!(
+            f,
+            "expected `{name}` to be {expected}; write prompts as `accp bench context --dump` does"
+        )
+    }
+}
+
+/// A rival has prompts for some turns of a conversation only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected of `{rival}` a prompt for turn {turn} of conversation `{conversation}` of `{corpus}`, \
+     found none; let it write all turns of a conversation, or none"
+)]
+pub struct RivalError {
+    rival: String,
+    turn: usize,
+    conversation: String,
+    corpus: String,
+}
+
+impl Rival {
+    /// Its prompts of this conversation; `None` if it has none.
+    ///
+    /// # Errors
+    /// When it has prompts for some turns only.
+    pub(crate) fn of(
+        &self,
+        corpus: &str,
+        transcript: &Transcript,
+    ) -> Result<Option<&Played>, RivalError> {
+        let key = (corpus.to_owned(), transcript.id.clone());
+        let Some(played) = self.conversations.get(&key) else {
+            return Ok(None);
+        };
+        let turns = transcript
+            .messages
+            .iter()
+            .filter(|message| transcript.agent(message).is_some());
+        for message in turns {
+            if !played.turns.contains_key(&message.index) {
+                return Err(RivalError {
+                    rival: self.name.clone(),
+                    turn: message.index,
+                    conversation: transcript.id.clone(),
+                    corpus: corpus.to_owned(),
+                });
+            }
+        }
+        Ok(Some(played))
+    }
+}
+
+impl Played {
+    pub(crate) fn playback(&self) -> Playback<'_> {
+        Playback {
+            played: self,
+            turn: 0,
+        }
+    }
+}
+
+impl Policy for Playback<'_> {
+    fn push(&mut self, _: &Message) {
+        self.turn += 1;
+    }
+
+    fn prompt(&mut self, _: &Agent) -> Vec<Segment> {
+        self.played
+            .turns
+            .get(&self.turn)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        self.played
+            .originals
+            .get(&index)
+            .map(|original| original.as_str().into())
+    }
+}
+
+/// A line of a dump.
+struct Line {
+    conversation: (String, String),
+    policy: String,
+    what: What,
+}
+
+enum What {
+    Prompt(usize, Vec<Segment>, Duration),
+    Original(usize, String),
+}
+
+impl Line {
+    fn read(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Self, PromptError> {
+        let text = |name| {
+            let text = json.get(name).and_then(Json::as_str);
+            text.map(str::to_owned)
+                .ok_or_else(|| missing(name, "a string"))
+        };
+        let index = |name| {
+            let index = json.get(name).and_then(Json::as_u64);
+            index
+                .map(|index| index as usize)
+                .ok_or_else(|| missing(name, "the index of a message"))
+        };
+        let what = if json.get("original").is_some() {
+            What::Original(index("message")?, text("original")?)
+        } else {
+            let segments = json.get("segments").and_then(Json::as_array);
+            let segments = segments.ok_or_else(|| missing("segments", "an array"))?;
+            let segments = segments.iter().enumerate().map(|(index, json)| {
+                segment(json, texts).map_err(|error| PromptError {
+                    segment: Some(index),
+                    ..error
+                })
+            });
+            let time = json
+                .get("milliseconds")
+                .and_then(Json::as_f64)
+                .unwrap_or_default();
+            let time = Duration::try_from_secs_f64(time / 1000.0);
+            let time = time.map_err(|_| missing("milliseconds", "a time"))?;
+            What::Prompt(index("turn")?, segments.collect::<Result<_, _>>()?, time)
+        };
+        Ok(Self {
+            conversation: (text("corpus")?, text("conversation")?),
+            policy: text("policy")?,
+            what,
+        })
+    }
+}
+
+fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, PromptError> {
+    let text = json.get("text").and_then(Json::as_str);
+    let text = text.ok_or_else(|| missing("text", "a string"))?;
+    let known = texts.get(text).cloned();
+    let text = known.unwrap_or_else(|| Arc::from(text));
+    texts.insert(Arc::clone(&text));
+    let names = Kind::ALL.map(Kind::name);
+    let name = json.get("kind").and_then(Json::as_str);
+    let kind = Kind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
+    let kind = kind.ok_or_else(|| missing("kind", format!("one of {}", names.join(", "))))?;
+    let mut segment = Segment::new(kind, text);
+    if let Some(message) = json.get("message") {
+        let message = message.as_u64().map(|index| index as usize);
+        segment.message =
+            Some(message.ok_or_else(|| missing("message", "the index of a message"))?);
+    }
+    if let Some(records) = json.get("records") {
+        let records = records.as_array().and_then(|records| {
+            let records = records
+                .iter()
+                .map(|record| serde_json::from_value(record.clone()).ok().map(Record));
+            records.collect::<Option<Vec<_>>>()
+        });
+        let records = records.ok_or_else(|| missing("records", "lists of [key, value]"))?;
+        segment.records = records.into();
+    }
+    Ok(segment)
+}
+
+fn missing(name: &'static str, expected: impl Into<String>) -> PromptError {
+    PromptError {
+        segment: None,
+        name,
+        expected: expected.into(),
+    }
+}

@@ -1,0 +1,189 @@
+//! A conversation replayed under a policy, and what comes of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accp_runtime::view::View;
+use accp_tokens::Bpe;
+
+use crate::cost::Spent;
+use crate::measure::{FirstSight, Measure};
+use crate::policy::{Kind, Message, Opening, Policy, Record, Segment};
+use crate::prompts::{self, Place};
+use crate::recall::{Expected, Look, Needs, Wanted};
+use crate::tokens::{ByKind, Piece, Pieces, by_kind};
+use crate::transcript::Transcript;
+
+/// What a policy did in one conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    pub(crate) measure: Measure,
+    /// The tokens of each prompt.
+    pub(crate) turns: Vec<u64>,
+    /// Its prompts as lines of a dump, if they were asked for.
+    pub(crate) dump: String,
+}
+
+/// The instrument, set on one conversation.
+#[derive(Debug)]
+pub(crate) struct Instrument<'t> {
+    corpus: &'t str,
+    transcript: &'t Transcript,
+    opening: Opening,
+    expected: Expected,
+    pieces: Pieces,
+    looks: HashMap<(Arc<str>, Arc<[Record]>), Look>,
+    dumps: bool,
+}
+
+impl<'t> Instrument<'t> {
+    /// `dumps` is whether replays carry their prompts.
+    pub(crate) fn new(
+        corpus: &'t str,
+        transcript: &'t Transcript,
+        view: View,
+        counter: Bpe,
+        dumps: bool,
+    ) -> Self {
+        let opening = Opening {
+            tools: transcript.tools.clone(),
+            counter: Arc::new(counter),
+            view,
+        };
+        Self {
+            corpus,
+            transcript,
+            expected: Expected::of(transcript),
+            pieces: Pieces::new(counter),
+            opening,
+            looks: HashMap::new(),
+            dumps,
+        }
+    }
+
+    pub(crate) fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// Replays the conversation under a policy that has just begun it.
+    pub(crate) fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
+        let mut replay = Replay::default();
+        let mut cached: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
+        let mut time = Duration::ZERO;
+        let mut seen = 0;
+        for message in &self.transcript.messages {
+            if let Some(agent) = self.transcript.agent(message) {
+                let begun = Instant::now();
+                let prompt = policy.prompt(&agent);
+                time += begun.elapsed();
+                let pieces = self.pieces.of(&prompt);
+                let spent = Spent {
+                    tokens: by_kind(&pieces),
+                    cached: match cached.get(&agent.cache) {
+                        Some(previous) => self.pieces.shared(previous, &pieces),
+                        None => ByKind::default(),
+                    },
+                };
+                cached.insert(Arc::clone(&agent.cache), pieces);
+                replay.turns.push(spent.total());
+                replay.measure.spent.add(&spent);
+                replay.measure.prompts += 1;
+                self.recall(&prompt, message.index, &mut replay.measure);
+                let new = &self.transcript.messages[seen..message.index];
+                self.first_sight(&prompt, new, &mut replay.measure.results);
+                seen = message.index;
+                if self.dumps {
+                    let place = Place {
+                        corpus: self.corpus,
+                        conversation: &self.transcript.id,
+                        turn: message.index,
+                        policy: name,
+                    };
+                    let _ = writeln!(replay.dump, "{}", prompts::line(&place, &agent, &prompt));
+                }
+            }
+            let begun = Instant::now();
+            policy.push(message);
+            time += begun.elapsed();
+        }
+        for message in &self.transcript.messages {
+            let original = message.original();
+            let length = original.len() as u64;
+            let back = policy
+                .recover(message.index)
+                .is_some_and(|back| back == original);
+            replay.measure.bytes.wanted += length;
+            replay.measure.bytes.found += if back { length } else { 0 };
+        }
+        replay.measure.conversations = 1;
+        replay.measure.time = time;
+        replay
+    }
+
+    /// Counts what the prompt takes for the results among the new messages.
+    fn first_sight(&mut self, prompt: &[Segment], new: &[Message], sight: &mut FirstSight) {
+        for result in new.iter().filter(|message| message.kind == Kind::Result) {
+            let mut shown = prompt
+                .iter()
+                .filter(|segment| segment.message == Some(result.index))
+                .peekable();
+            if shown.peek().is_some() {
+                let tokens = shown.map(|segment| self.pieces.tokens(&segment.text));
+                sight.tokens += tokens.sum::<usize>() as u64;
+                sight.base += self.pieces.tokens(&result.text) as u64;
+                sight.shown += 1;
+            }
+        }
+    }
+
+    /// Counts what of the needs of this turn is in the prompt.
+    fn recall(&mut self, prompt: &[Segment], turn: usize, measure: &mut Measure) {
+        let Self {
+            expected, looks, ..
+        } = self;
+        let Expected {
+            finder,
+            said,
+            turns,
+        } = expected;
+        let Some(Needs {
+            arguments,
+            identifiers,
+        }) = turns.get(&turn)
+        else {
+            return;
+        };
+        if arguments.is_empty() && identifiers.is_empty() {
+            return;
+        }
+        let keys: Vec<_> = prompt
+            .iter()
+            .map(|segment| (Arc::clone(&segment.text), Arc::clone(&segment.records)))
+            .collect();
+        for key in &keys {
+            if !looks.contains_key(key) {
+                looks.insert(key.clone(), Look::at(&key.0, &key.1, finder));
+            }
+        }
+        let looks: Vec<&Look> = keys.iter().filter_map(|key| looks.get(key)).collect();
+        for &name in identifiers {
+            measure
+                .identifiers
+                .count(looks.iter().any(|look| look.has(name)));
+        }
+        for (needle, name) in arguments {
+            let needle = *needle;
+            let found = looks.iter().any(|look| look.has(needle));
+            measure.arguments.count(found);
+            let wanted = Wanted { needle, name, turn };
+            let bound =
+                |look: &&Look| said.binds(wanted, &look.sheet, look.hits(needle).iter(), finder);
+            measure.bound.count(found && looks.iter().any(bound));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

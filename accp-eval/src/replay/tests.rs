@@ -1,0 +1,284 @@
+use std::sync::Arc;
+
+use accp_recordings::Conversation;
+use accp_registry::Registry;
+use accp_runtime::view::View;
+use accp_tokens::{Bpe, TokenCounter as _};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::policies::{BASE, plan};
+use crate::policy::{Agent, Kind, Message};
+
+const NAMES: [&str; 12] = [
+    "ada", "bo", "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lou",
+];
+
+/// A lookup of records and then calls that use values of them, each under its own key.
+fn conversations() -> impl Strategy<Value = Json> {
+    let record = (100..999_u32, 0..NAMES.len(), 1000..9999_u32);
+    let records = proptest::collection::btree_map(100..999_u32, record, 4..12);
+    let uses = proptest::collection::vec((0..100_usize, 0..3_usize), 1..6);
+    (records, uses, any::<bool>()).prop_map(|(records, uses, pretty)| {
+        let records: Vec<Json> = records
+            .into_iter()
+            .map(|(id, (price, name, stock))| {
+                let name = format!("{} {id}", NAMES[name]);
+                json!({ "code": format!("K{id}"), "price": price, "owner": name, "stock": stock })
+            })
+            .collect();
+        let text = if pretty {
+            serde_json::to_string_pretty(&records).unwrap()
+        } else {
+            json!({ "found": records }).to_string()
+        };
+        let mut messages = vec![
+            json!({ "role": "system", "content": "Sell." }),
+            json!({ "role": "user", "content": "What is there?" }),
+            json!({ "role": "tool", "name": "list", "content": text }),
+        ];
+        for (record, key) in uses {
+            let record = &records[record % records.len()];
+            let key = ["code", "price", "owner"][key];
+            let call =
+                json!({ "id": "c", "name": "buy", "arguments": { "of": { key: record[key] } } });
+            messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
+            messages.push(json!({ "role": "tool", "name": "buy", "content": "done" }));
+        }
+        json!({ "id": "c", "messages": messages })
+    })
+}
+
+/// A policy whose prompts are one text, made of the records of the lookup.
+#[derive(Debug)]
+struct Memory {
+    show: fn(&[Json]) -> Segment,
+    records: Vec<Json>,
+}
+
+impl Policy for Memory {
+    fn push(&mut self, message: &Message) {
+        if let Ok(json) = serde_json::from_str::<Json>(&message.recorded().texts().concat()) {
+            let found = json.get("found").unwrap_or(&json);
+            self.records
+                .extend(found.as_array().cloned().unwrap_or_default());
+        }
+    }
+
+    fn prompt(&mut self, _: &Agent) -> Vec<Segment> {
+        vec![(self.show)(&self.records)]
+    }
+
+    fn recover(&self, _: usize) -> Option<std::borrow::Cow<'_, str>> {
+        None
+    }
+}
+
+fn facts(text: String) -> Segment {
+    Segment::new(Kind::Facts, text)
+}
+
+fn shown(record: &Json) -> Vec<(String, String)> {
+    let fields = record.as_object().unwrap().iter();
+    let text = |value: &Json| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    fields
+        .map(|(key, value)| (key.clone(), text(value)))
+        .collect()
+}
+
+/// All values of all records, those of a record never beside each other.
+fn shuffled(records: &[Json], separator: &str) -> String {
+    let values = |field: usize| {
+        records
+            .iter()
+            .map(move |record| shown(record)[field].1.clone())
+    };
+    let mut all: Vec<String> = (0..4).flat_map(values).collect();
+    all.push(String::new());
+    all.join(separator)
+}
+
+fn rows(records: &[Json], form: impl Fn(&(String, String)) -> String, separator: &str) -> String {
+    let row = |record| {
+        shown(record)
+            .iter()
+            .map(&form)
+            .collect::<Vec<_>>()
+            .join(separator)
+    };
+    records.iter().map(|record| row(record) + "\n").collect()
+}
+
+fn replay(json: &Json, policy: &mut dyn Policy) -> Measure {
+    let transcript = transcript(json);
+    Instrument::new("test", &transcript, view(), Bpe::default(), false)
+        .replay("policy", policy)
+        .measure
+}
+
+fn remembered(json: &Json, show: fn(&[Json]) -> Segment) -> Measure {
+    let records = Vec::new();
+    replay(json, &mut Memory { show, records })
+}
+
+fn view() -> View {
+    View::new(Arc::new(Registry::standard()))
+}
+
+fn transcript(json: &Json) -> Transcript {
+    let conversation = Conversation::new(json.clone()).unwrap();
+    Transcript::of(&conversation, "here", None).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_whole_history_forgets_nothing_and_its_cost_is_that_of_a_recount(json in conversations()) {
+        let transcript = transcript(&json);
+        for name in [BASE, "last:2"] {
+            let plan = plan(name).unwrap();
+            let mut instrument = Instrument::new("test", &transcript, view(), Bpe::default(), true);
+            let mut policy = (plan.start)(instrument.opening());
+            let Replay { measure, dump, .. } = instrument.replay(name, &mut *policy);
+            let tokenizer = bpe_openai::o200k_base();
+            let (mut tokens, mut cached, mut previous) = (0, 0, Vec::new());
+            for line in dump.lines() {
+                let line: Json = serde_json::from_str(line).unwrap();
+                let texts = line["segments"].as_array().unwrap().iter();
+                let text: String = texts.map(|segment| segment["text"].as_str().unwrap()).collect();
+                prop_assert_eq!(tokenizer.count(text.as_str()), Bpe::default().count(&text));
+                let now = tokenizer.encode(text.as_str());
+                tokens += now.len() as u64;
+                cached += now.iter().zip(&previous).take_while(|(one, other)| one == other).count() as u64;
+                previous = now;
+            }
+            prop_assert_eq!(measure.spent.total(), tokens);
+            prop_assert_eq!(measure.spent.cached.iter().sum::<u64>(), cached);
+            if name == BASE {
+                let Measure { arguments, bound, bytes, .. } = measure;
+                prop_assert!(arguments.wanted > 0);
+                prop_assert_eq!(arguments.found, arguments.wanted);
+                prop_assert_eq!(bound, arguments);
+                prop_assert_eq!(bytes.found, bytes.wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bag_of_values_binds_nothing(json in conversations()) {
+        let bags: [fn(&[Json]) -> Segment; 5] = [
+            |records| facts(shuffled(records, ", ")),
+            |records| facts(shuffled(records, " ")),
+            |records| facts(shuffled(records, "\n")),
+            |records| facts(format!("facts: [{}]\n", shuffled(records, "|"))),
+            |records| {
+                let bag = shuffled(records, "\n");
+                facts(format!("{}\n", json!({ "values": bag.lines().collect::<Vec<_>>() })))
+            },
+        ];
+        for (index, bag) in bags.into_iter().enumerate() {
+            let Measure { arguments, bound, .. } = remembered(&json, bag);
+            prop_assert_eq!(arguments.found, arguments.wanted, "{}", index);
+            prop_assert_eq!(bound.found, 0, "{}", index);
+        }
+    }
+
+    #[test]
+    fn rows_records_and_keys_bind(json in conversations()) {
+        let memories: [fn(&[Json]) -> Segment; 6] = [
+            |records| facts(rows(records, |(_, value)| value.clone(), ",")),
+            |records| facts(rows(records, |(key, value)| format!("{key}:{value}"), "|")),
+            |records| facts(rows(records, |(key, value)| format!("{key} is {value}"), "; ")),
+            |records| {
+                let row = |record| {
+                    let values: Vec<_> = shown(record).into_iter().map(|(_, value)| value).collect();
+                    format!("[{}]", values.join(","))
+                };
+                facts(format!("{{s:KX,r:[{}]}}\n", records.iter().map(row).collect::<Vec<_>>().join(",")))
+            },
+            |records| facts(format!("{}\n", json!(records))),
+            // Abbreviated keys, and the policy says what they stand for.
+            |records| {
+                let text = rows(records, |(key, value)| format!("{}{value}", &key[..1]), ";");
+                let text = text + &rows(records, |(_, value)| format!("={value}"), "=");
+                let told = records.iter().map(|record| Record(shown(record)));
+                Segment { records: told.collect(), ..facts(text) }
+            },
+        ];
+        for (index, memory) in memories.into_iter().enumerate() {
+            let Measure { arguments, bound, .. } = remembered(&json, memory);
+            prop_assert_eq!(arguments.found, arguments.wanted, "{}", index);
+            prop_assert_eq!(bound, arguments, "{} {}", index, json);
+        }
+    }
+
+    #[test]
+    fn records_that_a_policy_tells_count_only_with_their_text(json in conversations()) {
+        let told: fn(&[Json]) -> Segment = |records| {
+            let told = records.iter().map(|record| Record(shown(record)));
+            Segment { records: told.collect(), ..facts("nothing\n".to_owned()) }
+        };
+        let Measure { arguments, bound, .. } = remembered(&json, told);
+        prop_assert_eq!((arguments.found, bound.found), (0, 0));
+    }
+}
+
+/// Shows the results whose index is even, the one of index 8 a prompt late.
+#[derive(Debug, Default)]
+struct Terse(Vec<Message>);
+
+impl Policy for Terse {
+    fn push(&mut self, message: &Message) {
+        self.0.push(message.clone());
+    }
+
+    fn prompt(&mut self, _: &Agent) -> Vec<Segment> {
+        let late = |message: &Message| message.index == 8 && self.0.len() == 9;
+        let results = self.0.iter().filter(|message| {
+            message.kind == Kind::Result && message.index.is_multiple_of(2) && !late(message)
+        });
+        let lines = results.flat_map(|message| {
+            ["of:\n", "it\n"].map(|line| Segment {
+                message: Some(message.index),
+                ..Segment::new(Kind::Result, line)
+            })
+        });
+        lines.collect()
+    }
+
+    fn recover(&self, _: usize) -> Option<std::borrow::Cow<'_, str>> {
+        None
+    }
+}
+
+#[test]
+fn results_count_once_and_in_the_first_prompt_after_them() {
+    let result = |n: usize| json!({ "role": "tool", "name": "t", "content": format!("found {n}") });
+    let said = json!({ "role": "assistant", "content": "yes" });
+    let messages = json!([
+        result(0),
+        result(1),
+        said,
+        result(3),
+        said,
+        result(5),
+        result(6),
+        said,
+        result(8),
+        said,
+        said,
+        result(11),
+    ]);
+    let measure = replay(&json!({ "messages": messages }), &mut Terse::default());
+    let count = |text: &str| Bpe::default().count(text) as u64;
+    let base = [0, 6].map(|n| count(&format!("{}\n", result(n))));
+    assert_eq!(measure.results.shown, 2);
+    assert_eq!(measure.results.tokens, 2 * (count("of:\n") + count("it\n")));
+    assert_eq!(measure.results.base, base.iter().sum::<u64>());
+}

@@ -1,0 +1,351 @@
+//! Charts as SVG, drawn here so that a report needs nothing from elsewhere.
+
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 520.0;
+/// Width of a chart of bars.
+const WIDE: f64 = 1060.0;
+const HEIGHT: f64 = 320.0;
+/// What is left of the plot for numbers, and below it.
+const LEFT: f64 = 56.0;
+const BOTTOM: f64 = 44.0;
+const TOP: f64 = 14.0;
+const RIGHT: f64 = 18.0;
+/// Height of a bar and the gap below it.
+const BAR: f64 = 20.0;
+const GAP: f64 = 10.0;
+/// Width of the names beside bars.
+const NAMES: f64 = 170.0;
+/// Lines of labels are this far apart at least.
+const LABEL: f64 = 13.0;
+/// Width of a letter, about.
+const LETTER: f64 = 6.2;
+/// Names in a line of a label end here.
+const LABEL_BYTES: usize = 36;
+/// Points that are nearer than this share a label.
+const SAME: f64 = 7.0;
+/// Colours that are told apart by most people, in order.
+const COLOURS: [&str; 10] = [
+    "#4e5d6c", "#0b7fab", "#d1495b", "#e8a33d", "#66a182", "#8d5a97", "#2e4057", "#a44a3f",
+    "#3d9a8b", "#b08968",
+];
+
+/// The colour of the policy or kind with this number.
+pub(crate) fn colour(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// A range of numbers and the marks on it.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    from: f64,
+    to: f64,
+    step: f64,
+}
+
+impl Axis {
+    /// An axis over the values, its ends on marks.
+    fn over(values: impl Iterator<Item = f64> + Clone, least: f64) -> Self {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        let (low, high) = if low.is_finite() {
+            (low, high)
+        } else {
+            (0.0, 1.0)
+        };
+        let span = (high - low).max(least);
+        let rough = span / 4.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+        let step = step
+            .into_iter()
+            .find(|step| *step >= rough * 0.999)
+            .unwrap_or(power);
+        Self {
+            from: (low / step).floor() * step,
+            to: ((low + span).max(high) / step).ceil() * step,
+            step,
+        }
+    }
+
+    fn marks(self) -> impl Iterator<Item = f64> {
+        let count = ((self.to - self.from) / self.step).round() as usize;
+        (0..=count).map(move |mark| self.from + mark as f64 * self.step)
+    }
+
+    /// The share of the way from the beginning to the end.
+    fn at(self, value: f64) -> f64 {
+        (value - self.from) / (self.to - self.from)
+    }
+
+    fn label(self, value: f64) -> String {
+        if self.to >= 10_000.0 {
+            return format!("{}k", value / 1000.0);
+        }
+        let places = (-self.step.log10().floor()).max(0.0) as usize;
+        format!("{value:.places$}")
+    }
+}
+
+/// A point with a name.
+#[derive(Debug)]
+pub(crate) struct Point<'p> {
+    pub(crate) name: &'p str,
+    pub(crate) colour: &'static str,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+}
+
+/// A part of a bar.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    pub(crate) colour: &'static str,
+    pub(crate) size: u64,
+}
+
+/// Named points in a plane, the upper edge at 1.
+pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
+    let x = Axis::over(points.iter().map(|point| point.x).chain([0.0, 1.0]), 0.5);
+    let y = Axis::over(points.iter().map(|point| point.y).chain([0.9, 1.0]), 0.1);
+    let mut svg = frame(x, y, across, up);
+    let mut labels: Vec<(f64, f64, Vec<&str>)> = Vec::new();
+    for point in points {
+        let (left, top) = place(x, y, point.x, point.y);
+        let name = escaped(point.name);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{left:.1}\" cy=\"{top:.1}\" r=\"5\" fill=\"{}\"><title>{name}: {:.3}, \
+             {:.3}</title></circle>",
+            point.colour, point.x, point.y,
+        );
+        let same = |label: &&mut (f64, f64, Vec<&str>)| {
+            (label.0 - left).abs() < SAME && (label.1 - top).abs() < SAME
+        };
+        match labels.iter_mut().find(same) {
+            Some((.., names)) => names.push(point.name),
+            None => labels.push((left, top, vec![point.name])),
+        }
+    }
+    labels.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    for (left, top, names) in labels {
+        let names = wrapped(&names);
+        let longest = names.iter().map(|names| names.chars().count()).max();
+        let width = longest.unwrap_or(0) as f64 * LETTER;
+        let before = left > WIDTH * 0.62;
+        let (edge, anchor, from) = if before {
+            (left - 9.0, "end", left - 9.0 - width)
+        } else {
+            (left + 9.0, "start", left + 9.0)
+        };
+        let beside = |label: &&(f64, f64, f64)| label.0 < from + width && from < label.1;
+        let below = taken.iter().filter(beside).map(|(.., line)| line + LABEL);
+        let mut line = below.fold(top + 4.0, f64::max);
+        for names in names {
+            let _ = write!(
+                svg,
+                "<text x=\"{edge:.1}\" y=\"{line:.1}\" text-anchor=\"{anchor}\">{}</text>",
+                escaped(&names),
+            );
+            taken.push((from, from + width, line));
+            line += LABEL;
+        }
+    }
+    svg + "</svg>"
+}
+
+/// Names in lines that are not too long.
+fn wrapped(names: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for name in names {
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() < LABEL_BYTES => {
+                line.push_str(", ");
+                line.push_str(name);
+            }
+            _ => lines.push((*name).to_owned()),
+        }
+    }
+    lines
+}
+
+/// Lines over turns, each with its name below the plot.
+pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &str) -> String {
+    let longest = series
+        .iter()
+        .map(|(.., values)| values.len())
+        .max()
+        .unwrap_or(0);
+    let values = series
+        .iter()
+        .flat_map(|(.., values)| values.iter().map(|&value| value as f64));
+    let x = Axis::over([0.0, longest.saturating_sub(1) as f64].into_iter(), 4.0);
+    let y = Axis::over(values.chain([0.0]), 10.0);
+    let mut svg = frame(x, y, across, up);
+    // The first on top: it is what the others are compared with.
+    for (name, colour, values) in series.iter().rev() {
+        let path: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(turn, &value)| {
+                let (left, top) = place(x, y, turn as f64, value as f64);
+                format!("{left:.1},{top:.1}")
+            })
+            .collect();
+        let _ = write!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\">\
+             <title>{}</title></polyline>",
+            path.join(" "),
+            escaped(name),
+        );
+    }
+    svg + "</svg>"
+}
+
+/// A bar for each name, made of parts in the order of their colours.
+pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
+    let sum = |parts: &[Part]| parts.iter().map(|part| part.size as f64).sum::<f64>();
+    let axis = Axis::over(rows.iter().map(|(_, parts)| sum(parts)).chain([0.0]), 10.0);
+    let height = TOP + rows.len() as f64 * (BAR + GAP) + BOTTOM;
+    let room = WIDE - NAMES - RIGHT;
+    let mut svg = open(WIDE, height);
+    for mark in axis.marks() {
+        let left = NAMES + axis.at(mark) * room;
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{left:.1}\" x2=\"{left:.1}\" y1=\"{TOP}\" y2=\"{:.1}\"/>\
+             <text x=\"{left:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            height - BOTTOM,
+            height - BOTTOM + 16.0,
+            millions(mark, axis),
+        );
+    }
+    for (row, (name, parts)) in rows.iter().enumerate() {
+        let top = TOP + row as f64 * (BAR + GAP);
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            NAMES - 8.0,
+            top + BAR * 0.7,
+            escaped(name),
+        );
+        let mut left = NAMES;
+        for Part { name, colour, size } in parts {
+            let width = axis.at(axis.from + *size as f64) * room;
+            let _ = write!(
+                svg,
+                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR}\" \
+                 fill=\"{colour}\"><title>{name}: {size}</title></rect>",
+            );
+            left += width;
+        }
+    }
+    let _ = write!(
+        svg,
+        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></svg>",
+        NAMES + room / 2.0,
+        height - 8.0,
+        escaped(across),
+    );
+    svg
+}
+
+/// Text in a page: no character of it is markup.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+fn millions(value: f64, axis: Axis) -> String {
+    if axis.to >= 2_000_000.0 {
+        return format!("{}M", value / 1_000_000.0);
+    }
+    axis.label(value)
+}
+
+fn open(width: f64, height: f64) -> String {
+    format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\">")
+}
+
+/// The plot without what is in it.
+fn frame(x: Axis, y: Axis, across: &str, up: &str) -> String {
+    let mut svg = open(WIDTH, HEIGHT);
+    for mark in y.marks().filter(|&mark| mark <= y.to * 1.000_001) {
+        let (_, top) = place(x, y, x.from, mark);
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{top:.1}\" y2=\"{top:.1}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            top + 4.0,
+            y.label(mark),
+        );
+    }
+    for mark in x.marks() {
+        let (left, _) = place(x, y, mark, y.from);
+        let _ = write!(
+            svg,
+            "<text x=\"{left:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            HEIGHT - BOTTOM + 16.0,
+            x.label(mark),
+        );
+    }
+    let _ = write!(
+        svg,
+        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+         <text class=\"axis\" transform=\"translate(13 {:.1}) rotate(-90)\" \
+         text-anchor=\"middle\">{}</text>",
+        (LEFT + WIDTH - RIGHT) / 2.0,
+        HEIGHT - 8.0,
+        escaped(across),
+        (TOP + HEIGHT - BOTTOM) / 2.0,
+        escaped(up),
+    );
+    svg
+}
+
+/// Where a value stands in a plot.
+fn place(x: Axis, y: Axis, across: f64, up: f64) -> (f64, f64) {
+    let left = LEFT + x.at(across) * (WIDTH - LEFT - RIGHT);
+    let top = HEIGHT - BOTTOM - y.at(up) * (HEIGHT - BOTTOM - TOP);
+    (left, top)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_axis_holds_its_values_between_few_marks(values in proptest::collection::vec(0.0..1e7_f64, 1..9), least in 0.1..10.0_f64) {
+            let axis = Axis::over(values.iter().copied(), least);
+            for value in values {
+                prop_assert!((-1e-9..=1.0 + 1e-9).contains(&axis.at(value)), "{value} {axis:?}");
+            }
+            let marks = axis.marks().count();
+            prop_assert!((3..=7).contains(&marks), "{axis:?}");
+        }
+
+        #[test]
+        fn no_name_is_markup(name in ".{0,12}") {
+            let svg = points(&[Point { name: &name, colour: colour(0), x: 1.0, y: 0.5 }], &name, "y");
+            prop_assert!(!escaped(&name).contains(['<', '>', '"']));
+            prop_assert_eq!(svg.matches("<circle").count(), 1);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The report as a page that stands alone: one file, no script, nothing from elsewhere.
+
+use std::fmt::Write as _;
+
+use super::chart::{Part, Point, bars, colour, escaped, lines, points};
+use super::{BASE, Corpus, Kind, Recall, Report, Row};
+
+const STYLE: &str = "\
+body{font:15px/1.5 system-ui,sans-serif;color:#1f2933;background:#fff;margin:2rem auto;\
+max-width:1120px;padding:0 1rem}\
+h1{font-size:1.6rem;margin:0 0 .4rem}h2{font-size:1.2rem;margin:2.6rem 0 .2rem}\
+p{max-width:75ch;margin:.4rem 0}p.note{color:#52606d}\
+table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums;width:100%}\
+th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #e4e7eb}\
+th{font-weight:600;color:#52606d}th:first-child,td:first-child{text-align:left}\
+tr:nth-child(2) td{background:#f5f7fa}\
+i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.5em}\
+.wide{grid-column:1/-1}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.4rem 2rem}\
+figure{margin:0}figcaption{font-weight:600;margin-bottom:.2rem}\
+.legend{color:#52606d;font-size:.85rem}.legend span{white-space:nowrap;margin-right:1em}\
+svg{width:100%;height:auto}svg text{font:11.5px system-ui,sans-serif;fill:#52606d}\
+svg .axis{font-weight:600}.grid{stroke:#e4e7eb}\
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-weight:600}\
+dd{margin:0}";
+
+const TERMS: [(&str, &str); 9] = [
+    ("tokens", "of all prompts, tool schemas and primer included"),
+    ("share", "the same as a share of the base's"),
+    ("no system", "the share without system prompts"),
+    (
+        "cost",
+        "with a provider's cache: tokens of the common beginning with the previous prompt cost \
+         less",
+    ),
+    (
+        "arguments",
+        "of the values in tool calls' arguments that were said before, the share that stands in \
+         the prompt",
+    ),
+    (
+        "bound",
+        "the share that stands there under its key or in its record",
+    ),
+    (
+        "identifiers",
+        "of the names in agents' texts that were said before, the share that stands in the prompt",
+    ),
+    (
+        "results",
+        "what tool results take in the first prompt that shows them, as a share of the base's",
+    ),
+    (
+        "read back",
+        "the share of all bytes that the policy can give back",
+    ),
+];
+
+/// The page.
+pub(super) fn page(report: &Report) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Contexts: tokens, cost, recall</title><style>{STYLE}</style></head><body>\n\
+         <h1>Contexts: tokens, cost, recall</h1>\n\
+         <p>Recorded conversations, replayed without a model. Before each message of an agent \
+         each policy said what the agent's prompt would be; the message shows what was needed \
+         from it. Tokens are of {}; a token in the cache costs {}, any other {}; shares are of \
+         the policy <code>{}</code>.</p>\n",
+        escaped(&report.encoding),
+        report.prices.cached,
+        report.prices.fresh,
+        BASE,
+    );
+    for corpus in &report.corpora {
+        section(&mut page, report, corpus);
+    }
+    page.push_str("<h2>What the columns say</h2>\n<dl>");
+    for (term, meaning) in TERMS {
+        let _ = write!(page, "<dt>{term}</dt><dd>{meaning}</dd>");
+    }
+    page.push_str("</dl>\n<h2>The policies</h2>\n<dl>");
+    for row in report
+        .corpora
+        .first()
+        .map_or(&[][..], |corpus| &corpus.rows)
+    {
+        let _ = write!(
+            page,
+            "<dt>{}</dt><dd>{}</dd>",
+            escaped(&row.policy),
+            escaped(&row.doc)
+        );
+    }
+    page.push_str("</dl>\n</body></html>\n");
+    page
+}
+
+fn section(page: &mut String, report: &Report, corpus: &Corpus) {
+    let heading = report.heading(corpus);
+    let (name, rest) = heading.split_once(": ").unwrap_or((&heading, ""));
+    let _ = write!(
+        page,
+        "<h2>{}</h2>\n<p class=\"note\">{}.</p>\n",
+        escaped(name),
+        escaped(&rest.replace('`', "")),
+    );
+    page.push_str(
+        "<table><tr><th>policy</th><th>tokens</th><th>share</th><th>no system</th><th>cost</th>\
+         <th>arguments</th><th>bound</th><th>identifiers</th><th>results</th>\
+         <th>read back</th></tr>\n",
+    );
+    for (index, row) in corpus.rows.iter().enumerate() {
+        table_row(page, report, corpus, row, index);
+    }
+    page.push_str("</table>\n<div class=\"charts\">");
+    figure(
+        page,
+        "",
+        "Cost against recall",
+        &against(report, corpus),
+        "",
+    );
+    let caption = format!(
+        "Tokens of each prompt, conversation {}",
+        corpus.longest.conversation
+    );
+    let legend = corpus
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| (&*row.policy, colour(index)));
+    figure(page, "", &caption, &over_turns(corpus), &legend_of(legend));
+    let kinds = Kind::ALL.into_iter().filter(|&kind| {
+        corpus
+            .rows
+            .iter()
+            .any(|row| row.measure.spent.tokens[kind as usize] > 0)
+    });
+    let kinds = kinds.map(|kind| (kind.name(), colour(kind as usize)));
+    let caption = "Tokens of all prompts, by kind of message: what is saved, and where";
+    figure(page, "wide", caption, &by_kind(corpus), &legend_of(kinds));
+    page.push_str("</div>\n");
+}
+
+fn table_row(page: &mut String, report: &Report, corpus: &Corpus, row: &Row, index: usize) {
+    let told =
+        |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
+    let recall = |recall: Recall| told(recall.share());
+    let measure = &row.measure;
+    let part = if row.is_part(corpus) {
+        format!(" ({} conversations)", measure.conversations)
+    } else {
+        String::new()
+    };
+    let cells = [
+        measure.spent.total().to_string(),
+        told(row.tokens()),
+        told(row.without_system()),
+        told(row.cost(report.prices)),
+        recall(measure.arguments),
+        recall(measure.bound),
+        recall(measure.identifiers),
+        told(measure.results.share()),
+        recall(measure.bytes),
+    ];
+    let cells = cells.join("</td><td>");
+    let _ = writeln!(
+        page,
+        "<tr><td><i style=\"background:{}\"></i>{}{part}</td><td>{cells}</td></tr>",
+        colour(index),
+        escaped(&row.policy),
+    );
+}
+
+fn figure(page: &mut String, class: &str, caption: &str, svg: &str, legend: &str) {
+    let caption = escaped(caption);
+    let _ = write!(
+        page,
+        "<figure class=\"{class}\"><figcaption>{caption}</figcaption>{svg}<div class=\"legend\">{legend}</div></figure>"
+    );
+}
+
+fn legend_of<'n>(entries: impl Iterator<Item = (&'n str, &'static str)>) -> String {
+    let entry = |(name, colour): (&str, &str)| {
+        format!(
+            "<span><i style=\"background:{colour}\"></i>{}</span> ",
+            escaped(name)
+        )
+    };
+    entries.map(entry).collect()
+}
+
+/// Cost against the recall that the corpus has: of bound arguments, or else of identifiers.
+fn against(report: &Report, corpus: &Corpus) -> String {
+    let calls = corpus
+        .rows
+        .first()
+        .is_some_and(|row| row.measure.bound.wanted > 0);
+    let marks = corpus.rows.iter().enumerate().filter_map(|(index, row)| {
+        let recall = if calls {
+            row.measure.bound
+        } else {
+            row.measure.identifiers
+        };
+        Some(Point {
+            name: &row.policy,
+            colour: colour(index),
+            x: row.cost(report.prices)?,
+            y: recall.share()?,
+        })
+    });
+    let marks: Vec<Point<'_>> = marks.collect();
+    let up = if calls {
+        "bound recall"
+    } else {
+        "identifier recall"
+    };
+    points(&marks, "cost, base = 1", up)
+}
+
+fn over_turns(corpus: &Corpus) -> String {
+    let series = corpus.rows.iter().zip(&corpus.longest.turns).enumerate();
+    let series: Vec<_> = series
+        .map(|(index, (row, turns))| (&*row.policy, colour(index), turns.as_slice()))
+        .collect();
+    lines(&series, "prompt", "tokens")
+}
+
+fn by_kind(corpus: &Corpus) -> String {
+    let rows: Vec<_> = corpus
+        .rows
+        .iter()
+        .map(|row| {
+            let parts = Kind::ALL.into_iter().map(|kind| {
+                let tokens = row.measure.spent.tokens[kind as usize];
+                Part {
+                    name: kind.name(),
+                    colour: colour(kind as usize),
+                    size: tokens,
+                }
+            });
+            (&*row.policy, parts.collect())
+        })
+        .collect();
+    bars(&rows, "tokens")
+}

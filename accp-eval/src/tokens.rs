@@ -1,0 +1,177 @@
+//! Tokens of prompts, and what of a prompt a provider has in its cache.
+//!
+//! Counting a prompt anew for each turn would take hours, so what is counted is *pieces*: a piece
+//! begins with the first segment, and with each segment before which no token can reach over the
+//! seam. In `o200k_base` and `cl100k_base` a line feed is followed within a token only by white
+//! space or `/`; so a segment that begins with neither, after one that ends with a line feed,
+//! begins a piece, and the tokens of the prompt are those of its pieces one after another,
+//! exactly. The common beginning of two prompts is the pieces that they share and, of the first
+//! that differ, the tokens that they share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use accp_tokens::{Bpe, TokenCounter as _};
+
+use crate::policy::{Kind, Segment};
+
+/// Counts pieces, each text once.
+pub(crate) struct Pieces {
+    counter: Bpe,
+    counted: HashMap<Arc<str>, usize>,
+    /// By address, for texts that come again as the same `Arc`, which `counted` keeps alive.
+    addresses: HashMap<usize, (Arc<str>, usize)>,
+}
+
+/// A part of a prompt whose tokens do not depend on what stands around it.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) text: Arc<str>,
+    pub(crate) tokens: usize,
+    /// That of its first segment.
+    pub(crate) kind: Kind,
+}
+
+/// Tokens by the kind of segment, as in [`Kind::ALL`].
+pub type ByKind = [u64; Kind::ALL.len()];
+
+impl fmt::Debug for Pieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pieces").field(&self.counter).finish()
+    }
+}
+
+impl Pieces {
+    pub(crate) fn new(counter: Bpe) -> Self {
+        Self {
+            counter,
+            counted: HashMap::new(),
+            addresses: HashMap::new(),
+        }
+    }
+
+    /// The pieces of a prompt.
+    pub(crate) fn of(&mut self, prompt: &[Segment]) -> Vec<Piece> {
+        let mut pieces = Vec::with_capacity(prompt.len());
+        let mut rest = prompt
+            .iter()
+            .filter(|segment| !segment.text.is_empty())
+            .peekable();
+        while let Some(first) = rest.next() {
+            let mut text = Arc::clone(&first.text);
+            let mut joined = String::new();
+            while let Some(next) = rest.next_if(|next| !is_seam(&text, &next.text)) {
+                joined.push_str(if joined.is_empty() { &first.text } else { "" });
+                joined.push_str(&next.text);
+                text = Arc::clone(&next.text);
+            }
+            if !joined.is_empty() {
+                text = Arc::from(joined);
+            }
+            let (text, tokens) = self.count(text);
+            let kind = first.kind;
+            pieces.push(Piece { text, tokens, kind });
+        }
+        pieces
+    }
+
+    /// By kind, the tokens with which both prompts begin.
+    pub(crate) fn shared(&self, previous: &[Piece], prompt: &[Piece]) -> ByKind {
+        let mut shared = ByKind::default();
+        for (index, piece) in prompt.iter().enumerate() {
+            let Some(before) = previous.get(index) else {
+                break;
+            };
+            let same = Arc::ptr_eq(&before.text, &piece.text) || before.text == piece.text;
+            if same {
+                shared[piece.kind as usize] += piece.tokens as u64;
+                continue;
+            }
+            let tokens = |text: &str| self.counter.tokens(text);
+            let (old, new) = (tokens(&before.text), tokens(&piece.text));
+            let same = old.iter().zip(&new).take_while(|(old, new)| old == new);
+            shared[piece.kind as usize] += same.count() as u64;
+            break;
+        }
+        shared
+    }
+
+    /// The tokens of a text by itself.
+    pub(crate) fn tokens(&mut self, text: &Arc<str>) -> usize {
+        self.count(Arc::clone(text)).1
+    }
+
+    /// The text, always as the same `Arc`, and its tokens.
+    fn count(&mut self, text: Arc<str>) -> (Arc<str>, usize) {
+        let address = text.as_ptr().addr();
+        if let Some((known, tokens)) = self.addresses.get(&address)
+            && known.len() == text.len()
+        {
+            return (Arc::clone(known), *tokens);
+        }
+        if let Some((known, &tokens)) = self.counted.get_key_value(&text) {
+            return (Arc::clone(known), tokens);
+        }
+        let tokens = self.counter.count(&text);
+        self.counted.insert(Arc::clone(&text), tokens);
+        self.addresses.insert(address, (Arc::clone(&text), tokens));
+        (text, tokens)
+    }
+}
+
+/// Whether no token reaches from a text that ends so to one that begins so.
+fn is_seam(before: &str, after: &str) -> bool {
+    let free = |character: char| !character.is_whitespace() && character != '/';
+    before.ends_with('\n') && after.starts_with(free)
+}
+
+/// By kind, the tokens of a prompt.
+pub(crate) fn by_kind(prompt: &[Piece]) -> ByKind {
+    let mut tokens = ByKind::default();
+    for piece in prompt {
+        tokens[piece.kind as usize] += piece.tokens as u64;
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn prompts() -> impl Strategy<Value = Vec<Vec<Segment>>> {
+        let text = prop_oneof![
+            "[a-z{\"/. 0-9é\n\r\t]{0,12}\n?",
+            Just("{\"role\":\"user\"}\n".to_owned()),
+            Just("/testbed\n\n".to_owned()),
+            Just("  x})//\n".to_owned()),
+        ];
+        let segment = text.prop_map(|text| Segment::new(Kind::User, text));
+        let prompt = proptest::collection::vec(segment, 0..8);
+        (prompt.clone(), prompt, 0..8_usize).prop_map(|(first, more, keep)| {
+            let kept = first.iter().take(keep).cloned();
+            vec![first.clone(), kept.chain(more).collect()]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_have_the_tokens_of_the_whole(prompts in prompts(), encoding in 0..2_usize) {
+            let counter = Bpe::for_encoding(Bpe::ENCODINGS[encoding]).unwrap();
+            let mut pieces = Pieces::new(counter);
+            let whole = |prompt: &[Segment]| -> String { prompt.iter().map(|segment| &*segment.text).collect() };
+            let taken: Vec<_> = prompts.iter().map(|prompt| pieces.of(prompt)).collect();
+            let mut tokens = Vec::new();
+            for (prompt, taken) in prompts.iter().zip(&taken) {
+                let text = whole(prompt);
+                prop_assert_eq!(by_kind(taken).iter().sum::<u64>(), counter.count(&text) as u64, "{:?}", text);
+                tokens.push(pieces.counter.tokens(&text));
+            }
+            let naive = tokens[0].iter().zip(&tokens[1]).take_while(|(old, new)| old == new).count();
+            let shared: u64 = pieces.shared(&taken[0], &taken[1]).iter().sum();
+            prop_assert_eq!(shared, naive as u64, "{:?}", prompts);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A recorded conversation as it is replayed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use accp_recordings::{Conversation, Half, NotConversation};
+use serde_json::Value as Json;
+
+use crate::policy::{Agent, Message};
+
+/// A conversation as it is replayed: what its agents were told, one message after another.
+#[derive(Debug)]
+pub struct Transcript {
+    /// Its `id`; without one, its place in the file.
+    pub id: String,
+    /// The tool schemas that its agents are given, as compact JSON.
+    pub tools: Option<Arc<str>>,
+    /// The messages in their order.
+    pub messages: Vec<Message>,
+    /// Names of the agents that have a system prompt of their own.
+    own_prompt: BTreeSet<String>,
+}
+
+/// Why JSON cannot be replayed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TranscriptError {
+    /// It has no `messages`.
+    #[error(
+        "expected a recorded conversation, an object with `messages`, found {0}; record each \
+         conversation as one object a line"
+    )]
+    Messages(&'static str),
+    /// A message has no role.
+    #[error(
+        "expected `messages[{index}]` to be an object with a `role`, found {found}; give the \
+         message a role: system, user, assistant, agent or tool"
+    )]
+    Role {
+        /// The message, from 0.
+        index: usize,
+        /// What was found instead.
+        found: &'static str,
+    },
+}
+
+impl From<NotConversation> for TranscriptError {
+    fn from(error: NotConversation) -> Self {
+        match error {
+            NotConversation::Messages(found) => Self::Messages(found),
+            NotConversation::Message(index, found) => Self::Role { index, found },
+        }
+    }
+}
+
+impl Transcript {
+    /// The transcript of a conversation: its id is `place` if it has none, its tool schemas are
+    /// `tools`, or else those that it records.
+    ///
+    /// # Errors
+    /// When it is an array of messages alone, or a message has no role.
+    pub fn of(
+        conversation: &Conversation,
+        place: &str,
+        tools: Option<&Arc<str>>,
+    ) -> Result<Self, TranscriptError> {
+        if conversation.is_bare() {
+            return Err(TranscriptError::Messages("an array"));
+        }
+        let messages = conversation.messages().enumerate();
+        let messages = messages.map(|(index, recorded)| {
+            let found = "an object without it";
+            Message::new(index, recorded).ok_or(TranscriptError::Role { index, found })
+        });
+        let messages: Vec<Message> = messages.collect::<Result<_, _>>()?;
+        let names = messages
+            .iter()
+            .filter_map(|message| message.only_for.as_deref());
+        let own_prompt = names.map(str::to_owned).collect();
+        let recorded = || {
+            let tools = conversation.get("tools")?;
+            Some(Arc::from(format!("{tools}\n")))
+        };
+        Ok(Self {
+            id: conversation.id().map_or(place.to_owned(), Into::into),
+            tools: tools.cloned().or_else(recorded),
+            messages,
+            own_prompt,
+        })
+    }
+
+    /// The agent that is asked for this message; `None` when it is not an agent's.
+    pub fn agent(&self, message: &Message) -> Option<Agent> {
+        let recorded = message.recorded();
+        let role = recorded.role()?;
+        if !matches!(role, "assistant" | "agent") {
+            return None;
+        }
+        let name = recorded.name().unwrap_or(role);
+        let own = self.own_prompt.contains(name);
+        Some(Agent {
+            name: Arc::from(name),
+            cache: Arc::from(if own { name } else { "" }),
+        })
+    }
+}
+
+/// The transcripts of a file, each with an id of its own.
+#[derive(Debug, Default)]
+pub struct Transcripts {
+    list: Vec<Transcript>,
+    /// How often each id came.
+    ids: BTreeMap<String, usize>,
+    seen: usize,
+}
+
+impl Transcripts {
+    /// Adds a recorded conversation, unless it belongs to the other half. An id that comes
+    /// again gets a number.
+    ///
+    /// # Errors
+    /// When it cannot be replayed.
+    pub fn add(
+        &mut self,
+        json: Json,
+        tools: Option<&Arc<str>>,
+        half: Option<Half>,
+    ) -> Result<(), TranscriptError> {
+        self.seen += 1;
+        let place = format!("conversation {}", self.seen);
+        if json.is_array() {
+            return Err(TranscriptError::Messages("an array"));
+        }
+        let conversation = Conversation::new(json)?;
+        let mut transcript = Transcript::of(&conversation, &place, tools)?;
+        if half.is_some_and(|half| half != conversation.half()) {
+            return Ok(());
+        }
+        let count = self.ids.entry(transcript.id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            transcript.id = format!("{}#{count}", transcript.id);
+        }
+        self.list.push(transcript);
+        Ok(())
+    }
+
+    /// How many conversations were given, those of the other half counted in.
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// The transcripts in their order.
+    pub fn as_slice(&self) -> &[Transcript] {
+        &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(json: &Json) -> Result<Transcript, TranscriptError> {
+        let mut transcripts = Transcripts::default();
+        transcripts.add(json.clone(), None, None)?;
+        Ok(transcripts.list.remove(0))
+    }
+
+    fn calls(message: &Message) -> Vec<(String, Json)> {
+        let calls = message.recorded().calls().map(|call| {
+            let tool = call.tool().unwrap_or_default().to_owned();
+            (tool, call.arguments().unwrap().into_owned())
+        });
+        calls.collect()
+    }
+
+    #[test]
+    fn agents_with_a_prompt_of_their_own_have_a_cache_of_their_own() {
+        let transcript = read(&json!({ "messages": [
+            { "role": "system", "name": "a", "content": "You are a." },
+            { "role": "agent", "name": "a", "content": "hello" },
+            { "role": "agent", "name": "b", "content": "hello" },
+            { "role": "assistant", "content": "hello" },
+            { "role": "user", "content": "hello" },
+        ] }))
+        .unwrap();
+        let agents: Vec<_> = transcript
+            .messages
+            .iter()
+            .map(|message| transcript.agent(message))
+            .collect();
+        let names: Vec<_> = agents
+            .iter()
+            .map(|agent| agent.as_ref().map(|agent| (&*agent.name, &*agent.cache)))
+            .collect();
+        let expected = [
+            None,
+            Some(("a", "a")),
+            Some(("b", "")),
+            Some(("assistant", "")),
+            None,
+        ];
+        assert_eq!(names, expected);
+        assert!(transcript.messages[0].is_for("a") && !transcript.messages[0].is_for("b"));
+        assert_eq!(transcript.id, "conversation 1");
+    }
+
+    #[test]
+    fn arguments_are_held_once_and_read_from_either_form() {
+        let call = json!({ "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c", "name": "get", "arguments": { "n": 1 }, "arguments_raw": "{ \"n\": 1 }" }] });
+        let transcript = read(&json!({ "messages": [call] })).unwrap();
+        let message = &transcript.messages[0];
+        assert!(
+            !message.original().contains("raw"),
+            "{}",
+            message.original()
+        );
+        assert_eq!(calls(message), [("get".to_owned(), json!({ "n": 1 }))]);
+        let wire = json!({ "role": "assistant", "tool_calls": [
+            { "function": { "name": "get", "arguments": "{\"n\": 1}" } }] });
+        let transcript = read(&json!({ "messages": [wire] })).unwrap();
+        let found = calls(&transcript.messages[0]);
+        assert_eq!(found, [("get".to_owned(), json!({ "n": 1 }))]);
+    }
+
+    #[test]
+    fn what_is_no_conversation_is_told() {
+        insta::assert_snapshot!(read(&json!([1])).unwrap_err(), @"expected a recorded conversation, an object with `messages`, found an array; record each conversation as one object a line");
+        insta::assert_snapshot!(read(&json!({ "messages": [{}] })).unwrap_err(), @"expected `messages[0]` to be an object with a `role`, found an object without it; give the message a role: system, user, assistant, agent or tool");
+    }
+}

@@ -1,0 +1,326 @@
+//! What tools say of themselves: the part of JSON Schema that a registry can hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+/// The deepest nesting that is followed; references may lead around in circles.
+const MAX_DEPTH: usize = 12;
+
+/// The parts of one schema that are read: references may multiply them.
+const MAX_PARTS: usize = 2_000;
+
+/// The declared tools, by name.
+#[derive(Debug, Default)]
+pub struct Tools(BTreeMap<String, Tool>);
+
+/// Why a text declares no tools.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolsError {
+    /// It is not JSON.
+    #[error("no JSON: {what}; expected a list of tools, as MCP and OpenAI carry them")]
+    Json {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What the parser says.
+        what: String,
+    },
+    /// No object in it is a tool.
+    #[error(
+        "there is no tool in it; expected a list of objects with a `name` and `parameters` or \
+         `inputSchema`, each alone or under `function`"
+    )]
+    NoTool,
+}
+
+/// A tool as MCP and OpenAI tool lists carry it.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// Its description, the first line of it.
+    pub(crate) doc: Option<String>,
+    pub(crate) arguments: Option<Declared>,
+    pub(crate) result: Option<Declared>,
+    /// The text that it was read from: of several, the least counts.
+    text: String,
+}
+
+/// What a JSON Schema says of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Declared {
+    pub(crate) kind: Kind,
+    /// The description, the first line of it.
+    pub(crate) doc: Option<String>,
+}
+
+/// The type that a JSON Schema declares.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Any,
+    String,
+    /// One of these texts.
+    Enum(Vec<String>),
+    Integer,
+    Number,
+    Boolean,
+    List(Box<Declared>),
+    /// An object whose keys are data.
+    Map(Box<Declared>),
+    Object {
+        /// In the order of the schema.
+        fields: Vec<(String, Declared)>,
+        required: BTreeSet<String>,
+    },
+}
+
+impl Tools {
+    /// Reads the text of a file of tools: a list, `{"tools": [..]}`, or one tool.
+    ///
+    /// # Errors
+    /// When it is not JSON, or declares no tool.
+    pub fn read(&mut self, text: &str) -> Result<(), ToolsError> {
+        let json: Json = serde_json::from_str(text).map_err(|error| {
+            let what = error.to_string();
+            ToolsError::Json {
+                line: error.line(),
+                column: error.column(),
+                what: what.split(" at line ").next().unwrap_or_default().into(),
+            }
+        })?;
+        if self.add_all(&json) == 0 {
+            return Err(ToolsError::NoTool);
+        }
+        Ok(())
+    }
+
+    /// Adds the tools of a list, or of an object that holds one; how many there are.
+    pub(crate) fn add_all(&mut self, json: &Json) -> usize {
+        let list = json.get("tools").unwrap_or(json);
+        match list {
+            Json::Array(tools) => tools.iter().filter(|tool| self.add(tool)).count(),
+            tool => usize::from(self.add(tool)),
+        }
+    }
+
+    fn add(&mut self, json: &Json) -> bool {
+        let tool = json.get("function").unwrap_or(json);
+        let Some(name) = tool.get("name").and_then(Json::as_str) else {
+            return false;
+        };
+        let schema = |keys: [&str; 2]| {
+            let schema = keys.iter().find_map(|key| tool.get(*key))?;
+            Some(Reader::read(schema))
+        };
+        let tool = Tool {
+            doc: tool.get("description").and_then(doc),
+            arguments: schema(["parameters", "inputSchema"]),
+            result: schema(["outputSchema", "output_schema"]),
+            text: tool.to_string(),
+        };
+        match self.0.get(name) {
+            Some(other) if other.text <= tool.text => {}
+            _ => {
+                self.0.insert(name.to_owned(), tool);
+            }
+        }
+        true
+    }
+
+    /// Takes over the tools of `other` that are not here.
+    pub fn or(mut self, other: Self) -> Self {
+        for (name, tool) in other.0 {
+            self.0.entry(name).or_insert(tool);
+        }
+        self
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Tool)> {
+        self.0.iter()
+    }
+}
+
+/// The first line of a description, cut at a word where it is long.
+fn doc(json: &Json) -> Option<String> {
+    const LONGEST: usize = 200;
+    let line = json.as_str()?.trim().lines().next()?.trim();
+    if line.chars().count() <= LONGEST {
+        return (!line.is_empty()).then(|| line.to_owned());
+    }
+    let cut: String = line.chars().take(LONGEST).collect();
+    let end = cut.rfind(' ').unwrap_or(cut.len());
+    Some(format!(
+        "{}...",
+        cut[..end].trim_end_matches([',', '.', ' '])
+    ))
+}
+
+/// Reads one schema.
+struct Reader<'j> {
+    /// What its references are relative to.
+    root: &'j Json,
+    /// How many more parts are read.
+    left: usize,
+}
+
+impl<'j> Reader<'j> {
+    fn read(schema: &'j Json) -> Declared {
+        let (root, left) = (schema, MAX_PARTS);
+        Self { root, left }.declared(schema, 0)
+    }
+
+    fn declared(&mut self, schema: &'j Json, depth: usize) -> Declared {
+        let kind = if depth > MAX_DEPTH || self.left == 0 {
+            Kind::Any
+        } else {
+            self.left -= 1;
+            self.kind(schema, depth + 1)
+        };
+        let doc = schema.get("description").and_then(doc);
+        Declared { kind, doc }
+    }
+
+    fn boxed(&mut self, schema: Option<&'j Json>, depth: usize) -> Box<Declared> {
+        Box::new(match schema {
+            Some(schema) => self.declared(schema, depth),
+            None => Declared {
+                kind: Kind::Any,
+                doc: None,
+            },
+        })
+    }
+
+    /// What the schema says, its parts being `depth` deep.
+    fn kind(&mut self, schema: &'j Json, depth: usize) -> Kind {
+        if let Some(pointer) = schema.get("$ref").and_then(Json::as_str) {
+            let target = pointer
+                .strip_prefix('#')
+                .and_then(|at| self.root.pointer(at));
+            return target.map_or(Kind::Any, |target| self.declared(target, depth).kind);
+        }
+        if let Some(values) = schema.get("enum").and_then(Json::as_array) {
+            let texts = values.iter().map(|value| value.as_str().map(str::to_owned));
+            if let Some(texts) = texts.collect() {
+                return Kind::Enum(texts);
+            }
+        }
+        for key in ["anyOf", "oneOf", "allOf"] {
+            let Some(options) = schema.get(key).and_then(Json::as_array) else {
+                continue;
+            };
+            // What may be null beside one other thing is that thing.
+            let mut kinds: Vec<Kind> = Vec::new();
+            for option in options.iter().filter(|option| option["type"] != "null") {
+                let kind = self.declared(option, depth).kind;
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
+            }
+            return match kinds.as_slice() {
+                [kind] => kind.clone(),
+                _ => Kind::Any,
+            };
+        }
+        let types: Vec<&str> = match schema.get("type") {
+            Some(Json::String(one)) => vec![one],
+            Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+            _ if schema.get("properties").is_some() => vec!["object"],
+            _ => Vec::new(),
+        };
+        let types: Vec<&str> = types.into_iter().filter(|name| *name != "null").collect();
+        match types.as_slice() {
+            ["string"] => Kind::String,
+            ["integer"] => Kind::Integer,
+            ["number"] => Kind::Number,
+            ["boolean"] => Kind::Boolean,
+            ["array"] => Kind::List(self.boxed(schema.get("items"), depth)),
+            ["object"] => self.object(schema, depth),
+            _ => Kind::Any,
+        }
+    }
+
+    fn object(&mut self, schema: &'j Json, depth: usize) -> Kind {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
+            return match schema.get("additionalProperties") {
+                Some(entry @ Json::Object(_)) => Kind::Map(self.boxed(Some(entry), depth)),
+                _ => Kind::Any,
+            };
+        };
+        let fields = properties.iter();
+        let fields = fields.map(|(name, schema)| (name.clone(), self.declared(schema, depth)));
+        let fields = fields.collect();
+        let required = schema.get("required").and_then(Json::as_array);
+        let required = required.into_iter().flatten().filter_map(Json::as_str);
+        Kind::Object {
+            fields,
+            required: required.map(str::to_owned).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_mcp_and_openai_lists() {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "who": { "$ref": "#/$defs/who", "description": "Whom.\nMore." },
+                "limit": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+                "when": { "type": ["string", "null"] },
+                "rows": { "type": "array", "items": { "type": "number" } },
+                "tags": { "type": "object", "additionalProperties": { "type": "boolean" } },
+                "loop": { "$ref": "#" },
+                "odd": { "type": "object" },
+            },
+            "required": ["who"],
+            "$defs": { "who": { "enum": ["a", "b"] } },
+        });
+        let mut tools = Tools::default();
+        assert_eq!(
+            tools.add_all(&json!([
+                { "type": "function", "function": { "name": "one", "parameters": parameters } },
+                { "name": "two", "inputSchema": {}, "outputSchema": { "type": "string" } },
+                { "no": "tool" },
+            ])),
+            2
+        );
+        let one = tools.get("one").and_then(|tool| tool.arguments.clone());
+        let Some(Kind::Object { fields, required }) = one.map(|declared| declared.kind) else {
+            unreachable!("an object was declared");
+        };
+        assert!(required.contains("who"));
+        assert_eq!(fields[0].1.doc.as_deref(), Some("Whom."));
+        let kinds: Vec<String> = fields
+            .iter()
+            .filter(|(name, _)| name != "loop")
+            .map(|(_, field)| {
+                format!("{:?}", field.kind)
+                    .split(['(', ' '])
+                    .next()
+                    .unwrap_or("")
+                    .to_owned()
+            })
+            .collect();
+        assert_eq!(kinds, ["Enum", "Integer", "String", "List", "Map", "Any"]);
+        let two = tools.get("two").and_then(|tool| tool.result.clone());
+        assert_eq!(two.map(|declared| declared.kind), Some(Kind::String));
+    }
+
+    #[test]
+    fn a_long_description_ends_at_a_word() {
+        let long = "word ".repeat(60);
+        let cut = doc(&json!(long)).unwrap_or_default();
+        assert!(cut.ends_with("word...") && cut.len() < 210, "{cut}");
+        assert_eq!(doc(&json!(" \n ")), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! The form of a told conversation: what the recorder and the reader of its frames both know.
+
+use std::collections::BTreeMap;
+
+use accp_runtime::{Intent, Map, Message, Value};
+
+use crate::layout::Layout;
+use crate::message::Calls;
+
+/// The agent that speaks of the conversation itself.
+pub const HOST: &str = "accp";
+/// The operation of the frame that opens a conversation.
+pub(crate) const OPENING: &str = "conversation";
+/// The operation of a frame that holds a recorded message as it is, because the profiles
+/// have no place for its shape.
+pub(crate) const VERBATIM: &str = "message";
+/// Params that are no recorded keys of their own: the fields of the profiles and what the
+/// recorder writes for itself. A recorded key of such a name goes to `x`.
+const OWN: [&str; 21] = [
+    "arguments",
+    "bare",
+    "call",
+    "content",
+    "error_code",
+    "lang",
+    "lay",
+    "messages",
+    "name",
+    "no",
+    "parts",
+    "raw",
+    "reply_to",
+    "result",
+    "role",
+    "status",
+    "target",
+    "tool_name",
+    "turn",
+    "type",
+    "x",
+];
+
+/// Whether a param is no recorded key of its own.
+pub(crate) fn is_own(param: &str) -> bool {
+    OWN.contains(&param)
+}
+
+/// What earlier frames of a conversation have told, the same for writer and reader.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    layouts: BTreeMap<String, Layout>,
+    /// The layout of the last text without its keys: what a tool not seen before is likely
+    /// to have.
+    usual: Layout,
+    pub(crate) calls: Calls,
+    /// The message id of the last frame.
+    pub(crate) last_mid: String,
+}
+
+impl State {
+    pub(crate) fn layout(&self, slot: &str) -> &Layout {
+        self.layouts.get(slot).unwrap_or(&self.usual)
+    }
+
+    /// Takes note of the frames of one recorded message.
+    pub(crate) fn learn(&mut self, frames: &[Message<'_>]) {
+        for frame in frames {
+            let tool = frame.payload.get("tool_name").and_then(Value::as_str);
+            let id = frame.envelope.correlation_id.as_deref();
+            let is_call = frame.intent == Intent::REQ;
+            if let (Some(tool), Some(layout)) = (tool, layout_of(&frame.payload)) {
+                let slot = slot(if is_call { "args" } else { "res" }, tool);
+                self.usual = layout.without_keys();
+                self.layouts.entry(slot).or_default().learn(&layout);
+            }
+            if let (Some(tool), true) = (tool, is_call) {
+                self.calls.note(id, tool);
+            }
+            if let Some(mid) = &frame.envelope.msg_id {
+                self.last_mid.clear();
+                self.last_mid.push_str(mid);
+            }
+        }
+    }
+}
+
+/// The layout that travels with a frame.
+pub(crate) fn layout_of(payload: &Map<'_>) -> Option<Layout> {
+    payload.get("lay").and_then(Layout::from_value)
+}
+
+/// What a layout belongs to: the arguments or the results of a tool.
+pub(crate) fn slot(part: &str, tool: &str) -> String {
+    format!("{part} {tool}")
+}
+
+/// An agent id made of a name: characters that do not fit become `_`.
+pub(crate) fn agent_id(name: &str) -> String {
+    let id: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if id.is_empty() { "_".into() } else { id }
+}

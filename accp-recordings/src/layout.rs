@@ -1,0 +1,351 @@
+//! JSON that was recorded as text: tool arguments and results.
+//!
+//! A tool result is mostly JSON inside a string. Sent as values it costs fewer tokens than
+//! as escaped text, but the text has to come back to the byte. So the value travels, and
+//! beside it, only where it changes from one message to the next, the layout: white space,
+//! how characters outside ASCII are written, and the order of keys.
+
+use std::fmt::Write as _;
+
+use accp_runtime::{Map, Value};
+use serde_json::Value as Json;
+
+/// How a JSON text is laid out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Layout {
+    space: Space,
+    /// Characters outside ASCII are written as `\uXXXX`.
+    ascii: bool,
+    /// Keys in an order with which every object of the text agrees.
+    order: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Space {
+    /// `{"a":1,"b":2}`
+    #[default]
+    Compact,
+    /// `{"a": 1, "b": 2}`
+    Spaced,
+    /// One entry a line, so many spaces a level.
+    Indented(usize),
+}
+
+impl Layout {
+    /// Reads a text that holds an object or an array, and its layout: the `known` one if
+    /// that gives the text back. `None` when no layout does.
+    pub(crate) fn read(text: &str, known: &Layout) -> Option<(Json, Layout)> {
+        if !text.starts_with(['{', '[']) {
+            return None;
+        }
+        let json: Json = serde_json::from_str(text).ok()?;
+        if known.write(&json) == text {
+            return Some((json, known.clone()));
+        }
+        let order = key_order(&json)?;
+        let layout = Layout {
+            space: Space::of(text),
+            ascii: text.is_ascii(),
+            order,
+        };
+        // A text without anything to escape is the same in both; the simpler one stands.
+        [
+            Layout {
+                ascii: false,
+                ..layout.clone()
+            },
+            layout,
+        ]
+        .into_iter()
+        .find(|layout| layout.write(&json) == text)
+        .map(|layout| (json, layout))
+    }
+
+    /// The text of a value in this layout.
+    pub(crate) fn write(&self, json: &Json) -> String {
+        let mut out = String::new();
+        self.put(&mut out, json, 0);
+        out
+    }
+
+    fn put(&self, out: &mut String, json: &Json, level: usize) {
+        match json {
+            Json::Array(items) => {
+                self.list(out, level, ['[', ']'], items, |out, item| {
+                    self.put(out, item, level + 1);
+                });
+            }
+            Json::Object(object) => {
+                let mut entries: Vec<_> = object.iter().collect();
+                entries.sort_by_key(|(key, _)| (self.rank(key), key.as_str()));
+                self.list(out, level, ['{', '}'], &entries, |out, (key, value)| {
+                    self.string(out, key);
+                    out.push_str(if self.space == Space::Compact {
+                        ":"
+                    } else {
+                        ": "
+                    });
+                    self.put(out, value, level + 1);
+                });
+            }
+            Json::String(text) => self.string(out, text),
+            scalar => out.push_str(&scalar.to_string()),
+        }
+    }
+
+    fn list<T>(
+        &self,
+        out: &mut String,
+        level: usize,
+        [open, close]: [char; 2],
+        items: &[T],
+        mut put: impl FnMut(&mut String, &T),
+    ) {
+        let line = |out: &mut String, level: usize| {
+            if let Space::Indented(width) = self.space {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', width * level));
+            }
+        };
+        out.push(open);
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                out.push_str(if self.space == Space::Spaced {
+                    ", "
+                } else {
+                    ","
+                });
+            }
+            line(out, level + 1);
+            put(out, item);
+        }
+        if !items.is_empty() {
+            line(out, level);
+        }
+        out.push(close);
+    }
+
+    fn string(&self, out: &mut String, text: &str) {
+        let quoted = Json::from(text).to_string();
+        if !self.ascii {
+            out.push_str(&quoted);
+            return;
+        }
+        for c in quoted.chars() {
+            if c.is_ascii() {
+                out.push(c);
+            } else {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+
+    /// The same layout for other keys.
+    pub(crate) fn without_keys(&self) -> Self {
+        Self {
+            order: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Takes over a layout that has travelled. The keys known before stay known, unless the
+    /// new order contradicts them, so that tools whose results differ settle on one order.
+    pub(crate) fn learn(&mut self, travelled: &Layout) {
+        let mut order = std::mem::take(&mut self.order);
+        let merged = merge_keys(&mut order, travelled.order.iter()).is_some();
+        *self = travelled.clone();
+        if merged {
+            self.order = order;
+        }
+    }
+
+    /// Keys that no text has shown yet stand last, ascending.
+    fn rank(&self, key: &str) -> usize {
+        self.order
+            .iter()
+            .position(|k| k == key)
+            .unwrap_or(usize::MAX)
+    }
+
+    /// The layout as it travels, and back.
+    pub(crate) fn to_value(&self) -> Value<'static> {
+        let mut map = Map::new();
+        match self.space {
+            Space::Compact => None,
+            Space::Spaced => map.insert("sp", Value::from(0)),
+            Space::Indented(width) => map.insert("sp", Value::from(width as i64)),
+        };
+        if self.ascii {
+            map.insert("ascii", Value::from(true));
+        }
+        if !self.order.is_empty() {
+            let keys = self.order.iter().cloned().map(Value::from).collect();
+            map.insert("keys", Value::Array(keys));
+        }
+        Value::Map(map)
+    }
+
+    /// The layout of what [`Layout::to_value`] gives.
+    pub(crate) fn from_value(value: &Value<'_>) -> Option<Self> {
+        let Value::Map(map) = value else { return None };
+        let space = match map.get("sp") {
+            None => Space::Compact,
+            Some(Value::Integer(0)) => Space::Spaced,
+            Some(Value::Integer(width)) => {
+                Space::Indented(usize::try_from(*width).ok().filter(|w| *w <= MAX_INDENT)?)
+            }
+            Some(_) => return None,
+        };
+        let order = match map.get("keys") {
+            None => Vec::new(),
+            Some(Value::Array(keys)) => keys
+                .iter()
+                .map(|key| key.as_str().map(str::to_owned))
+                .collect::<Option<_>>()?,
+            Some(_) => return None,
+        };
+        Some(Self {
+            space,
+            ascii: map.get("ascii").is_some(),
+            order,
+        })
+    }
+}
+
+const MAX_INDENT: usize = 8;
+/// A text with more keys out of order travels as text: it is no record of a known shape,
+/// and the order would cost more than it saves.
+const MAX_KEYS: usize = 256;
+
+impl Space {
+    fn of(text: &str) -> Self {
+        let body = &text[1..];
+        if let Some(line) = body.strip_prefix('\n') {
+            let width = line.len() - line.trim_start_matches(' ').len();
+            return Self::Indented(width.min(MAX_INDENT));
+        }
+        // The first separator outside a string decides; in a string it does no harm, for
+        // the text is compared in the end.
+        match (text.find("\": "), text.find("\":"), text.contains(", ")) {
+            (Some(spaced), Some(any), _) if spaced == any => Self::Spaced,
+            (None, None, true) => Self::Spaced,
+            _ => Self::Compact,
+        }
+    }
+}
+
+/// An order of keys with which every object of the text agrees: empty when all of them are
+/// ascending, `None` when two contradict each other.
+fn key_order(json: &Json) -> Option<Vec<String>> {
+    let mut order = Vec::new();
+    merge(&mut order, json)?;
+    Some(if ascending(json) { Vec::new() } else { order })
+}
+
+/// Merges the objects of a value into an order, as they come in the text.
+fn merge(order: &mut Vec<String>, json: &Json) -> Option<()> {
+    match json {
+        Json::Array(items) => items.iter().try_for_each(|item| merge(order, item)),
+        Json::Object(object) => {
+            merge_keys(order, object.keys())?;
+            object.values().try_for_each(|value| merge(order, value))
+        }
+        _ => Some(()),
+    }
+}
+
+fn merge_keys<'k>(order: &mut Vec<String>, keys: impl Iterator<Item = &'k String>) -> Option<()> {
+    let mut next = 0;
+    for key in keys {
+        match order.iter().position(|k| k == key) {
+            Some(at) if at >= next => next = at + 1,
+            Some(_) => return None,
+            None if order.len() == MAX_KEYS => return None,
+            None => {
+                order.insert(next, key.clone());
+                next += 1;
+            }
+        }
+    }
+    Some(())
+}
+
+fn ascending(json: &Json) -> bool {
+    match json {
+        Json::Array(items) => items.iter().all(ascending),
+        Json::Object(object) => object.keys().is_sorted() && object.values().all(ascending),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn json() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::from),
+            any::<i64>().prop_map(Json::from),
+            any::<String>().prop_map(Json::from),
+        ];
+        leaf.prop_recursive(4, 40, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Json::from),
+                prop::collection::vec(("[a-d]{1,2}|é", inner), 0..5)
+                    .prop_map(|entries| Json::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_that_is_read_comes_back(json in json(), width in 0..5_usize, ascii: bool) {
+            prop_assume!(json.is_object() || json.is_array());
+            let order = key_order(&json).unwrap_or_default();
+            let space = match width { 0 => Space::Compact, 1 => Space::Spaced, n => Space::Indented(n) };
+            let text = Layout { space, ascii, order }.write(&json);
+            if let Some((value, layout)) = Layout::read(&text, &Layout::default()) {
+                prop_assert_eq!(layout.write(&value), text.as_str());
+                let travelled = Layout::from_value(&layout.to_value()).unwrap();
+                // What travels is a map: the order of its keys is the layout's to know.
+                let sorted: Json = serde_json::from_str(&{
+                    let mut sorted = value.clone();
+                    sorted.sort_all_objects();
+                    sorted.to_string()
+                }).unwrap();
+                prop_assert_eq!(travelled.write(&sorted), text.as_str());
+                let (_, known) = Layout::read(&text, &layout).unwrap();
+                prop_assert_eq!(known, layout);
+            }
+        }
+    }
+
+    #[test]
+    fn usual_layouts_are_known() {
+        for text in [
+            r#"{"b":1,"a":[1,2]}"#,
+            r#"{"b": 1, "a": [1, 2], "c": {"x": null, "a": "é, \": "}}"#,
+            "{\n  \"b\": [],\n  \"a\": [\n    1\n  ]\n}",
+            r#"["a", "b"]"#,
+            r#"{"name": "\u00e9"}"#,
+        ] {
+            let (json, layout) = Layout::read(text, &Layout::default()).unwrap();
+            assert_eq!(layout.write(&json), text);
+        }
+        for text in [
+            "42",
+            "not json",
+            "{\"a\":1} ",
+            "{\"a\":01}",
+            r#"[{"a":1,"b":2},{"b":1,"a":2}]"#,
+        ] {
+            assert_eq!(Layout::read(text, &Layout::default()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Recorded conversations of agents: read from files, told as frames, restored from them.
+//!
+//! A recording is chat JSON as the usual providers and tools write it: an object with
+//! `messages`, one a line, several in an array, or one document. [`conversations`] reads them,
+//! [`Conversation`] is the one model of them and [`Message`] the one reader of a message and its
+//! tool calls. A [`Recorder`] tells a conversation as frames and a [`Restorer`] reads it back,
+//! equal to what was recorded; a [`Converter`] does both and counts. Values that do not fit a
+//! frame go to a [`SideFile`].
+//!
+//! ```
+//! use accp_recordings::{ConvertOptions, Recorder, Restorer, Values, conversations};
+//! use accp_runtime::Registry;
+//!
+//! let recorded = r#"{ "id": "bakery/1", "messages": [
+//!     { "role": "user", "content": "Is there rye flour?" },
+//!     { "role": "assistant", "content": "Four bags." }] }"#;
+//! for conversation in conversations(recorded.as_bytes()) {
+//!     let conversation = conversation?;
+//!     let start = ConvertOptions::default().start;
+//!     let mut recorder = Recorder::new(Registry::shared(), start);
+//!     let mut frames = vec![recorder.opening(&conversation)?];
+//!     for message in conversation.messages() {
+//!         frames.extend(recorder.message(message)?);
+//!     }
+//!     let mut restorer = Restorer::default();
+//!     for (line, frame) in (1..).zip(&frames) {
+//!         let text = frame.encode(Registry::shared())?;
+//!         restorer.line(&text, line, &Values::default())?;
+//!     }
+//!     assert_eq!(restorer.end()?, Some(conversation));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod conversation;
+mod convert;
+mod form;
+mod layout;
+mod message;
+mod read;
+mod record;
+mod resolve;
+mod restore;
+mod side_file;
+mod summary;
+
+pub use conversation::{Conversation, Half, NotConversation};
+pub use convert::{ConvertOptions, Converter, VerifyError};
+pub use form::HOST;
+pub use message::{Call, Calls, Message};
+pub use read::{Document, Documents, ReadError, conversations};
+pub use record::Recorder;
+pub use resolve::{Unresolved, resolve};
+pub use restore::{RestoreError, Restorer};
+pub use side_file::{SideFile, SideFileError, Values};
+pub use summary::{Share, Summary};

@@ -1,0 +1,234 @@
+//! A recorded message, and the one reader of its tool calls.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+/// The key of a call that says how its arguments were spelt; they stand there too.
+pub(crate) const SPELLING: &str = "arguments_raw";
+
+/// A message of a recorded conversation, looked at where it stands.
+///
+/// ```
+/// use accp_recordings::Message;
+/// use serde_json::json;
+///
+/// let message = json!({ "role": "assistant", "tool_calls": [
+///     { "id": "c1", "function": { "name": "stock", "arguments": "{\"item\":\"rye\"}" } }] });
+/// let call = Message::of(&message).calls().next().unwrap();
+/// assert_eq!((call.id(), call.tool()), (Some("c1"), Some("stock")));
+/// assert_eq!(call.arguments().unwrap()["item"], "rye");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Message<'c>(&'c Json);
+
+impl<'c> Message<'c> {
+    /// Looks at a message; JSON that is not an object says nothing.
+    pub fn of(json: &'c Json) -> Self {
+        Self(json)
+    }
+
+    /// The recorded JSON.
+    pub fn as_json(self) -> &'c Json {
+        self.0
+    }
+
+    /// The text under this key.
+    fn text(self, key: &str) -> Option<&'c str> {
+        self.0.get(key)?.as_str()
+    }
+
+    /// Who speaks: `user`, `assistant`, `tool` and so on.
+    pub fn role(self) -> Option<&'c str> {
+        self.text("role")
+    }
+
+    /// The name of the speaker, where one was recorded.
+    pub fn name(self) -> Option<&'c str> {
+        self.text("name")
+    }
+
+    /// Whom the message is for, where that was recorded.
+    pub fn to(self) -> Option<&'c str> {
+        self.text("to")
+    }
+
+    /// The id of the call that the message answers.
+    pub fn call_id(self) -> Option<&'c str> {
+        self.text("tool_call_id")
+    }
+
+    /// Whether a tool says it.
+    pub fn is_result(self) -> bool {
+        matches!(self.role(), Some("tool" | "function"))
+    }
+
+    /// What the speaker said: the content as a text, or the texts of its parts.
+    pub fn texts(self) -> Vec<&'c str> {
+        match self.0.get("content") {
+            Some(Json::String(text)) => vec![text],
+            Some(Json::Array(parts)) => {
+                let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+                texts.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The recorded list of tool calls, whatever stands in it.
+    pub(crate) fn call_list(self) -> Option<&'c [Json]> {
+        self.0.get("tool_calls")?.as_array().map(Vec::as_slice)
+    }
+
+    /// The tool calls of the message.
+    pub fn calls(self) -> impl Iterator<Item = Call<'c>> {
+        self.call_list().into_iter().flatten().map(Call::of)
+    }
+
+    /// The message as a model was shown it: without the keys of a call that only say how it was
+    /// recorded.
+    pub fn shown(self) -> Json {
+        let mut message = self.0.clone();
+        if let Some(Json::Array(calls)) = message.get_mut("tool_calls") {
+            for call in calls.iter_mut().filter_map(Json::as_object_mut) {
+                call.retain(|key, _| key != SPELLING);
+            }
+        }
+        message
+    }
+}
+
+/// A tool call in one of the two forms that are recorded: `{id, name, arguments}`, or
+/// `{id, type, function: {name, arguments}}`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Call<'c> {
+    recorded: &'c Json,
+    function: Option<&'c Json>,
+}
+
+impl<'c> Call<'c> {
+    fn of(recorded: &'c Json) -> Self {
+        let function = recorded.get("function").filter(|json| json.is_object());
+        Self { recorded, function }
+    }
+
+    /// The recorded JSON.
+    pub(crate) fn as_json(self) -> &'c Json {
+        self.recorded
+    }
+
+    /// Whether the call has the form with `function`.
+    pub(crate) fn is_function(self) -> bool {
+        self.function.is_some()
+    }
+
+    /// A key of the called function.
+    fn get(self, key: &str) -> Option<&'c Json> {
+        self.function.unwrap_or(self.recorded).get(key)
+    }
+
+    /// The id by which a result names its call.
+    pub fn id(self) -> Option<&'c str> {
+        self.recorded.get("id")?.as_str()
+    }
+
+    /// The name of the tool.
+    pub fn tool(self) -> Option<&'c str> {
+        self.get("name")?.as_str()
+    }
+
+    /// The arguments as they were recorded: a value, or the text of one.
+    pub(crate) fn recorded_arguments(self) -> Option<&'c Json> {
+        self.get("arguments")
+    }
+
+    /// The arguments. A text is read as JSON; `None` where that is not JSON, or nothing is
+    /// recorded.
+    pub fn arguments(self) -> Option<Cow<'c, Json>> {
+        match self.recorded_arguments()? {
+            Json::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),
+            arguments => Some(Cow::Borrowed(arguments)),
+        }
+    }
+}
+
+/// The calls of a conversation so far, to tell which tool a result is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// The tool by the id of the call. Ids repeat: the latest call counts.
+    by_id: BTreeMap<String, String>,
+    last: Option<String>,
+}
+
+impl Calls {
+    /// Takes note of a call.
+    pub fn note(&mut self, id: Option<&str>, tool: &str) {
+        if let Some(id) = id {
+            self.by_id.insert(id.to_owned(), tool.to_owned());
+        }
+        self.last = Some(tool.to_owned());
+    }
+
+    /// The tool that a message is the result of: the name that it bears, else the tool of the
+    /// call that it answers.
+    pub fn answered<'c>(&'c self, result: Message<'c>) -> Option<&'c str> {
+        let by_id = || self.by_id.get(result.call_id()?).map(String::as_str);
+        result.name().or_else(by_id)
+    }
+
+    /// The tool of the last call.
+    pub fn last(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn both_forms_of_a_call_are_read() {
+        let message = json!({ "role": "assistant", "tool_calls": [
+            { "id": "c", "name": "get", "arguments": { "n": 1 }, "arguments_raw": "{ \"n\": 1 }" },
+            { "id": "d", "function": { "name": "put", "arguments": "{\"n\": 2}" } },
+            { "name": "odd", "arguments": "not JSON" },
+            7,
+        ] });
+        let message = Message::of(&message);
+        let told: Vec<_> = message
+            .calls()
+            .map(|call| {
+                let arguments = call.arguments().map(|json| json.to_string());
+                (call.id(), call.tool(), arguments)
+            })
+            .collect();
+        let expected = [
+            (Some("c"), Some("get"), Some("{\"n\":1}".to_owned())),
+            (Some("d"), Some("put"), Some("{\"n\":2}".to_owned())),
+            (None, Some("odd"), None),
+            (None, None, None),
+        ];
+        assert_eq!(told, expected);
+        assert!(!message.shown().to_string().contains("raw"));
+    }
+
+    #[test]
+    fn a_result_is_of_the_tool_that_it_names_or_answers() {
+        let mut calls = Calls::default();
+        calls.note(Some("c"), "first");
+        calls.note(Some("c"), "second");
+        calls.note(None, "third");
+        let answered = |json: Json| {
+            let found = calls.answered(Message::of(&json));
+            found.map(str::to_owned)
+        };
+        assert_eq!(answered(json!({ "tool_call_id": "c" })).unwrap(), "second");
+        let named = json!({ "tool_call_id": "c", "name": "named" });
+        assert_eq!(answered(named).unwrap(), "named");
+        assert_eq!(answered(json!({ "tool_call_id": "x" })), None);
+        assert_eq!(calls.last(), Some("third"));
+    }
+}

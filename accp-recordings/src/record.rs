@@ -1,0 +1,380 @@
+//! A recorded conversation as messages of the protocol.
+//!
+//! The first frame says what the conversation is; then each recorded message is one frame,
+//! an assistant's tool calls one frame each. What stands in a recorded message and not in
+//! the profile travels as a further param, so that nothing is lost.
+
+use std::collections::BTreeMap;
+
+use accp_registry::{Registry, expand, lexical};
+use accp_runtime::{EncodeError, Envelope, Map, Message, Value};
+use serde_json::{Map as JsonMap, Value as Json};
+
+use crate::conversation::Conversation;
+use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, slot};
+use crate::layout::Layout;
+use crate::message::{Call, Message as Recorded, SPELLING};
+use crate::restore::restore_message;
+
+/// Turns one conversation into messages.
+pub struct Recorder<'r> {
+    registry: &'r Registry,
+    /// What the reader of the frames knows at this point too.
+    state: State,
+    /// Number and message count of each agent.
+    members: BTreeMap<String, (u32, u32)>,
+    sequence: u64,
+    /// The senders of the frames made for the message at hand.
+    written: Vec<String>,
+    start: i64,
+}
+
+impl<'r> Recorder<'r> {
+    /// `start` is the time of the first frame in Unix seconds; a second passes with each.
+    pub fn new(registry: &'r Registry, start: i64) -> Self {
+        Self {
+            registry,
+            state: State::default(),
+            members: BTreeMap::new(),
+            sequence: 0,
+            written: Vec::new(),
+            start,
+        }
+    }
+
+    /// The opening frame of a conversation.
+    pub fn opening<'j>(
+        &mut self,
+        conversation: &'j Conversation,
+    ) -> Result<Message<'j>, EncodeError> {
+        let mut payload = Map::new();
+        payload.insert(
+            "messages",
+            Value::from(conversation.messages().len() as i64),
+        );
+        if conversation.is_bare() {
+            payload.insert("bare", Value::from(true));
+        }
+        self.put_rest(&mut payload, conversation.rest());
+        let mut message = self.frame(HOST, "sync", OPENING, None, payload)?;
+        let id = conversation.get("id").and_then(Json::as_str);
+        message.envelope.session_id = id.filter(|id| !id.is_empty()).map(Into::into);
+        self.state.learn(std::slice::from_ref(&message));
+        Ok(message)
+    }
+
+    /// The frames of one recorded message.
+    pub fn message<'j>(&mut self, recorded: Recorded<'j>) -> Result<Vec<Message<'j>>, EncodeError> {
+        self.written.clear();
+        let frames = self.profiled(recorded);
+        if let Some(frames) = frames
+            && restore_message(&frames, &self.state).as_ref() == Some(recorded.as_json())
+        {
+            self.state.learn(&frames);
+            return Ok(frames);
+        }
+        self.undo();
+        let payload = [("data", Value::from_data(recorded.as_json()))]
+            .into_iter()
+            .collect();
+        let frames = vec![self.frame(HOST, "sync", VERBATIM, None, payload)?];
+        self.state.learn(&frames);
+        Ok(frames)
+    }
+
+    /// Takes back the frames of the message at hand.
+    fn undo(&mut self) {
+        for agent in std::mem::take(&mut self.written) {
+            self.sequence -= 1;
+            if let Some((_, count)) = self.members.get_mut(&agent) {
+                *count -= 1;
+                if *count == 0 {
+                    self.members.remove(&agent);
+                }
+            }
+        }
+    }
+
+    fn profiled<'j>(&mut self, message: Recorded<'j>) -> Option<Vec<Message<'j>>> {
+        let recorded = message.as_json().as_object()?;
+        let role = message.role()?;
+        match (role, message.call_list()) {
+            ("tool", None) => Some(vec![self.tool_result(message, recorded)?]),
+            (_, Some([_, ..])) => self.tool_calls(message, recorded, role),
+            _ => Some(vec![self.chat(recorded, role, &[])?]),
+        }
+    }
+
+    /// `req:chat` from a user or to a named agent, else `done:chat` (draft section 10.1).
+    fn chat<'j>(
+        &mut self,
+        recorded: &'j JsonMap<String, Json>,
+        role: &'j str,
+        done: &[&str],
+    ) -> Option<Message<'j>> {
+        let mut payload = Map::new();
+        payload.insert("role", Value::from(role));
+        match recorded.get("content") {
+            Some(Json::String(text)) => payload.insert("content", Value::from(text.as_str())),
+            other => {
+                payload.insert("content", Value::Null);
+                put_odd_content(&mut payload, other)
+            }
+        };
+        let agent = Self::speaker(recorded, role, &mut payload)?;
+        let rest = recorded.iter().filter(|(key, _)| {
+            !["role", "content", "name", "to"].contains(&key.as_str())
+                && !done.contains(&key.as_str())
+        });
+        self.put_rest(&mut payload, rest);
+        let asks = matches!(role, "user" | "system" | "developer") || recorded.contains_key("to");
+        self.frame(
+            &agent,
+            if asks { "req" } else { "done" },
+            "chat",
+            Some("CH"),
+            payload,
+        )
+        .ok()
+    }
+
+    /// The name of the sender and of the one that is spoken to. A name that is no agent id
+    /// travels beside the id that is made of it.
+    fn speaker<'j>(
+        recorded: &'j JsonMap<String, Json>,
+        role: &str,
+        payload: &mut Map<'j>,
+    ) -> Option<String> {
+        if let Some(to) = recorded.get("to") {
+            payload.insert("target", Value::from(to.as_str()?));
+        }
+        let agent = agent_id(role);
+        let Some(name) = recorded.get("name") else {
+            return Some(agent);
+        };
+        let name = name.as_str()?;
+        if name == agent || !lexical::is_agent_id(name) {
+            payload.insert("name", Value::from(name));
+        }
+        Some(agent_id(name))
+    }
+
+    /// `req:tool` for each call (draft section 10.2). What the assistant says beside them
+    /// is a frame before, which `aid` names.
+    fn tool_calls<'j>(
+        &mut self,
+        message: Recorded<'j>,
+        recorded: &'j JsonMap<String, Json>,
+        role: &'j str,
+    ) -> Option<Vec<Message<'j>>> {
+        let mut frames = Vec::new();
+        let mut first = Map::new();
+        let mut ignored = Map::new();
+        let agent = Self::speaker(recorded, role, &mut ignored)?;
+        match recorded.get("content") {
+            Some(Json::String(text)) if !text.is_empty() => {
+                frames.push(self.chat(recorded, role, &["tool_calls"])?);
+            }
+            content => {
+                if content == Some(&Json::from("")) {
+                    first.insert("content", Value::from(""));
+                } else {
+                    put_odd_content(&mut first, content);
+                }
+                if role != "assistant" {
+                    first.insert("role", Value::from(role));
+                }
+                Self::speaker(recorded, role, &mut first)?;
+                let rest = recorded.iter().filter(|(key, _)| {
+                    !["role", "content", "name", "to", "tool_calls"].contains(&key.as_str())
+                });
+                self.put_rest(&mut first, rest);
+            }
+        }
+        for call in message.calls() {
+            let payload = if frames.is_empty() {
+                std::mem::take(&mut first)
+            } else {
+                Map::new()
+            };
+            let mut frame = self.tool_call(call, &agent, payload)?;
+            frame.envelope.causation_id = frames
+                .first()
+                .and_then(|first: &Message<'_>| first.envelope.msg_id.clone());
+            frames.push(frame);
+        }
+        Some(frames)
+    }
+
+    /// A call as `{id, name, arguments}` with the arguments as an object, or as
+    /// `{id, type, function: {name, arguments}}` with the arguments as a JSON text.
+    fn tool_call<'j>(
+        &mut self,
+        call: Call<'j>,
+        agent: &str,
+        mut payload: Map<'j>,
+    ) -> Option<Message<'j>> {
+        let recorded = call.as_json().as_object()?;
+        let (known, arguments, text) = if call.is_function() {
+            let kind = recorded.get("type").unwrap_or(&Json::Null);
+            payload.insert("type", Value::from_data(kind));
+            let text = call.recorded_arguments()?.as_str()?;
+            (["id", "type", "function"], None, Some(text))
+        } else {
+            let text = match recorded.get(SPELLING) {
+                Some(text) => Some(text.as_str()?),
+                None => None,
+            };
+            let arguments = call.recorded_arguments().filter(|json| json.is_object())?;
+            (["id", "name", "arguments"], Some(arguments), text)
+        };
+        let name = call.tool()?;
+        payload.insert("tool_name", Value::from(name));
+        let slot = slot("args", name);
+        let laid_out = text.and_then(|text| Layout::read(text, self.state.layout(&slot)));
+        match laid_out {
+            Some((json, layout)) if json.is_object() && arguments.is_none_or(|a| *a == json) => {
+                if *self.state.layout(&slot) != layout {
+                    payload.insert("lay", layout.to_value());
+                }
+                if arguments.is_some() {
+                    payload.insert("raw", Value::from(true));
+                }
+                payload.insert("arguments", Value::from_data(&json).into_owned());
+            }
+            _ => {
+                if let Some(arguments) = arguments {
+                    payload.insert("arguments", Value::from_data(arguments));
+                }
+                if let Some(text) = text {
+                    payload.insert("raw", Value::from(text));
+                }
+            }
+        }
+        let rest = recorded
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.as_str()) && *key != SPELLING);
+        let rest: Map<'_> = rest
+            .map(|(k, v)| (k.as_str(), Value::from_data(v)))
+            .collect();
+        if !rest.is_empty() {
+            payload.insert("call", Value::Map(rest));
+        }
+        let mut frame = self.frame(agent, "req", "tool", Some("TC"), payload).ok()?;
+        if let Some(id) = recorded.get("id") {
+            frame.envelope.correlation_id = Some(id.as_str()?.into());
+        }
+        Some(frame)
+    }
+
+    /// `done:tool`; `cid` is the recorded id of the call, else the frame before.
+    fn tool_result<'j>(
+        &mut self,
+        message: Recorded<'j>,
+        recorded: &'j JsonMap<String, Json>,
+    ) -> Option<Message<'j>> {
+        let mut payload = Map::new();
+        let id = match recorded.get("tool_call_id") {
+            Some(id) => Some(id.as_str()?),
+            None => None,
+        };
+        let agent = Self::speaker(recorded, "tool", &mut payload)?;
+        let name = self.state.calls.answered(message);
+        let name = name.unwrap_or("tool").to_owned();
+        match recorded.get("content") {
+            Some(Json::String(text)) => {
+                let slot = slot("res", &name);
+                match Layout::read(text, self.state.layout(&slot)) {
+                    Some((json, layout)) => {
+                        if *self.state.layout(&slot) != layout {
+                            payload.insert("lay", layout.to_value());
+                        }
+                        payload.insert("result", Value::from_data(&json).into_owned());
+                    }
+                    None => {
+                        payload.insert("result", Value::from(text.as_str()));
+                    }
+                }
+            }
+            other => {
+                put_odd_content(&mut payload, other);
+            }
+        }
+        payload.insert("tool_name", Value::from(name));
+        let rest = recorded.iter().filter(|(key, _)| {
+            !["role", "content", "name", "to", "tool_call_id"].contains(&key.as_str())
+        });
+        self.put_rest(&mut payload, rest);
+        let before = self.state.last_mid.clone();
+        let mut frame = self
+            .frame(&agent, "done", "tool", Some("TC"), payload)
+            .ok()?;
+        frame.envelope.correlation_id = Some(id.map_or(before.into(), Into::into));
+        Some(frame)
+    }
+
+    /// Recorded keys that no field holds: as params under their own names, or in a map
+    /// where the name is taken or does not fit the grammar.
+    fn put_rest<'j>(
+        &self,
+        payload: &mut Map<'j>,
+        rest: impl Iterator<Item = (&'j String, &'j Json)>,
+    ) {
+        // A name that is somebody's abbreviation would come back as the full name.
+        let abbreviates = |key: &str| {
+            let fields = |code| {
+                self.registry
+                    .schema(code)
+                    .and_then(|schema| schema.field(key))
+            };
+            expand(key).is_some() || fields("CH").is_some() || fields("TC").is_some()
+        };
+        let taken = |key: &str| is_own(key) || ["schema", "_"].contains(&key) || abbreviates(key);
+        let mut map = Map::new();
+        for (key, value) in rest {
+            let value = Value::from_data(value);
+            if lexical::is_key(key) && !taken(key) {
+                payload.insert(key.as_str(), value);
+            } else {
+                map.insert(key.as_str(), value);
+            }
+        }
+        if !map.is_empty() {
+            payload.insert("x", Value::Map(map));
+        }
+    }
+
+    fn frame<'j>(
+        &mut self,
+        agent: &str,
+        intent: &str,
+        operation: &'static str,
+        schema: Option<&'static str>,
+        payload: Map<'j>,
+    ) -> Result<Message<'j>, EncodeError> {
+        let members = self.members.len() as u32;
+        let (member, count) = self.members.entry(agent.to_owned()).or_insert((members, 0));
+        *count += 1;
+        self.sequence += 1;
+        self.written.push(agent.to_owned());
+        // Three digits of the member, three of its epoch, six that count.
+        let (number, epoch) = (100 + *member % 900, 1 + *member / 900);
+        let mid = format!("{number}{epoch:03}{:06}", *count % 1_000_000);
+        let time = self.start.saturating_add(self.sequence as i64);
+        let mut message = Message::new(agent.to_owned(), intent, operation)?;
+        message.schema = schema.map(Into::into);
+        message.payload = payload;
+        message.envelope = Envelope::new(mid, self.sequence).at(time);
+        Ok(message)
+    }
+}
+
+/// Content that is no text: null is what a reader assumes, parts stand as data, and that
+/// there is no content at all is said.
+fn put_odd_content<'j>(payload: &mut Map<'j>, content: Option<&'j Json>) -> Option<Value<'j>> {
+    match content {
+        None => payload.insert("no", Value::from("content")),
+        Some(Json::Null) => None,
+        Some(parts) => payload.insert("parts", Value::from_data(parts)),
+    }
+}

@@ -1,0 +1,330 @@
+//! Messages of the protocol as the conversation that was recorded.
+
+use accp_registry::Registry;
+use accp_runtime::{DecodeError, Map, Message, Value};
+use serde_json::{Map as JsonMap, Value as Json};
+
+use crate::conversation::{Conversation, NotConversation};
+use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, layout_of, slot};
+use crate::layout::Layout;
+use crate::message::SPELLING;
+use crate::resolve::Unresolved;
+use crate::side_file::Values;
+
+/// The recorded message behind its frames; `None` when they are not what the recorder
+/// writes.
+pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<Json> {
+    let first = frames.first()?;
+    if first.operation == VERBATIM && first.agent == HOST {
+        return data(first.payload.get("data")?);
+    }
+    let mut recorded = JsonMap::new();
+    let payload = &first.payload;
+    let chat = first.schema.as_deref() == Some("CH");
+    let result = !chat && first.intent == accp_runtime::Intent::DONE;
+    let role = match payload.get("role") {
+        Some(role) => role.as_str()?,
+        None if result => "tool",
+        None => "assistant",
+    };
+    recorded.insert("role".into(), role.into());
+    if let Some(name) = payload.get("name") {
+        recorded.insert("name".into(), name.as_str()?.into());
+    } else if first.agent.as_str() != agent_id(role) {
+        recorded.insert("name".into(), first.agent.as_str().into());
+    }
+    if payload.get("no").is_none() {
+        recorded.insert("content".into(), content(first, result, state)?);
+    }
+    if let Some(to) = payload.get("target") {
+        recorded.insert("to".into(), to.as_str()?.into());
+    }
+    let calls = if chat { &frames[1..] } else { frames };
+    if result {
+        let id = first.envelope.correlation_id.as_deref()?;
+        if id != state.last_mid {
+            recorded.insert("tool_call_id".into(), id.into());
+        }
+    } else if !calls.is_empty() {
+        let calls: Option<Vec<Json>> = calls.iter().map(|frame| tool_call(frame, state)).collect();
+        recorded.insert("tool_calls".into(), Json::Array(calls?));
+    }
+    put_rest(&mut recorded, payload)?;
+    Some(Json::Object(recorded))
+}
+
+/// The recorded content of a frame that does not say that there was none.
+fn content(frame: &Message<'_>, result: bool, state: &State) -> Option<Json> {
+    let payload = &frame.payload;
+    if let Some(parts) = payload.get("parts") {
+        return data(parts);
+    }
+    if !result {
+        return data(payload.get("content").unwrap_or(&Value::Null));
+    }
+    let value = payload.get("result").unwrap_or(&Value::Null);
+    let json = data(value)?;
+    Some(match value {
+        Value::Array(_) | Value::Map(_) => {
+            let slot = slot("res", payload.get("tool_name")?.as_str()?);
+            laid_out(payload, &slot, state).write(&json).into()
+        }
+        _ => json,
+    })
+}
+
+/// The layout that the frame brings, else the one that is known.
+fn laid_out(payload: &Map<'_>, slot: &str, state: &State) -> Layout {
+    layout_of(payload).unwrap_or_else(|| state.layout(slot).clone())
+}
+
+fn tool_call(frame: &Message<'_>, state: &State) -> Option<Json> {
+    let payload = &frame.payload;
+    let name = payload.get("tool_name")?.as_str()?;
+    let arguments = match payload.get("arguments") {
+        Some(arguments) => Some(data(arguments)?),
+        None => None,
+    };
+    let text = |arguments: &Json| laid_out(payload, &slot("args", name), state).write(arguments);
+    let raw = match (payload.get("raw"), &arguments) {
+        (Some(Value::Boolean(_)), Some(arguments)) => Some(text(arguments)),
+        (Some(raw), _) => Some(raw.as_str()?.to_owned()),
+        (None, _) => None,
+    };
+    let mut call = JsonMap::new();
+    if let Some(id) = &frame.envelope.correlation_id {
+        call.insert("id".into(), id.as_ref().into());
+    }
+    if let Some(kind) = payload.get("type") {
+        if *kind != Value::Null {
+            call.insert("type".into(), data(kind)?);
+        }
+        let arguments = raw.or_else(|| arguments.as_ref().map(text))?;
+        let mut function = JsonMap::new();
+        function.insert("name".into(), name.into());
+        function.insert("arguments".into(), arguments.into());
+        call.insert("function".into(), Json::Object(function));
+    } else {
+        call.insert("name".into(), name.into());
+        call.insert("arguments".into(), arguments?);
+        if let Some(raw) = raw {
+            call.insert(SPELLING.into(), raw.into());
+        }
+    }
+    if let Some(Value::Map(rest)) = payload.get("call") {
+        put_map(&mut call, rest)?;
+    }
+    Some(Json::Object(call))
+}
+
+/// Params that are recorded keys under their own names, and those that `x` holds.
+fn put_rest(recorded: &mut JsonMap<String, Json>, payload: &Map<'_>) -> Option<()> {
+    for (key, value) in payload.iter().filter(|(key, _)| !is_own(key)) {
+        recorded.insert(key.to_owned(), data(value)?);
+    }
+    match payload.get("x") {
+        Some(Value::Map(rest)) => put_map(recorded, rest),
+        Some(_) => None,
+        None => Some(()),
+    }
+}
+
+fn put_map(json: &mut JsonMap<String, Json>, map: &Map<'_>) -> Option<()> {
+    for (key, value) in map.iter() {
+        json.insert(key.to_owned(), data(value)?);
+    }
+    Some(())
+}
+
+/// A value as recorded data; references are resolved before.
+fn data(value: &Value<'_>) -> Option<Json> {
+    value.clone().into_data(&mut |_| None).ok()
+}
+
+/// Why frames are not a told conversation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The text is not a frame.
+    #[error("{0}")]
+    Frame(#[from] DecodeError),
+    /// A reference in the frame leads nowhere.
+    #[error("{0}")]
+    Reference(#[from] Unresolved),
+    /// The first frame does not open a conversation.
+    #[error("expected a frame `@{HOST}>sync:{OPENING}{{..}}` first")]
+    NotOpened,
+    /// The frame that opens a conversation has other params than the recorder gives it.
+    #[error("the opening frame is not a recorder's")]
+    Opening,
+    /// The frame that opens a conversation has no count.
+    #[error("the opening frame does not say how many messages follow")]
+    Uncounted,
+    /// The frame is not the next one.
+    #[error(
+        "expected the frame with seq:{expected}, found seq:{found}: lines are missing, twice, or \
+         out of order"
+    )]
+    Sequence {
+        /// The `seq` that is due.
+        expected: u64,
+        /// The `seq` of the frame.
+        found: u64,
+    },
+    /// The recorder writes no such frames.
+    #[error("the frames before this line are not what `accp convert` writes")]
+    Form,
+    /// A conversation has fewer or more messages than its first frame says.
+    #[error(
+        "the conversation that line {line} opens has {expected} messages, {found} were found: the \
+         file is cut, or lines are missing"
+    )]
+    Count {
+        /// The line of its first frame.
+        line: u64,
+        /// What the first frame says.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The recorded messages are not those of a conversation.
+    #[error("{0}")]
+    Conversation(#[from] NotConversation),
+}
+
+/// Gathers the frames of conversations.
+#[derive(Debug, Default)]
+pub struct Restorer {
+    state: State,
+    current: Option<Opened>,
+    /// The sequence number of the last frame.
+    sequence: u64,
+    /// The frames of the recorded message that is not complete yet.
+    frames: Vec<Message<'static>>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    messages: Vec<Json>,
+    /// The other recorded keys.
+    rest: JsonMap<String, Json>,
+    /// It is an array of messages and nothing else.
+    bare: bool,
+    expected: usize,
+    line: u64,
+}
+
+impl Restorer {
+    /// Takes the frame of a line, and gives the conversation that ends before it. `values` is
+    /// what the references of the frame lead to.
+    ///
+    /// # Errors
+    /// What is wrong with the frame in its place.
+    pub fn line(
+        &mut self,
+        text: &str,
+        line: u64,
+        values: &Values,
+    ) -> Result<Option<Conversation>, RestoreError> {
+        let mut message = Message::decode(text, Registry::shared())?.into_owned();
+        for (_, value) in message.payload.iter_mut() {
+            *value = values.resolve(value)?;
+        }
+        self.frame(message, line)
+    }
+
+    /// Takes the frame of a line, references resolved, and gives the conversation that
+    /// ends before it.
+    ///
+    /// # Errors
+    /// What is wrong with the frame in its place.
+    pub fn frame(
+        &mut self,
+        frame: Message<'static>,
+        line: u64,
+    ) -> Result<Option<Conversation>, RestoreError> {
+        if frame.agent == HOST && frame.operation == OPENING {
+            let ended = self.end()?;
+            let mut rest = JsonMap::new();
+            put_rest(&mut rest, &frame.payload).ok_or(RestoreError::Opening)?;
+            let expected = match frame.payload.get("messages") {
+                Some(Value::Integer(count)) => usize::try_from(*count).unwrap_or(0),
+                _ => return Err(RestoreError::Uncounted),
+            };
+            let bare = frame.payload.get("bare").is_some();
+            self.current = Some(Opened {
+                messages: Vec::new(),
+                rest,
+                bare,
+                expected,
+                line,
+            });
+            self.sequence = frame.envelope.sequence.unwrap_or(0);
+            self.state = State::default();
+            self.state.learn(std::slice::from_ref(&frame));
+            return Ok(ended);
+        }
+        if self.current.is_none() {
+            return Err(RestoreError::NotOpened);
+        }
+        let sequence = frame.envelope.sequence.unwrap_or(0);
+        if sequence != self.sequence + 1 {
+            return Err(RestoreError::Sequence {
+                expected: self.sequence + 1,
+                found: sequence,
+            });
+        }
+        self.sequence = sequence;
+        let continues = frame.envelope.causation_id.is_some()
+            && frame.envelope.causation_id
+                == self
+                    .frames
+                    .first()
+                    .and_then(|first| first.envelope.msg_id.clone());
+        if !continues {
+            self.complete_message()?;
+        }
+        self.frames.push(frame);
+        Ok(None)
+    }
+
+    fn complete_message(&mut self) -> Result<(), RestoreError> {
+        let frames = std::mem::take(&mut self.frames);
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let recorded = restore_message(&frames, &self.state).ok_or(RestoreError::Form)?;
+        self.state.learn(&frames);
+        if let Some(opened) = &mut self.current {
+            opened.messages.push(recorded);
+        }
+        Ok(())
+    }
+
+    /// The conversation that ends with the input.
+    ///
+    /// # Errors
+    /// When it has fewer or more messages than its first frame says.
+    pub fn end(&mut self) -> Result<Option<Conversation>, RestoreError> {
+        self.complete_message()?;
+        let Some(Opened {
+            messages,
+            rest,
+            bare,
+            expected,
+            line,
+        }) = self.current.take()
+        else {
+            return Ok(None);
+        };
+        let found = messages.len();
+        if found == expected {
+            return Ok(Some(Conversation::of(messages, rest, bare)?));
+        }
+        Err(RestoreError::Count {
+            line,
+            expected,
+            found,
+        })
+    }
+}
