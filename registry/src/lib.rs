@@ -68,6 +68,7 @@ mod limits;
 mod load;
 mod model;
 mod nearest;
+mod open;
 mod problem;
 mod read;
 mod reader;
