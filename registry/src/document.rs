@@ -40,6 +40,7 @@ impl Schema {
     }
 
     /// What the hash covers: the schema without docs and `keep`, each default by its wire text.
+    #[cfg(feature = "hash")]
     pub(crate) fn to_canonical(&self) -> Value {
         let mut out = self.shape();
         put_map(&mut out, "defaults", &self.fields, |f| {

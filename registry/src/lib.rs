@@ -46,7 +46,15 @@
 //!
 //! # Features
 //!
-//! `std` (on by default) adds reading from files. Without it the crate needs `alloc` only.
+//! All are on by default. Without any the crate needs `alloc` only, and does what a derive
+//! needs of it.
+//!
+//! | Feature | Adds |
+//! |---|---|
+//! | `std` | reading from files |
+//! | `hash` | [`Registry::hash`], by which peers know that they hold the same registry |
+//! | `delta` | [`Delta`], which turns one registry into another; it needs `hash` |
+//! | `tools` | [`export`] and [`diff()`], for tools that look at registries |
 #![no_std]
 
 extern crate alloc;
@@ -55,10 +63,14 @@ extern crate std;
 
 mod assemble;
 mod decimal;
+#[cfg(feature = "delta")]
 mod delta;
+#[cfg(feature = "tools")]
 mod diff;
 mod document;
+#[cfg(feature = "tools")]
 pub mod export;
+#[cfg(feature = "hash")]
 mod hash;
 mod identity;
 mod json;
@@ -77,8 +89,11 @@ mod types;
 mod write;
 
 pub use decimal::{Decimal, DecimalError};
+#[cfg(feature = "delta")]
 pub use delta::{Delta, DeltaError, DeltaPolicy};
+#[cfg(feature = "tools")]
 pub use diff::{Change, diff};
+#[cfg(feature = "hash")]
 pub use hash::{Hash, HashSyntax};
 pub use identity::identity_rank;
 pub use limits::Limits;
