@@ -167,7 +167,7 @@ impl Wanted<'_> {
     fn name(&self) -> String {
         let schema = pascal(&self.schema.name);
         match &self.kind {
-            Kind::Frame(frame, _) => pascal(&frame.operation) + &pascal(&frame.intent),
+            Kind::Frame(frame, _) => pascal(frame.operation()) + &pascal(frame.intent()),
             Kind::Frames => schema + "Frame",
             Kind::Nested(_) => schema,
             Kind::Enum(field, _) => schema + &pascal(&field.name),
@@ -194,7 +194,7 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
         };
         for (index, frame) in schema.frames.iter().enumerate() {
             let kind = Kind::Frame(frame, members(schema, Some(frame), faults));
-            let what = format!("the frame {}:{}", frame.intent, frame.operation);
+            let what = format!("the frame {}:{}", frame.intent(), frame.operation());
             add(kind, format!("/frames/{index}"), what);
         }
         if schema.frames.len() > 1 {
@@ -272,8 +272,8 @@ fn members<'r>(
     frame: Option<&FrameSpec>,
     faults: &mut Faults,
 ) -> Vec<Member<'r>> {
-    let (intent, operation) = frame.map_or(("", ""), |f| (&f.intent, &f.operation));
-    let required: BTreeSet<&str> = schema.required(intent, operation).collect();
+    let (intent, operation) = frame.map_or(("", ""), |f| (f.intent(), f.operation()));
+    let required: BTreeSet<&str> = schema.required(&[intent, operation]).collect();
     let about = frame.and_then(|frame| frame.fields.as_ref());
     let mut members: Vec<Member<'r>> = Vec::new();
     for (index, field) in schema.fields.iter().enumerate() {
@@ -286,7 +286,7 @@ fn members<'r>(
             Presence::Required
         } else if about.is_some_and(|names| !names.contains(&field.name)) {
             continue;
-        } else if schema.has_default(index, intent, operation) && !has_null {
+        } else if schema.has_default(index, &[intent, operation]) && !has_null {
             Presence::Default
         } else {
             Presence::Optional

@@ -34,13 +34,12 @@ pub(crate) fn is_hidden(c: char) -> bool {
 
 pub(crate) fn frame(schema: &Schema, frame: &FrameSpec) -> TokenStream {
     let Schema { code, .. } = schema;
-    let FrameSpec {
-        intent,
-        operation,
-        envelope,
-        ..
-    } = frame;
-    let envelope: Vec<String> = envelope.iter().map(|field| format!("`{field}`")).collect();
+    let (intent, operation) = (frame.intent(), frame.operation());
+    let envelope: Vec<String> = frame
+        .envelope
+        .iter()
+        .map(|field| format!("`{field}`"))
+        .collect();
     let envelope = match envelope.join(", ") {
         none if none.is_empty() => none,
         some => format!(" Its envelope must carry {some}."),

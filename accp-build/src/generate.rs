@@ -148,7 +148,7 @@ impl File<'_> {
         } = item;
         match kind {
             Kind::Frame(frame, members) => {
-                let (code, intent, operation) = (&schema.code, &frame.intent, &frame.operation);
+                let (code, intent, operation) = (&schema.code, frame.intent(), frame.operation());
                 let accp = quote!(schema = #code, intent = #intent, operation = #operation);
                 let doc = doc::frame(schema, frame);
                 self.structure(&doc, ident, schema, &accp, members)

@@ -133,7 +133,7 @@ fn frame<'a>(
         operation: &operation,
     };
     let fields = fields::fields(cx, owner, list, place);
-    let spec = schema.and_then(|schema| schema.frame(&intent, &operation));
+    let spec = schema.and_then(|schema| schema.frame(&[&*intent, &*operation]));
     let envelope = spec.map(|spec| spec.envelope.clone()).unwrap_or_default();
     Some(Frame {
         intent,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 pub use self::error::DeltaError;
 use crate::assemble::{Source, assemble};
 use crate::hash::{Hash, write_canonical};
-use crate::model::Registry;
+use crate::model::{Registry, Schema};
 
 /// The schemas in which two registries differ, bound to both of them by their full hashes.
 ///
@@ -61,7 +61,10 @@ impl Registry {
         let mut schemas = Map::new();
         for schema in self.schemas() {
             let before = base.schema_by_name(&schema.name);
-            if before.is_some_and(|before| before.to_canonical() == schema.to_canonical()) {
+            let protocol = self.protocol;
+            let is_as_before =
+                |before: &Schema| before.to_canonical(protocol) == schema.to_canonical(protocol);
+            if before.is_some_and(is_as_before) {
                 continue;
             }
             let mut json = document["schemas"][&schema.name].take();
@@ -164,7 +167,7 @@ impl Delta {
     pub fn apply(&self, held: &Registry, policy: DeltaPolicy) -> Result<Registry, DeltaError> {
         let before = held.hash();
         let mut document = if self.is_whole() {
-            Registry::empty().to_json()
+            Registry::empty_of(held.protocol).to_json()
         } else if self.base == before {
             held.to_json()
         } else {
@@ -177,7 +180,8 @@ impl Delta {
             }
             schemas.extend(self.schemas.clone());
         }
-        let registry = assemble(&[Source::from_value(document)]).map_err(DeltaError::Faulty)?;
+        let registry =
+            assemble(held.protocol, &[Source::from_value(document)]).map_err(DeltaError::Faulty)?;
         let (promised, found) = (self.result, registry.hash());
         if promised != found {
             return Err(DeltaError::Tampered { promised, found });
@@ -195,10 +199,11 @@ impl Delta {
 /// The name of a schema does not travel in frames, so it may change.
 fn permit(held: &Registry, next: &Registry, policy: DeltaPolicy) -> Result<(), DeltaError> {
     let (mut redefined, mut removed) = (Vec::new(), Vec::new());
+    let protocol = held.protocol;
     for schema in held.schemas() {
         match next.schema(&schema.code) {
             None => removed.push(schema.code.clone()),
-            Some(after) if after.to_canonical() != schema.to_canonical() => {
+            Some(after) if after.to_canonical(protocol) != schema.to_canonical(protocol) => {
                 redefined.push(schema.code.clone());
             }
             Some(_) => {}

@@ -61,6 +61,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod accp;
 mod assemble;
 mod decimal;
 #[cfg(feature = "delta")]
@@ -82,12 +83,14 @@ mod model;
 mod nearest;
 mod open;
 mod problem;
+pub mod protocol;
 mod read;
 mod reader;
 mod tables;
 mod types;
 mod write;
 
+pub use accp::ACCP;
 pub use decimal::{Decimal, DecimalError};
 #[cfg(feature = "delta")]
 pub use delta::{Delta, DeltaError, DeltaPolicy};
@@ -102,6 +105,7 @@ pub use load::registry_files;
 pub use model::{Field, FrameSpec, Registry, Schema};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, Problems};
+pub use protocol::Protocol;
 pub use tables::{
     ABBREVIATIONS, Abbreviation, Category, ENVELOPE, EnvelopeField, EnvelopeKind, ErrorCode,
     ErrorCodeSyntax, Intent, OPERATIONS, Requirement, abbreviate, expand, is_core_operation,

@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
-use crate::tables::{abbreviate, is_core_operation};
+use crate::accp::ACCP;
+use crate::protocol::Protocol;
+use crate::tables::is_core_operation;
 use crate::types::Type;
 
 /// A set of schemas that fit together (draft section 6.2).
@@ -33,6 +35,7 @@ pub struct Registry {
     pub version: u64,
     /// The tokenizer that the budgets of this registry are counted with.
     pub tokenizer: Option<String>,
+    pub(crate) protocol: &'static Protocol,
     /// Sorted by name.
     pub(crate) schemas: Vec<Schema>,
 }
@@ -84,14 +87,13 @@ pub struct Field {
     pub doc: Option<String>,
 }
 
-/// What a frame of one intent and operation demands of its schema.
+/// What a frame with one head demands of its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameSpec {
-    /// The intent's code.
-    pub intent: String,
-    /// The operation.
-    pub operation: String,
+    /// The words of the head, in the order of [`Protocol::head`]: the intent's code, then the
+    /// operation.
+    pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
     /// The fields that it is about; the others get no default. `None`: all of them.
@@ -105,11 +107,22 @@ pub struct FrameSpec {
 impl Registry {
     /// A registry without schemas, version 1.
     pub fn empty() -> Self {
+        Self::empty_of(&ACCP)
+    }
+
+    /// A registry of another protocol, without schemas, version 1.
+    pub fn empty_of(protocol: &'static Protocol) -> Self {
         Self {
             version: 1,
             tokenizer: None,
+            protocol,
             schemas: Vec::new(),
         }
+    }
+
+    /// The protocol that its schemas are for.
+    pub fn protocol(&self) -> &'static Protocol {
+        self.protocol
     }
 
     /// The schema with this code; `None` is E1003.
@@ -132,7 +145,7 @@ impl Registry {
     /// (draft section 4.3). Operations that are not are accepted in frames all the same.
     pub fn has_operation(&self, operation: &str) -> bool {
         let mut frames = self.schemas.iter().flat_map(|schema| &schema.frames);
-        is_core_operation(operation) || frames.any(|frame| frame.operation == operation)
+        is_core_operation(operation) || frames.any(|frame| frame.operation() == operation)
     }
 
     /// Puts a checked schema in its place.
@@ -181,27 +194,29 @@ impl Schema {
         fields.find(|(_, field)| field.name == key || field.short == key)
     }
 
-    /// What a frame of this intent and operation demands, where the registry says.
-    pub fn frame(&self, intent: &str, operation: &str) -> Option<&FrameSpec> {
-        let mut frames = self.frames.iter();
-        frames.find(|frame| frame.intent == intent && frame.operation == operation)
+    /// What a frame with this head demands, where the registry says.
+    pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
+        self.frames.iter().find(|frame| frame.has_head(head))
     }
 
     /// Whether the field at this index takes its default in such a frame: not when the
     /// matching `frames` entry lists `fields` without it, nor when that entry requires it.
-    pub fn has_default(&self, index: usize, intent: &str, operation: &str) -> bool {
+    pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let Some(field) = self.fields.get(index) else {
             return false;
         };
-        let frame = self.frame(intent, operation);
+        let frame = self.frame(head);
         field.default.is_some() && frame.is_none_or(|frame| frame.fills(&field.name))
     }
 
     /// The full names of the fields that such a frame must carry: the schema's first,
     /// then those of the matching `frames` entry.
-    pub fn required(&self, intent: &str, operation: &str) -> impl Iterator<Item = &str> {
+    pub fn required<'s, S: AsRef<str>>(
+        &'s self,
+        head: &[S],
+    ) -> impl Iterator<Item = &'s str> + use<'s, S> {
         let always = self.fields.iter().filter(|field| field.required);
-        let here = self.frame(intent, operation).into_iter();
+        let here = self.frame(head).into_iter();
         let here = here.flat_map(|frame| &frame.required).map(String::as_str);
         let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
         always.map(|field| field.name.as_str()).chain(here)
@@ -224,9 +239,14 @@ impl Schema {
 impl Field {
     /// A field without a default; abbreviated as the draft does, if it does.
     pub fn new(name: &str, ty: Type) -> Self {
+        Self::of(&ACCP, name, ty)
+    }
+
+    /// A field without a default; abbreviated as the protocol does, if it does.
+    pub(crate) fn of(protocol: &Protocol, name: &str, ty: Type) -> Self {
         Self {
             name: name.to_owned(),
-            short: abbreviate(name).unwrap_or(name).to_owned(),
+            short: protocol.abbreviate(name).unwrap_or(name).to_owned(),
             ty,
             default: None,
             default_wire: None,
@@ -240,15 +260,29 @@ impl Field {
 
 impl FrameSpec {
     /// A frame that demands nothing.
-    pub fn new(intent: &str, operation: &str) -> Self {
+    pub fn new<S: AsRef<str>>(head: &[S]) -> Self {
         Self {
-            intent: intent.to_owned(),
-            operation: operation.to_owned(),
+            head: head.iter().map(|word| word.as_ref().to_owned()).collect(),
             required: Vec::new(),
             fields: None,
             envelope: Vec::new(),
             doc: None,
         }
+    }
+
+    /// The intent's code: the first part of an ACCP head.
+    pub fn intent(&self) -> &str {
+        self.head.first().map_or("", String::as_str)
+    }
+
+    /// The operation: the second part of an ACCP head.
+    pub fn operation(&self) -> &str {
+        self.head.get(1).map_or("", String::as_str)
+    }
+
+    fn has_head<S: AsRef<str>>(&self, head: &[S]) -> bool {
+        let words = head.iter().map(AsRef::as_ref);
+        self.head.iter().map(String::as_str).eq(words)
     }
 
     /// Whether a field with a default takes it when this frame leaves the field out.

@@ -3,33 +3,31 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
 use crate::model::{Registry, Schema};
 use crate::problem::Problems;
-
-/// The standard profiles (draft sections 3.6 and 10): name of the file and its text.
-static PROFILES: &[(&str, &str)] = &[
-    ("CH.json", include_str!("../profiles/CH.json")),
-    ("TC.json", include_str!("../profiles/TC.json")),
-    ("TX.json", include_str!("../profiles/TX.json")),
-    ("ST.json", include_str!("../profiles/ST.json")),
-    ("TA.json", include_str!("../profiles/TA.json")),
-    ("ER.json", include_str!("../profiles/ER.json")),
-];
+use crate::protocol::Protocol;
 
 impl Registry {
     /// The standard profiles: CH, TC, TX, ST, TA (draft section 10) and ER (3.6).
     ///
     /// It reads the built-in JSON each time; with feature `std`, `Registry::shared` keeps one.
     pub fn standard() -> Self {
-        let texts = PROFILES.iter().map(|&(file, text)| (Some(file), text));
+        Self::standard_of(&ACCP)
+    }
+
+    /// The registry that is built in for a protocol.
+    pub fn standard_of(protocol: &'static Protocol) -> Self {
+        let texts = protocol.profiles.iter();
+        let texts = texts.map(|&(file, text)| (Some(file), text));
         let sources: Result<Vec<_>, _> = texts
             .map(|(file, text)| Source::parse(file, text))
             .collect();
         // A test holds the built-in profiles to be without fault.
         sources
-            .and_then(|sources| assemble(&sources))
-            .unwrap_or_else(|_| Self::empty())
+            .and_then(|sources| assemble(protocol, &sources))
+            .unwrap_or_else(|_| Self::empty_of(protocol))
     }
 
     /// [`Registry::standard`], read once.
@@ -44,12 +42,21 @@ impl Registry {
     /// # Errors
     /// Every mistake in it, with line and column.
     pub fn from_json(text: &str) -> Result<Self, Problems> {
-        assemble(&[Source::parse(None, text)?])
+        Self::from_json_of(&ACCP, text)
+    }
+
+    /// Reads a registry document of another protocol: the same format, with the parts of its
+    /// head as keys of the `frames` entries.
+    ///
+    /// # Errors
+    /// As [`Registry::from_json`].
+    pub fn from_json_of(protocol: &'static Protocol, text: &str) -> Result<Self, Problems> {
+        assemble(protocol, &[Source::parse(None, text)?])
     }
 
     /// Adds each standard profile whose name and code this registry does not define itself.
     pub fn with_profiles(mut self) -> Self {
-        for profile in Self::standard().schemas {
+        for profile in Self::standard_of(self.protocol).schemas {
             let taken = |own: &Schema| own.name == profile.name || own.code == profile.code;
             if !self.schemas.iter().any(taken) {
                 self.insert(profile);
@@ -68,6 +75,7 @@ impl Registry {
         self.merge(Self {
             version: self.version,
             tokenizer: None,
+            protocol: self.protocol,
             schemas: vec![schema],
         })
     }
@@ -83,7 +91,7 @@ impl Registry {
     )]
     pub fn merge(&mut self, other: Self) -> Result<(), Problems> {
         let sources = [self.to_json(), other.to_json()].map(Source::from_value);
-        *self = assemble(&sources)?;
+        *self = assemble(self.protocol, &sources)?;
         Ok(())
     }
 }

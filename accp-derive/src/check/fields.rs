@@ -117,7 +117,7 @@ fn of_schema(
         cx.error(field.name_tokens(), message);
         return Err(near.map(str::to_owned));
     };
-    let has_default = schema.has_default(index, place.intent, place.operation);
+    let has_default = schema.has_default(index, &[place.intent, place.operation]);
     if let Some(flag) = field.attrs.default.as_ref().filter(|_| !has_default) {
         cx.error(flag, no_default(&name, schema, place));
     }
@@ -126,7 +126,7 @@ fn of_schema(
         ty: spec.ty.clone(),
         default: spec.default_wire.clone().filter(|_| has_default),
         is_required: schema
-            .required(place.intent, place.operation)
+            .required(&[place.intent, place.operation])
             .any(|required| required == name),
         inline: spec.inline,
         name,
@@ -138,7 +138,7 @@ fn no_default(name: &str, schema: &Schema, place: Where<'_>) -> String {
         .fields
         .iter()
         .enumerate()
-        .filter(|(index, _)| schema.has_default(*index, place.intent, place.operation))
+        .filter(|(index, _)| schema.has_default(*index, &[place.intent, place.operation]))
         .map(|(_, field)| field.name.as_str())
         .collect();
     let frame = match place.intent {
@@ -254,7 +254,7 @@ fn required(
                 .any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
     };
     for name in schema
-        .required(place.intent, place.operation)
+        .required(&[place.intent, place.operation])
         .filter(|name| !has(name))
     {
         let frame = match place.intent {

@@ -210,8 +210,8 @@ mod tests {
         let frames = registry.schemas().flat_map(|schema| {
             let one = |frame: &accp_registry::FrameSpec| {
                 (
-                    frame.intent.clone(),
-                    frame.operation.clone(),
+                    String::from(frame.intent()),
+                    String::from(frame.operation()),
                     schema.code.clone(),
                 )
             };
