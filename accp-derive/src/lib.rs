@@ -11,6 +11,7 @@ mod fallback;
 mod plan;
 mod registry;
 
+use accp_registry::{ACCP, Protocol};
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
@@ -54,19 +55,22 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(&input).into()
+    expand(&ACCP, &input).into()
 }
 
-fn expand(original: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::default();
+/// The code for an item, or its mistakes, by what the protocol says.
+fn expand(protocol: &'static Protocol, original: &DeriveInput) -> proc_macro2::TokenStream {
+    let cx = ctxt::Ctxt::new(protocol);
     let input = ast::Input::read(&cx, original);
     let krate = input.as_ref().and_then(|input| input.attrs.krate.clone());
     let plan = input
         .as_ref()
         .and_then(|input| Some((input, check::check(&cx, input)?)));
     match (cx.finish(), plan) {
-        (None, Some((input, (plan, loaded)))) => expand::expand(input, &plan, loaded.as_ref()),
-        (error, _) => fallback::expand(original, krate.as_ref(), error),
+        (None, Some((input, (plan, loaded)))) => {
+            expand::expand(protocol, input, &plan, loaded.as_ref())
+        }
+        (error, _) => fallback::expand(protocol, original, krate.as_ref(), error),
     }
 }
 
@@ -86,7 +90,10 @@ mod tests {
             }
         }
         let mut words = Vec::new();
-        walk(super::expand(&syn::parse_str(item).unwrap()), &mut words);
+        walk(
+            super::expand(&super::ACCP, &syn::parse_str(item).unwrap()),
+            &mut words,
+        );
         words
     }
 
