@@ -124,6 +124,11 @@ struct Changes {
 }
 
 impl Changes {
+    /// `frame req:plan`
+    fn what(&self, frame: &FrameSpec) -> String {
+        format!("{} {}", self.protocol.noun, self.title(frame))
+    }
+
     fn title(&self, frame: &FrameSpec) -> String {
         self.protocol.title(&frame.head)
     }
@@ -278,7 +283,7 @@ impl Changes {
         let at = format!("{at}/frames");
         for frame in &old.frames {
             if new.frame(&frame.head).is_none() {
-                let description = format!("the frame {} was removed", self.title(frame));
+                let description = format!("the {} was removed", self.what(frame));
                 self.push(
                     at.clone(),
                     description,
@@ -291,7 +296,7 @@ impl Changes {
                 Some(before) => self.frame(&format!("{at}/{index}"), (old, before), (new, frame)),
                 None => self.push(
                     format!("{at}/{index}"),
-                    format!("the frame {} was added", self.title(frame)),
+                    format!("the {} was added", self.what(frame)),
                     None,
                 ),
             }

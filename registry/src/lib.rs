@@ -87,6 +87,9 @@ pub mod protocol;
 mod read;
 mod reader;
 mod tables;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 mod types;
 mod write;
 

@@ -229,3 +229,6 @@ impl fmt::Debug for Protocol {
         write!(f, "Protocol({})", self.name)
     }
 }
+
+#[cfg(test)]
+mod tests;

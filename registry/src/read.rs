@@ -331,7 +331,10 @@ impl Reader<'_> {
             let about = self.field_names(&child(at, "fields"), Some(list), fields);
             frame.fields = Some(about.into_iter().map(name).collect());
         }
-        for (at, name) in self.strings(&child(at, "envelope"), object.get("envelope")) {
+        let envelope = object.get("envelope");
+        // Where there is no envelope, the key is unknown, which is told.
+        let envelope = envelope.filter(|_| !self.protocol.envelope.is_empty());
+        for (at, name) in self.strings(&child(at, "envelope"), envelope) {
             if let Some(field) = self.protocol.envelope_field(name) {
                 if frame.envelope.iter().any(|other| other == field.short) {
                     let problem = Problem::new(at, format!("`{}` stands twice", field.full));
