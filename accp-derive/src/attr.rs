@@ -115,7 +115,7 @@ impl Attrs {
             return cx.error(&item.name, unknown(&name, place, &known));
         }
         let part = cx.protocol.part(&name);
-        if let Some(slot) = part.and_then(|(index, _)| self.head.get_mut(index)) {
+        if let Some(slot) = part.and_then(|index| self.head.get_mut(index)) {
             if !item.text(cx, slot) {
                 cx.error(&item.name, format!("`{name}` stands twice"));
             }

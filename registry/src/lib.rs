@@ -4,7 +4,8 @@
 //! A registry (draft section 6) says what a schema code stands for: fields, defaults,
 //! types, abbreviations. [`Registry::standard`] holds the profiles of the draft,
 //! [`Registry::from_json`] and `Registry::load` read your own, with every mistake told at
-//! once.
+//! once. What the generator has to know of ACCP itself stands in one value, [`ACCP`]: see
+//! [`protocol`].
 //!
 //! ```
 //! use accp_registry::Registry;
@@ -38,7 +39,7 @@
 //! | `required` | fields that every frame with this schema carries |
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
-//! | `frames` | per intent and operation: `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `frames` | per head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `doc`, `docs` | what the schema is for; what each field means |
 //!

@@ -175,10 +175,9 @@ impl Protocol {
         words.join(self.layout.head)
     }
 
-    /// The part of the head with this name, and its index.
-    pub fn part(&self, name: &str) -> Option<(usize, &'static HeadPart)> {
-        let mut parts = self.head.iter().enumerate();
-        parts.find(|(_, part)| part.name == name)
+    /// The index in [`Protocol::head`] of the part with this name.
+    pub fn part(&self, name: &str) -> Option<usize> {
+        self.head.iter().position(|part| part.name == name)
     }
 
     /// What travels for a full name where the schema does not say.
@@ -203,16 +202,6 @@ impl Protocol {
         let parts = self.head.iter();
         let parts = parts.map(|part| format!("\"{}\": \"{}\"", part.name, part.example));
         format!("{{ {} }}", parts.collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl HeadPart {
-    /// The words of a closed vocabulary.
-    pub fn words(&self) -> &'static [&'static str] {
-        match self.vocabulary {
-            Vocabulary::Closed { words, .. } => words,
-            Vocabulary::Open(_) => &[],
-        }
     }
 }
 
