@@ -2,24 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_registry::{EnumValue, Field, FrameSpec, Registry, Schema, Type};
+use accp_registry::protocol::NO_HEAD;
+use accp_registry::{EnumValue, Field, FrameSpec, Protocol, Registry, Schema, Type};
 use proc_macro2::Ident;
 
 use crate::error::NameFault;
 use crate::names::{pascal, sanitize, snake};
 
-/// The types that a generated file uses by these names.
+/// The types that a generated file uses by these names, besides the derive.
 const USED: &[&str] = &[
-    "AccpFrame",
-    "AgentId",
-    "BTreeMap",
-    "Box",
-    "Cow",
-    "Decimal",
-    "Map",
-    "Option",
-    "Value",
-    "Vec",
+    "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "Value", "Vec",
 ];
 
 /// The types of the file, in its order.
@@ -79,7 +71,8 @@ impl<'r> Catalog<'r> {
     /// Every name that makes no Rust name, or the same as another.
     pub(crate) fn new(registry: &'r Registry) -> Result<Self, Vec<NameFault>> {
         let mut faults = Faults::default();
-        let items = name(wanted(registry, &mut faults), &mut faults);
+        let wanted = wanted(registry, &mut faults);
+        let items = name(registry.protocol(), wanted, &mut faults);
         if !faults.list.is_empty() {
             return Err(faults.list);
         }
@@ -164,11 +157,15 @@ struct Wanted<'r> {
 
 impl Wanted<'_> {
     /// The name that it should have, if it is the only one.
-    fn name(&self) -> String {
+    fn name(&self, protocol: &Protocol) -> String {
         let schema = pascal(&self.schema.name);
         match &self.kind {
-            Kind::Frame(frame, _) => pascal(&frame.operation) + &pascal(&frame.intent),
-            Kind::Frames => schema + "Frame",
+            Kind::Frame(frame, _) => {
+                let words = protocol.rust.type_name.iter();
+                let words = words.filter_map(|&part| frame.head.get(part));
+                words.map(|word| pascal(word)).collect()
+            }
+            Kind::Frames => schema + &pascal(protocol.noun),
             Kind::Nested(_) => schema,
             Kind::Enum(field, _) => schema + &pascal(&field.name),
         }
@@ -181,6 +178,8 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
     let nested: BTreeSet<&str> = fields()
         .filter_map(|field| field.ty.schema_code())
         .collect();
+    let protocol = registry.protocol();
+    let noun = protocol.noun;
     let mut list = Vec::new();
     for schema in registry.schemas() {
         let mut add = |kind, at: String, what| {
@@ -194,14 +193,14 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
         };
         for (index, frame) in schema.frames.iter().enumerate() {
             let kind = Kind::Frame(frame, members(schema, Some(frame), faults));
-            let what = format!("the frame {}:{}", frame.intent, frame.operation);
+            let what = format!("the {noun} {}", protocol.title(&frame.head));
             add(kind, format!("/frames/{index}"), what);
         }
         if schema.frames.len() > 1 {
             add(
                 Kind::Frames,
                 String::new(),
-                "the enum over the frames".to_owned(),
+                format!("the enum over the {noun}s"),
             );
         }
         if schema.frames.is_empty() || nested.contains(schema.code.as_str()) {
@@ -224,15 +223,15 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
 
 /// Gives every type its name: a frame whose name another type would have too bears that of
 /// its schema before its own.
-fn name<'r>(wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
+fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for one in &wanted {
-        *uses.entry(one.name()).or_default() += 1;
+        *uses.entry(one.name(protocol)).or_default() += 1;
     }
     let mut items = Vec::new();
     let mut taken: BTreeMap<Ident, String> = BTreeMap::new();
     for one in wanted {
-        let mut name = one.name();
+        let mut name = one.name(protocol);
         if matches!(one.kind, Kind::Frame(..)) && uses.get(&name).is_some_and(|&uses| uses > 1) {
             name.insert_str(0, &pascal(&one.schema.name));
         }
@@ -242,7 +241,7 @@ fn name<'r>(wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
             at,
             what,
         } = one;
-        let Some(ident) = type_ident(&name) else {
+        let Some(ident) = type_ident(protocol, &name) else {
             let message = format!("{what} has no letter and no digit for a Rust name");
             faults.add(at, message, "give the schema another name");
             continue;
@@ -261,8 +260,9 @@ fn name<'r>(wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
 }
 
 /// The identifier of a type; one that the file uses for another type gets a `_`.
-fn type_ident(name: &str) -> Option<Ident> {
-    let used = if USED.contains(&name) { "_" } else { "" };
+fn type_ident(protocol: &Protocol, name: &str) -> Option<Ident> {
+    let is_used = name == protocol.rust.derive || USED.contains(&name);
+    let used = if is_used { "_" } else { "" };
     sanitize(&format!("{name}{used}"), 'N')
 }
 
@@ -272,8 +272,11 @@ fn members<'r>(
     frame: Option<&FrameSpec>,
     faults: &mut Faults,
 ) -> Vec<Member<'r>> {
-    let (intent, operation) = frame.map_or(("", ""), |f| (&f.intent, &f.operation));
-    let required: BTreeSet<&str> = schema.required(intent, operation).collect();
+    let head: Vec<&str> = match frame {
+        Some(frame) => frame.head.iter().map(String::as_str).collect(),
+        None => NO_HEAD.to_vec(),
+    };
+    let required: BTreeSet<&str> = schema.required(&head).collect();
     let about = frame.and_then(|frame| frame.fields.as_ref());
     let mut members: Vec<Member<'r>> = Vec::new();
     for (index, field) in schema.fields.iter().enumerate() {
@@ -286,7 +289,7 @@ fn members<'r>(
             Presence::Required
         } else if about.is_some_and(|names| !names.contains(&field.name)) {
             continue;
-        } else if schema.has_default(index, intent, operation) && !has_null {
+        } else if schema.has_default(index, &head) && !has_null {
             Presence::Default
         } else {
             Presence::Optional

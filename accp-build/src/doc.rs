@@ -1,6 +1,6 @@
 //! The documentation of the generated types, from that of the registry.
 
-use accp_registry::{Field, FrameSpec, Schema, Type};
+use accp_registry::{Field, FrameSpec, Protocol, Schema, Type};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -32,31 +32,34 @@ pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-pub(crate) fn frame(schema: &Schema, frame: &FrameSpec) -> TokenStream {
-    let Schema { code, .. } = schema;
-    let FrameSpec {
-        intent,
-        operation,
-        envelope,
-        ..
-    } = frame;
-    let envelope: Vec<String> = envelope.iter().map(|field| format!("`{field}`")).collect();
+pub(crate) fn frame(protocol: &Protocol, schema: &Schema, frame: &FrameSpec) -> TokenStream {
+    let (noun, title) = (protocol.noun, protocol.title(&frame.head));
+    let envelope: Vec<String> = frame
+        .envelope
+        .iter()
+        .map(|field| format!("`{field}`"))
+        .collect();
     let envelope = match envelope.join(", ") {
         none if none.is_empty() => none,
         some => format!(" Its envelope must carry {some}."),
     };
-    let what = format!("The frame `{intent}:{operation}` of schema `{code}`.{envelope}");
+    let of = match protocol.schema_key {
+        Some(_) => format!(" of schema `{}`", schema.code),
+        None => String::new(),
+    };
+    let what = format!("The {noun} `{title}`{of}.{envelope}");
     let doc = frame.doc.as_ref().or(schema.doc.as_ref());
     attributes(&[prose(doc), what])
 }
 
-pub(crate) fn frames(schema: &Schema) -> TokenStream {
-    let what = format!("Any frame of schema `{}`.", schema.code);
+pub(crate) fn frames(protocol: &Protocol, schema: &Schema) -> TokenStream {
+    let what = format!("Any {} of schema `{}`.", protocol.noun, schema.code);
     attributes(&[prose(schema.doc.as_ref()), what])
 }
 
-pub(crate) fn nested(schema: &Schema) -> TokenStream {
-    let what = format!("Schema `{}` as a value inside a frame.", schema.code);
+pub(crate) fn nested(protocol: &Protocol, schema: &Schema) -> TokenStream {
+    let (code, noun) = (&schema.code, protocol.noun);
+    let what = format!("Schema `{code}` as a value inside a {noun}.");
     attributes(&[prose(schema.doc.as_ref()), what])
 }
 

@@ -276,3 +276,56 @@ fn undocumented(text: &str) -> String {
     }
     missing
 }
+
+/// The names, the attributes and the runtime of a protocol that is unlike ACCP.
+#[test]
+fn another_protocol_has_its_own_names() {
+    let registry = Registry::standard_of(&accp_registry::testing::TOY);
+    let options = Options {
+        standard_profiles: true,
+        runtime: "toy_runtime".to_owned(),
+        ..Options::default()
+    };
+    let text = generate(&registry, &options).unwrap();
+    let from = text.find("/// The version").unwrap();
+    insta::assert_snapshot!(&text[from..], @r#"
+    /// The version of the vocabulary.
+    pub const REGISTRY_VERSION: u64 = 1;
+
+    /// The hash of the vocabulary.
+    pub const REGISTRY_HASH: &str = "8e163cf50ba950e4b059986e44d8a6680ae37b76ec998035eb1d33569222798f";
+
+    /// The packet `FETCH|HR`.
+    #[derive(ToyPacket, Debug, Clone, PartialEq)]
+    #[toy(task = "FETCH", area = "HR")]
+    pub struct FetchHr<'a> {
+        /// `schema` on the wire: a string, optional.
+        pub schema: Option<Cow<'a, str>>,
+        /// `priority` on the wire: an integer.
+        pub priority: i64,
+        /// `parts` on the wire: a list of strings, optional.
+        pub parts: Option<Vec<Cow<'a, str>>>,
+    }
+
+    /// The packet `FETCH-ALL|HR`.
+    #[derive(ToyPacket, Debug, Clone, PartialEq)]
+    #[toy(task = "FETCH-ALL", area = "HR")]
+    pub struct FetchAllHr<'a> {
+        /// `schema` on the wire: a string, optional.
+        pub schema: Option<Cow<'a, str>>,
+        /// `priority` on the wire: an integer, optional.
+        pub priority: Option<i64>,
+        /// `parts` on the wire: a list of strings, optional.
+        pub parts: Option<Vec<Cow<'a, str>>>,
+    }
+
+    /// Any packet of schema `P`.
+    #[derive(ToyPacket, Debug, Clone, PartialEq)]
+    pub enum PacketPacket<'a> {
+        /// The packet `FETCH|HR`.
+        FetchHr(FetchHr<'a>),
+        /// The packet `FETCH-ALL|HR`.
+        FetchAllHr(FetchAllHr<'a>),
+    }
+    "#);
+}

@@ -58,10 +58,9 @@ impl<'a> Input<'a> {
                     .collect(),
             ),
             syn::Data::Union(data) => {
-                cx.error(
-                    data.union_token,
-                    "a union is no frame; expected a struct or an enum",
-                );
+                let noun = cx.protocol.noun;
+                let message = format!("a union is no {noun}; expected a struct or an enum");
+                cx.error(data.union_token, message);
                 return None;
             }
         };
@@ -102,9 +101,11 @@ impl<'a> Variant<'a> {
             Fields::Unit => Content::Unit,
             Fields::Unnamed(unnamed) => match unnamed.unnamed.first() {
                 Some(field) if unnamed.unnamed.len() == 1 => {
-                    for attribute in field.attrs.iter().filter(|a| a.path().is_ident("accp")) {
-                        let message =
-                            "the frame that a variant holds has its attributes on its type";
+                    let (ours, noun) = (cx.protocol.rust.attribute, cx.protocol.noun);
+                    for attribute in field.attrs.iter().filter(|a| a.path().is_ident(ours)) {
+                        let message = format!(
+                            "the {noun} that a variant holds has its attributes on its type"
+                        );
                         cx.error(attribute, message);
                     }
                     Content::Newtype(&field.ty)
@@ -175,7 +176,8 @@ fn lifetime<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<&'a Lifetime> {
         });
     let first = lifetimes.next();
     for other in lifetimes {
-        let message = "a frame borrows from one text: expected at most one lifetime";
+        let noun = cx.protocol.noun;
+        let message = format!("a {noun} borrows from one text: expected at most one lifetime");
         cx.error_at(other.span(), message);
     }
     first

@@ -1,6 +1,6 @@
-//! The `#[accp(..)]` attributes.
+//! The attributes: `#[accp(..)]`, where the protocol calls them so.
 
-use accp_registry::nearest;
+use accp_registry::{Protocol, nearest};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
@@ -9,12 +9,12 @@ use syn::{Attribute, LitStr, Meta, Path, Token};
 
 use crate::ctxt::Ctxt;
 
-/// What stands in the `#[accp(..)]` attributes of one item.
+/// What stands in the attributes of one item.
 #[derive(Default)]
 pub(crate) struct Attrs {
     pub(crate) schema: Option<LitStr>,
-    pub(crate) intent: Option<LitStr>,
-    pub(crate) operation: Option<LitStr>,
+    /// The parts of the head, in their order.
+    pub(crate) head: Vec<Option<LitStr>>,
     pub(crate) registry: Option<LitStr>,
     pub(crate) krate: Option<Path>,
     pub(crate) rename: Option<LitStr>,
@@ -35,27 +35,39 @@ pub(crate) enum Place {
 
 use Place::{Container, Field, Variant};
 
+/// An attribute, and where it may stand.
+type Known = (&'static str, &'static [Place]);
+
+/// Those that say what kind of message it is: the schema, where a message names it, and the
+/// parts of the head.
+pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str> {
+    let schema = protocol.schema_key.map(|_| "schema");
+    schema
+        .into_iter()
+        .chain(protocol.head.iter().map(|part| part.name))
+}
+
 /// Which attribute may stand where.
-const NAMES: &[(&str, &[Place])] = &[
-    ("schema", &[Container, Variant]),
-    ("intent", &[Container, Variant]),
-    ("operation", &[Container, Variant]),
-    ("registry", &[Container]),
-    ("crate", &[Container]),
-    ("deny_unknown_fields", &[Container, Variant]),
-    ("default", &[Field]),
-    ("rename", &[Field, Variant]),
-    ("skip", &[Field]),
-    ("flatten", &[Field]),
-    ("symbol", &[Variant]),
-];
+fn known(protocol: &Protocol) -> Vec<Known> {
+    let mut known: Vec<Known> = Vec::new();
+    known.extend(identity(protocol).map(|name| (name, &[Container, Variant][..])));
+    known.extend([
+        ("registry", &[Container][..]),
+        ("crate", &[Container]),
+        ("deny_unknown_fields", &[Container, Variant]),
+        ("default", &[Field]),
+        ("rename", &[Field, Variant]),
+        ("skip", &[Field]),
+        (protocol.rust.rest, &[Field]),
+        ("symbol", &[Variant]),
+    ]);
+    known
+}
 
 impl Place {
-    fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES
-            .iter()
-            .filter(move |(_, places)| places.contains(&self))
-            .map(|&(name, _)| name)
+    fn names(self, known: &[Known]) -> Vec<&'static str> {
+        let here = known.iter().filter(|(_, places)| places.contains(&self));
+        here.map(|&(name, _)| name).collect()
     }
 
     fn describe(self) -> &'static str {
@@ -70,13 +82,17 @@ impl Place {
 impl Attrs {
     /// Reads the attributes of one item; what is wrong is noted and left out.
     pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], place: Place) -> Self {
-        let mut attrs = Self::default();
+        let mut attrs = Self {
+            head: cx.protocol.head.iter().map(|_| None).collect(),
+            ..Self::default()
+        };
+        let ours = cx.protocol.rust.attribute;
         for attribute in attributes
             .iter()
-            .filter(|attribute| attribute.path().is_ident("accp"))
+            .filter(|attribute| attribute.path().is_ident(ours))
         {
             let Meta::List(list) = &attribute.meta else {
-                cx.error(&attribute.meta, "expected a list: `#[accp(..)]`");
+                cx.error(&attribute.meta, format!("expected a list: `#[{ours}(..)]`"));
                 continue;
             };
             match list.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated) {
@@ -87,15 +103,26 @@ impl Attrs {
         attrs
     }
 
+    /// Those that say what kind of message it is.
+    pub(crate) fn identity(&self) -> impl Iterator<Item = &LitStr> {
+        self.schema.iter().chain(self.head.iter().flatten())
+    }
+
     fn take(&mut self, cx: &Ctxt, item: &Item, place: Place) {
         let name = item.name.to_string();
-        if !place.names().any(|known| known == name) {
-            return cx.error(&item.name, unknown(&name, place));
+        let known = known(cx.protocol);
+        if !place.names(&known).contains(&name.as_str()) {
+            return cx.error(&item.name, unknown(&name, place, &known));
+        }
+        let part = cx.protocol.part(&name);
+        if let Some(slot) = part.and_then(|index| self.head.get_mut(index)) {
+            if !item.text(cx, slot) {
+                cx.error(&item.name, format!("`{name}` stands twice"));
+            }
+            return;
         }
         let is_set = match name.as_str() {
             "schema" => item.text(cx, &mut self.schema),
-            "intent" => item.text(cx, &mut self.intent),
-            "operation" => item.text(cx, &mut self.operation),
             "registry" => item.text(cx, &mut self.registry),
             "rename" => item.text(cx, &mut self.rename),
             "symbol" => item.text(cx, &mut self.symbol),
@@ -111,15 +138,16 @@ impl Attrs {
     }
 }
 
-fn unknown(name: &str, place: Place) -> String {
+fn unknown(name: &str, place: Place, known: &[Known]) -> String {
     let here = place.describe();
-    let known: Vec<_> = place.names().collect();
-    if let Some((_, places)) = NAMES.iter().find(|(other, _)| *other == name) {
+    if let Some((_, places)) = known.iter().find(|(other, _)| *other == name) {
         let places: Vec<_> = places.iter().map(|place| place.describe()).collect();
         return format!("`{name}` belongs on {}, not on {here}", places.join(" or "));
     }
-    let known = known.join(", ");
-    match nearest(name, place.names()) {
+    let names = place.names(known);
+    let near = nearest(name, names.iter().copied());
+    let known = names.join(", ");
+    match near {
         Some(near) => {
             format!("unknown attribute `{name}`; did you mean `{near}`? On {here}: {known}")
         }

@@ -4,7 +4,8 @@ mod enums;
 mod fields;
 mod types;
 
-use accp_registry::{Intent, Registry, Schema, lexical, nearest};
+use accp_registry::protocol::{HeadPart, Vocabulary};
+use accp_registry::{Protocol, Registry, Schema, nearest};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens as _;
 use syn::LitStr;
@@ -18,7 +19,7 @@ use crate::registry::{self, Loaded};
 /// Holds an item to every rule. `None` when there is nothing to write, with the mistakes
 /// noted; a plan may come with mistakes too. The registry is `None` where none is needed.
 pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Option<Loaded>)> {
-    let loaded = if names_schema(input) {
+    let loaded = if needs_registry(cx.protocol, input) {
         let is_runtime = input
             .attrs
             .krate
@@ -36,7 +37,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
     let empty = Registry::empty();
     let registry = loaded.as_ref().map_or(&empty, |loaded| &loaded.registry);
     let plan = match &input.body {
-        Body::Struct(fields) if is_frame(&input.attrs) => {
+        Body::Struct(fields) if is_frame(&input.attrs) || !cx.protocol.nests => {
             let owner = Owner {
                 attrs: &input.attrs,
                 ident: input.ident(),
@@ -47,10 +48,9 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
             if variants.is_empty() {
-                cx.error(
-                    input.ident(),
-                    "an enum without variants is no frame and no value",
-                );
+                let noun = cx.protocol.noun;
+                let message = format!("an enum without variants is no {noun} and no value");
+                cx.error(input.ident(), message);
                 return None;
             }
             if variants
@@ -74,10 +74,15 @@ struct Owner<'a> {
 }
 
 fn is_frame(attrs: &Attrs) -> bool {
-    attrs.intent.is_some() || attrs.operation.is_some()
+    attrs.head.iter().any(Option::is_some)
 }
 
-fn names_schema(input: &Input<'_>) -> bool {
+/// Whether the fields of an item are those of a schema: of the one that it names, or of the
+/// only one, where a message names none.
+fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
+    if protocol.schema_key.is_none() {
+        return true;
+    }
     let in_variants = match &input.body {
         Body::Enum(variants) => variants
             .iter()
@@ -99,14 +104,10 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
 
 /// The variants of an enum are the frames, or its values.
 fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
-    for text in [&attrs.schema, &attrs.intent, &attrs.operation]
-        .into_iter()
-        .flatten()
-    {
-        cx.error(
-            text,
-            "an enum is several frames: this belongs on its variants",
-        );
+    for text in attrs.identity() {
+        let noun = cx.protocol.noun;
+        let message = format!("an enum is several {noun}s: this belongs on its variants");
+        cx.error(text, message);
     }
     if let Some(flag) = &attrs.deny_unknown_fields {
         cx.error(
@@ -116,28 +117,29 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// A frame has an intent and an operation, fields of its schema, and all that are required.
+/// A frame has a whole head, fields of its schema, and all that are required.
 fn frame<'a>(
     cx: &Ctxt,
     owner: Owner<'_>,
     list: &'a [Field<'a>],
     registry: &Registry,
 ) -> Option<Frame<'a>> {
-    let intent = intent(cx, owner);
-    let operation = operation(cx, owner);
+    let words = cx.protocol.head.iter().zip(&owner.attrs.head);
+    let words: Vec<_> = words
+        .map(|(part, text)| word(cx, owner, part, text.as_ref()))
+        .collect();
     let schema = schema(cx, owner.attrs, registry);
-    let (intent, operation, schema) = (intent?, operation?, schema.ok()?);
+    let head: Vec<String> = words.into_iter().collect::<Option<_>>()?;
+    let schema = schema.ok()?;
     let place = fields::Where {
         schema,
-        intent: &intent,
-        operation: &operation,
+        head: &head,
     };
     let fields = fields::fields(cx, owner, list, place);
-    let spec = schema.and_then(|schema| schema.frame(&intent, &operation));
+    let spec = schema.and_then(|schema| schema.frame(&head));
     let envelope = spec.map(|spec| spec.envelope.clone()).unwrap_or_default();
     Some(Frame {
-        intent,
-        operation,
+        head,
         envelope,
         fields,
     })
@@ -151,32 +153,30 @@ fn nested<'a>(
     registry: &Registry,
 ) -> Option<crate::plan::Fields<'a>> {
     for flag in list.iter().filter_map(|field| field.attrs.flatten.as_ref()) {
-        cx.error(
-            flag,
-            "only a frame has unknown params to flatten: a nested struct is a plain map",
-        );
+        let (noun, rest) = (cx.protocol.noun, cx.protocol.rust.rest);
+        let message =
+            format!("only a {noun} has unknown params to {rest}: a nested struct is a plain map");
+        cx.error(flag, message);
     }
     let schema = schema(cx, &input.attrs, registry).ok()?;
     let owner = Owner {
         attrs: &input.attrs,
         ident: input.ident(),
     };
-    let place = fields::Where {
-        schema,
-        intent: "",
-        operation: "",
-    };
+    let place = fields::Where { schema, head: &[] };
     Some(fields::fields(cx, owner, list, place))
 }
 
-/// The schema, where one is named, is in the registry.
+/// The schema, where one is named, is in the registry. Where a message does not name one, it
+/// is the only one.
 fn schema<'r>(
     cx: &Ctxt,
     attrs: &Attrs,
     registry: &'r Registry,
 ) -> Result<Option<&'r Schema>, Noted> {
     let Some(code) = &attrs.schema else {
-        return Ok(None);
+        let is_only = registry.protocol().schema_key.is_none();
+        return Ok(registry.schemas().next().filter(|_| is_only));
     };
     let name = code.value();
     if let Some(schema) = registry.schema(&name) {
@@ -195,51 +195,58 @@ fn schema<'r>(
     Err(Noted)
 }
 
-/// The intent is one of the table.
-fn intent(cx: &Ctxt, owner: Owner<'_>) -> Option<String> {
-    let Some(intent) = &owner.attrs.intent else {
-        let message = "a frame has an operation and an intent: add `intent = \"..\"`";
-        cx.error(frame_tokens(owner), message);
+/// A word of the head is there, is one of a closed vocabulary, and fits the rule of an open one.
+fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
+    let name = part.name;
+    let Some(text) = text else {
+        cx.error(frame_tokens(owner), incomplete(cx.protocol, part));
         return None;
     };
-    let code = intent.value();
-    if Intent::lookup(&code).is_some() {
-        return Some(code);
-    }
-    let codes: Vec<_> = Intent::ALL.iter().map(|intent| intent.as_str()).collect();
-    let near = nearest(&code, codes.iter().copied());
-    cx.error(
-        intent,
-        format!("no intent `{code}`{}", hint(near, "the intents", &codes)),
-    );
+    let word = text.value();
+    let message = match part.vocabulary {
+        Vocabulary::Closed { words, .. } if words.contains(&word.as_str()) => return Some(word),
+        Vocabulary::Closed { words, .. } => {
+            let near = nearest(&word, words.iter().copied());
+            let what = format!("the {}", part.plural);
+            format!("no {name} `{word}`{}", hint(near, &what, words))
+        }
+        Vocabulary::Open(rule) if (rule.fits)(&word) => return Some(word),
+        Vocabulary::Open(rule) => format!("`{word}` is no {name}: {} only", rule.words),
+    };
+    cx.error(text, message);
     None
 }
 
-/// The operation fits its production.
-fn operation(cx: &Ctxt, owner: Owner<'_>) -> Option<String> {
-    let Some(operation) = &owner.attrs.operation else {
-        let message = "a frame has an intent and an operation: add `operation = \"..\"`";
-        cx.error(frame_tokens(owner), message);
-        return None;
+/// That a part of the head is missing: the others, it, and the cure.
+fn incomplete(protocol: &Protocol, missing: &HeadPart) -> String {
+    let noun = protocol.noun;
+    let others = protocol
+        .head
+        .iter()
+        .filter(|part| part.name != missing.name);
+    let parts: Vec<String> = others
+        .chain([missing])
+        .map(|part| with_article(part.name))
+        .collect();
+    format!(
+        "a {noun} has {}: add `{} = \"..\"`",
+        parts.join(" and "),
+        missing.name
+    )
+}
+
+fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
     };
-    let name = operation.value();
-    if lexical::is_key(&name) {
-        return Some(name);
-    }
-    cx.error(
-        operation,
-        format!("`{name}` is no operation: letters, digits and '_' only"),
-    );
-    None
+    format!("{article} {name}")
 }
 
 /// What makes an item a frame, else its name.
 fn frame_tokens(owner: Owner<'_>) -> TokenStream {
-    let present = owner
-        .attrs
-        .intent
-        .as_ref()
-        .or(owner.attrs.operation.as_ref());
+    let present = owner.attrs.head.iter().flatten().next();
     present
         .or(owner.attrs.schema.as_ref())
         .map_or_else(|| owner.ident.to_token_stream(), LitStr::to_token_stream)

@@ -1,8 +1,10 @@
-//! Every mistake of one derive, gathered, so that all are told at once.
+//! What the stages of one derive share: the protocol, and every mistake, gathered so that all
+//! are told at once.
 
 use std::cell::RefCell;
 use std::fmt::Display;
 
+use accp_registry::Protocol;
 use proc_macro2::Span;
 use quote::ToTokens;
 
@@ -10,13 +12,20 @@ use quote::ToTokens;
 #[derive(Debug)]
 pub(crate) struct Noted;
 
-/// Collects errors; the stages share it.
-#[derive(Default)]
+/// Knows the protocol and collects errors; the stages share it.
 pub(crate) struct Ctxt {
+    pub(crate) protocol: &'static Protocol,
     errors: RefCell<Vec<syn::Error>>,
 }
 
 impl Ctxt {
+    pub(crate) fn new(protocol: &'static Protocol) -> Self {
+        Self {
+            protocol,
+            errors: RefCell::default(),
+        }
+    }
+
     /// Notes a mistake on the tokens that make it.
     pub(crate) fn error(&self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));

@@ -8,8 +8,8 @@ mod generics;
 mod nested;
 mod shapes;
 
-use accp_registry::Type;
-use proc_macro2::{Span, TokenStream};
+use accp_registry::{Protocol, Type};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
 
@@ -17,19 +17,24 @@ pub(crate) use generics::{family, with_lifetime};
 
 use crate::ast::Input;
 use crate::plan::Plan;
-use crate::registry::{Loaded, VARIABLE};
+use crate::registry::Loaded;
 
 /// The impls of an item, in a scope of their own.
-pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>) -> TokenStream {
-    let runtime = runtime(input.attrs.krate.as_ref());
+pub(crate) fn expand(
+    protocol: &Protocol,
+    input: &Input<'_>,
+    plan: &Plan<'_>,
+    loaded: Option<&Loaded>,
+) -> TokenStream {
+    let runtime = runtime(protocol, input.attrs.krate.as_ref());
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
     let (impls, family) = match plan {
-        Plan::Frame(frame) => (frame::expand(input, frame), Some(family())),
+        Plan::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         Plan::Nested(fields) => (nested::expand(input, fields), None),
         Plan::Enumeration(choices) => (enumeration::expand(input, choices), None),
-        Plan::Frames(arms) => (frames::expand(input, arms), Some(family())),
+        Plan::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {
         #allow
@@ -44,8 +49,12 @@ pub(crate) fn expand(input: &Input<'_>, plan: &Plan<'_>, loaded: Option<&Loaded>
 }
 
 /// Where the runtime is.
-pub(crate) fn runtime(krate: Option<&Path>) -> TokenStream {
-    krate.map_or_else(|| quote!(::accp_runtime), Path::to_token_stream)
+pub(crate) fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
+    let named = || {
+        let name = Ident::new(protocol.rust.runtime, Span::call_site());
+        quote!(::#name)
+    };
+    krate.map_or_else(named, Path::to_token_stream)
 }
 
 /// Lints that a user may have denied and that tell nothing about code of ours. No group is
@@ -69,9 +78,9 @@ fn tracked(loaded: &Loaded) -> TokenStream {
             const _: &[u8] = ::core::include_bytes!(#path);
         )
     });
-    let variable = loaded.asked_variable.then(|| {
+    let variable = loaded.asked.map(|variable| {
         quote!(
-            const _: _p::Option<&str> = ::core::option_env!(#VARIABLE);
+            const _: _p::Option<&str> = ::core::option_env!(#variable);
         )
     });
     quote!(#(#files)* #variable)
@@ -99,7 +108,7 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         }
         _ => "Any",
     };
-    let word = proc_macro2::Ident::new(word, span);
+    let word = Ident::new(word, span);
     quote_spanned!(span=> _accp::kind::#word)
 }
 

@@ -1,6 +1,7 @@
 //! What stands in for the codec after a mistake, so that its uses give no messages of
 //! their own.
 
+use accp_registry::Protocol;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Path};
@@ -9,13 +10,14 @@ use crate::expand::{allow, family, runtime, with_lifetime};
 
 /// The mistakes, and every trait that a derive may implement.
 pub(crate) fn expand(
+    protocol: &Protocol,
     input: &DeriveInput,
     krate: Option<&Path>,
     error: Option<syn::Error>,
 ) -> TokenStream {
     let errors = error.map(|error| error.to_compile_error());
     let ident = &input.ident;
-    let runtime = runtime(krate);
+    let runtime = runtime(protocol, krate);
     let allow = allow();
     let (generics, ty, bounds) = input.generics.split_for_impl();
     let family = family(ident, &input.generics);

@@ -11,6 +11,7 @@ mod fallback;
 mod plan;
 mod registry;
 
+use accp_registry::{ACCP, Protocol};
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
@@ -54,82 +55,24 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(&input).into()
+    expand(&ACCP, &input).into()
 }
 
-fn expand(original: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::default();
+/// The code for an item, or its mistakes, by what the protocol says.
+fn expand(protocol: &'static Protocol, original: &DeriveInput) -> proc_macro2::TokenStream {
+    let cx = ctxt::Ctxt::new(protocol);
     let input = ast::Input::read(&cx, original);
     let krate = input.as_ref().and_then(|input| input.attrs.krate.clone());
     let plan = input
         .as_ref()
         .and_then(|input| Some((input, check::check(&cx, input)?)));
     match (cx.finish(), plan) {
-        (None, Some((input, (plan, loaded)))) => expand::expand(input, &plan, loaded.as_ref()),
-        (error, _) => fallback::expand(original, krate.as_ref(), error),
+        (None, Some((input, (plan, loaded)))) => {
+            expand::expand(protocol, input, &plan, loaded.as_ref())
+        }
+        (error, _) => fallback::expand(protocol, original, krate.as_ref(), error),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proc_macro2::{TokenStream, TokenTree};
-
-    /// Every identifier and literal of the code for an item.
-    fn words(item: &str) -> Vec<String> {
-        fn walk(tokens: TokenStream, words: &mut Vec<String>) {
-            for tree in tokens {
-                match tree {
-                    TokenTree::Group(group) => walk(group.stream(), words),
-                    TokenTree::Punct(_) => {}
-                    other => words.push(other.to_string()),
-                }
-            }
-        }
-        let mut words = Vec::new();
-        walk(super::expand(&syn::parse_str(item).unwrap()), &mut words);
-        words
-    }
-
-    const ITEMS: &[&str] = &[
-        r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
-           struct Task<'a, T> {
-               assignee: String,
-               task: T,
-               #[accp(default)] priority: Option<Priority>,
-               deps: Vec<Cow<'a, str>>,
-               #[accp(skip)] seen: bool,
-               #[accp(flatten)] others: Map<'a>,
-           }"#,
-        r#"#[accp(crate = renamed::runtime, schema = "TX")] struct Payment { transaction_id: String }"#,
-        r#"#[accp(crate = "renamed::runtime")] struct Range { from: i64, to: Option<i64> }"#,
-        r#"#[accp(crate = renamed::runtime)] enum Trend { #[accp(symbol = "+")] Up, Down }"#,
-        r#"#[accp(crate = renamed::runtime)]
-           enum Work { Task(Task), #[accp(intent = "ping", operation = "link")] Ping { n: i64 } }"#,
-        // One that is refused.
-        r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
-           struct Task { asignee: String }"#,
-    ];
-
-    #[test]
-    fn a_renamed_runtime_is_the_only_one_asked() {
-        for item in ITEMS {
-            let words = words(item);
-            assert!(words.iter().any(|word| word == "renamed"), "{item}");
-            assert!(!words.iter().any(|word| word == "accp_runtime"), "{item}");
-        }
-    }
-
-    #[test]
-    fn nothing_public_is_written() {
-        for item in ITEMS {
-            assert!(!words(item).iter().any(|word| word == "pub"), "{item}");
-        }
-    }
-
-    #[test]
-    fn the_same_item_gives_the_same_code() {
-        for item in ITEMS {
-            assert_eq!(words(item), words(item));
-        }
-    }
-}
+mod tests;

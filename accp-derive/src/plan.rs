@@ -17,8 +17,8 @@ pub(crate) enum Plan<'a> {
 }
 
 pub(crate) struct Frame<'a> {
-    pub(crate) intent: String,
-    pub(crate) operation: String,
+    /// The words of the head, in the order of the protocol.
+    pub(crate) head: Vec<String>,
     /// Envelope fields that the registry requires.
     pub(crate) envelope: Vec<String>,
     pub(crate) fields: Fields<'a>,

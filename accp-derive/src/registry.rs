@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use accp_registry::{Registry, registry_files};
+use accp_registry::{Protocol, Registry, registry_files};
 use proc_macro2::Span;
 use syn::LitStr;
 
 use crate::ctxt::{Ctxt, Noted};
-
-/// The variable that names a registry for every item that names none itself.
-pub(crate) const VARIABLE: &str = "ACCP_REGISTRY";
 
 /// A registry, and what a change of it depends on.
 #[derive(Clone)]
@@ -21,8 +18,8 @@ pub(crate) struct Loaded {
     pub(crate) registry: Rc<Registry>,
     /// The files it was read from: an edit rebuilds the crate.
     pub(crate) files: Vec<PathBuf>,
-    /// [`VARIABLE`] was asked: setting it rebuilds the crate.
-    pub(crate) asked_variable: bool,
+    /// The variable that was asked for a registry: setting it rebuilds the crate.
+    pub(crate) asked: Option<&'static str>,
 }
 
 /// The registry of an item: the one it names, else the one that the environment names,
@@ -32,28 +29,32 @@ pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Optio
         Some(path) => (Some(path.value()), path.span()),
         // The runtime's own types follow the standard profiles, whatever a user's build sets.
         None if is_runtime => (None, Span::call_site()),
-        None => (variable(cx).ok()?, Span::call_site()),
+        None => (
+            value_of(cx, cx.protocol.rust.variable).ok()?,
+            Span::call_site(),
+        ),
     };
-    let asked_variable = named.is_none() && !is_runtime;
+    let protocol = cx.protocol;
+    let variable = protocol.rust.variable;
+    let asked = (named.is_none() && !is_runtime).then_some(variable);
     let Some(path) = path else {
         return Some(Loaded {
-            registry: standard(),
+            registry: standard(protocol),
             files: Vec::new(),
-            asked_variable,
+            asked,
         });
     };
     let path = absolute(&path);
-    match read(&path) {
+    match read(protocol, &path) {
         Ok((registry, files)) => Some(Loaded {
             registry,
             files,
-            asked_variable,
+            asked,
         }),
         Err(problems) => {
-            let origin = if named.is_some() {
-                ""
-            } else {
-                " (from the variable ACCP_REGISTRY)"
+            let origin = match asked {
+                Some(variable) => format!(" (from the variable {variable})"),
+                None => String::new(),
             };
             cx.error_at(
                 span,
@@ -64,15 +65,15 @@ pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Optio
     }
 }
 
-/// The value of [`VARIABLE`], where it is set.
-fn variable(cx: &Ctxt) -> Result<Option<String>, Noted> {
-    match std::env::var(VARIABLE) {
+/// The value of the variable, where it is set.
+fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
+    match std::env::var(variable) {
         Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => {
             cx.error_at(
                 Span::call_site(),
-                format!("the variable {VARIABLE} is not Unicode"),
+                format!("the variable {variable} is not Unicode"),
             );
             Err(Noted)
         }
@@ -90,19 +91,24 @@ fn absolute(path: &str) -> PathBuf {
 /// The files with what tells that one was edited: a language server lives long.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
+/// The file or directory of a registry, by the name of its protocol.
+type Key = (&'static str, PathBuf);
+
 thread_local! {
-    static STANDARD: RefCell<Option<Rc<Registry>>> = const { RefCell::new(None) };
-    static READ: RefCell<BTreeMap<PathBuf, (Stamp, Rc<Registry>)>> = const { RefCell::new(BTreeMap::new()) };
+    static STANDARD: RefCell<BTreeMap<&'static str, Rc<Registry>>> = const { RefCell::new(BTreeMap::new()) };
+    static READ: RefCell<BTreeMap<Key, (Stamp, Rc<Registry>)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-fn standard() -> Rc<Registry> {
-    STANDARD.with_borrow_mut(|slot| {
-        slot.get_or_insert_with(|| Rc::new(Registry::standard()))
+fn standard(protocol: &'static Protocol) -> Rc<Registry> {
+    STANDARD.with_borrow_mut(|known| {
+        known
+            .entry(protocol.name)
+            .or_insert_with(|| Rc::new(Registry::standard_of(protocol)))
             .clone()
     })
 }
 
-fn read(path: &Path) -> Result<(Rc<Registry>, Vec<PathBuf>), String> {
+fn read(protocol: &'static Protocol, path: &Path) -> Result<(Rc<Registry>, Vec<PathBuf>), String> {
     let files = registry_files(path).map_err(|problems| shown(path, &problems))?;
     let stamp: Stamp = files
         .iter()
@@ -111,13 +117,14 @@ fn read(path: &Path) -> Result<(Rc<Registry>, Vec<PathBuf>), String> {
             Err(_) => (file.clone(), None, 0),
         })
         .collect();
-    let known = READ.with_borrow(|read| read.get(path).filter(|(of, _)| *of == stamp).cloned());
+    let key = (protocol.name, path.to_path_buf());
+    let known = READ.with_borrow(|read| read.get(&key).filter(|(of, _)| *of == stamp).cloned());
     if let Some((_, registry)) = known {
         return Ok((registry, files));
     }
-    let registry = Registry::load(path).map_err(|problems| shown(path, &problems))?;
+    let registry = Registry::load_of(protocol, path).map_err(|problems| shown(path, &problems))?;
     let registry = Rc::new(registry.with_profiles());
-    READ.with_borrow_mut(|read| read.insert(path.to_path_buf(), (stamp, registry.clone())));
+    READ.with_borrow_mut(|read| read.insert(key, (stamp, registry.clone())));
     Ok((registry, files))
 }
 

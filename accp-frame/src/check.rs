@@ -92,12 +92,12 @@ impl Sound<'_, '_> {
     /// Whether everything is there that the schema requires.
     fn has_all(&self, schema: &Schema, known: u128) -> bool {
         let (intent, operation) = (self.intent.as_str(), self.header.operation);
-        let mut required = schema.required(intent, operation);
+        let mut required = schema.required(&[intent, operation]);
         let is_known = |name: &str| {
             let field = schema.field(name);
             field.is_some_and(|(index, _)| known & (1 << index) != 0)
         };
-        let spec = schema.frame(intent, operation);
+        let spec = schema.frame(&[intent, operation]);
         let mut envelope = spec.into_iter().flat_map(|spec| &spec.envelope);
         required.all(is_known) && envelope.all(|field| self.envelope.has(field))
     }

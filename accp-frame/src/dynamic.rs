@@ -29,7 +29,7 @@ impl Place<'_> {
 
     /// The text with which a field is left out.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
-        let applies = schema.has_default(index, self.intent, self.operation);
+        let applies = schema.has_default(index, &[self.intent, self.operation]);
         schema
             .fields
             .get(index)?
@@ -162,7 +162,7 @@ pub(crate) fn complete<'a>(
             entries.push((Cow::Owned(field.name.clone()), value));
         }
     }
-    let mut required = schema.required(place.intent, place.operation);
+    let mut required = schema.required(&[place.intent, place.operation]);
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
         let expected = format!(
             "the field `{missing}`, which schema {} requires",

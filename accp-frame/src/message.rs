@@ -175,7 +175,7 @@ impl<'a> Message<'a> {
             };
             let entries = payload.into_iter().collect();
             payload = dynamic::complete(entries, schema, place, registry, end - 1)?;
-            let frame = schema.frame(code, operation);
+            let frame = schema.frame(&[code, operation]);
             let mut required = frame.into_iter().flat_map(|frame| &frame.envelope);
             if let Some(missing) = required.find(|field| !envelope.has(field)) {
                 return Err(missing_envelope(text.len(), missing));
@@ -313,7 +313,8 @@ impl<'a> Message<'a> {
             return Err(no_operation(&self.operation));
         }
         let schema = self.resolve(registry)?;
-        let spec = schema.and_then(|schema| schema.frame(self.intent.as_str(), &self.operation));
+        let spec =
+            schema.and_then(|schema| schema.frame(&[self.intent.as_str(), &*self.operation]));
         let envelope: Vec<&str> = spec
             .into_iter()
             .flat_map(|spec| &spec.envelope)
@@ -345,7 +346,7 @@ impl<'a> Message<'a> {
         let place = self.place();
         let none = Schema::new("", "");
         let of = schema.unwrap_or(&none);
-        if let Some(missing) = of.required(place.intent, place.operation).find(|name| {
+        if let Some(missing) = of.required(&[place.intent, place.operation]).find(|name| {
             of.field(name)
                 .is_some_and(|(_, field)| !has_field(payload, field))
         }) {

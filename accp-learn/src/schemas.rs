@@ -282,7 +282,7 @@ impl<'m> Maker<'m> {
             };
             let mut standard = Registry::shared().schemas();
             let is_standard =
-                standard.any(|schema| schema.frame(intent(root), &root.tool).is_some());
+                standard.any(|schema| schema.frame(&[intent(root), &*root.tool]).is_some());
             let is_main = match self.events.get(root) {
                 Some(all) => seen * 2 > *all,
                 // Declared, and never called.

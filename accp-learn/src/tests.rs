@@ -210,13 +210,15 @@ fn tools_say_what_their_arguments_are() {
     let schema = learnt
         .registry
         .schemas()
-        .find(|schema| schema.frame("req", "look_up").is_some());
+        .find(|schema| schema.frame(&["req", "look_up"]).is_some());
     let schema = schema.expect("the tool declares its arguments");
     assert_eq!(
         fields(&learnt.registry, &schema.name),
         "page:number order_id:string sort_order:enum(up,down)"
     );
-    let frame = schema.frame("req", "look_up").expect("it was found by it");
+    let frame = schema
+        .frame(&["req", "look_up"])
+        .expect("it was found by it");
     assert_eq!(
         (&frame.required[..], frame.doc.as_deref()),
         (&["page".to_owned()][..], Some("Looks orders up."))

@@ -50,9 +50,11 @@ pub(crate) fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<
         return Some(Cow::Borrowed("the frame is cut short"));
     };
     if expects(&[Rule::delimiter]) {
-        return Some(Cow::Borrowed(
-            r"the delimiters are @ > : { } [ ] | $ , ~ \, so a backslash is written '\\'",
-        ));
+        let delimiters: Vec<_> = lexical::DELIMITERS.split("").collect();
+        return Some(Cow::Owned(format!(
+            r"the delimiters are {}, so a backslash is written '\\'",
+            delimiters.join(" ").trim()
+        )));
     }
     if expects(&[Rule::header_at]) {
         return Some(Cow::Borrowed(

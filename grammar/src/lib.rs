@@ -1,7 +1,8 @@
 //! The frame grammar of ACCP (draft section 3.1) and the reference parser made from it.
 //!
-//! `accp.abnf` is the draft's grammar; `generate` (feature `generator`) makes `accp.pest`
-//! out of it, with the decisions of `accp.overrides`; [`parse`] runs that on pest. It is
+//! `accp.abnf` is the draft's grammar; the generator (feature `generator`) makes `accp.pest`
+//! out of it, with the decisions of `accp.overrides`. Which files make the grammar of a
+//! protocol says a [`Grammar`]; [`ACCP`] is the one. [`parse`] runs `accp.pest` on pest. It is
 //! exact and explains itself, not fast: it gives the strict verdict and the byte of a
 //! fault, and is the judge of the scanner in accp-runtime, which programs use.
 //!
@@ -23,6 +24,7 @@ mod cure;
 mod error;
 #[cfg(any(test, feature = "generator"))]
 mod generate;
+mod grammar;
 mod limits;
 mod parse;
 mod pest_parser;
@@ -33,15 +35,7 @@ pub mod testing;
 pub use ast::Frame;
 pub use error::{Expected, Fault, PeerError, SyntaxError};
 #[cfg(any(test, feature = "generator"))]
-pub use generate::{GenerateError, Source, check, generate};
+pub use generate::{GenerateError, Source};
+pub use grammar::{ACCP, Grammar};
 pub use limits::Limits;
 pub use parse::{parse, parse_bytes, parse_with};
-
-/// The ABNF of draft section 3.1.
-pub const ABNF: &str = include_str!("../accp.abnf");
-
-/// The decisions that a PEG needs and the ABNF does not hold, each with its reason.
-pub const OVERRIDES: &str = include_str!("../accp.overrides");
-
-/// The pest grammar that the generator makes of the two, as checked in.
-pub const PEST: &str = include_str!("../accp.pest");

@@ -5,6 +5,7 @@ use pest::iterators::Pair;
 
 use crate::ast::{Frame, Param, Scalar, ScalarRule, Span, Value, ValueKind};
 use crate::error::{Fault, SyntaxError};
+use crate::grammar::ACCP;
 use crate::limits::{self, Limits};
 use crate::pest_parser::{FrameParser, Rule};
 
@@ -19,7 +20,7 @@ use crate::pest_parser::{FrameParser, Rule};
 ///     the header and the body are written @agent>intent:operation{}");
 /// ```
 pub fn parse(text: &str) -> Result<Frame<'_>, SyntaxError> {
-    parse_with(text, &Limits::default())
+    parse_with(text, &ACCP.protocol.limits)
 }
 
 /// Parses one frame, strictly, within the limits given.
@@ -60,16 +61,16 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Syntax
 /// assert_eq!(error.at(), 17);
 /// ```
 pub fn parse_bytes(bytes: &[u8]) -> Result<Frame<'_>, SyntaxError> {
-    let limits = Limits::default();
-    check_length(bytes.len(), &limits)?;
+    let limits = &ACCP.protocol.limits;
+    check_length(bytes.len(), limits)?;
     let valid_up_to = match std::str::from_utf8(bytes) {
-        Ok(text) => return parse_bounded(text, &limits),
+        Ok(text) => return parse_bounded(text, limits),
         Err(error) => error.valid_up_to(),
     };
     // The replacement character is as wrong everywhere as the byte it stands for, so the
     // first fault of this text is the first fault of the bytes.
     let text = String::from_utf8_lossy(&bytes[..valid_up_to]) + "\u{fffd}";
-    Err(match parse_bounded(&text, &limits) {
+    Err(match parse_bounded(&text, limits) {
         Err(error) if error.at() < valid_up_to => error,
         Err(error) => error.with_cure("this byte is not UTF-8; a frame is printable ASCII"),
         Ok(_) => SyntaxError::limit(valid_up_to, Fault::Expected(Vec::new())),

@@ -12,6 +12,7 @@ use crate::json::{Places, child};
 use crate::model::{Registry, Schema};
 use crate::nearest::nearest;
 use crate::problem::{Position, Problem, Problems};
+use crate::protocol::Protocol;
 use crate::read;
 use crate::types::Type;
 
@@ -78,9 +79,12 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
 }
 
 /// Makes one registry of several documents.
-pub(crate) fn assemble(sources: &[Source<'_>]) -> Result<Registry, Problems> {
+pub(crate) fn assemble(
+    protocol: &'static Protocol,
+    sources: &[Source<'_>],
+) -> Result<Registry, Problems> {
     let mut assembly = Assembly::default();
-    let mut registry = Registry::empty();
+    let mut registry = Registry::empty_of(protocol);
     let mut versions = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let mut problems = Vec::new();
@@ -91,7 +95,7 @@ pub(crate) fn assemble(sources: &[Source<'_>]) -> Result<Registry, Problems> {
         problems.extend(duplicates.map(|pointer| {
             Problem::new(pointer, "this key stands twice in its object").cure("keep one of the two")
         }));
-        let document = read::document(&source.json, &mut problems);
+        let document = read::document(protocol, &source.json, &mut problems);
         assembly
             .problems
             .extend(problems.into_iter().map(|problem| (index, problem)));

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::model::{Field, FrameSpec, Registry, Schema};
+use crate::protocol::Protocol;
 use crate::types::{EnumValue, Type};
 
 /// A difference between two registries.
@@ -72,7 +73,10 @@ impl fmt::Display for Change {
 /// # Ok::<(), accp_registry::Problems>(())
 /// ```
 pub fn diff(old: &Registry, new: &Registry) -> Vec<Change> {
-    let mut changes = Changes(Vec::new());
+    let mut changes = Changes {
+        protocol: new.protocol(),
+        list: Vec::new(),
+    };
     changes.compare("/version", "version", &old.version, &new.version, None);
     let tokenizer = |registry: &Registry| registry.tokenizer.clone().unwrap_or("none".into());
     let (before, after) = (tokenizer(old), tokenizer(new));
@@ -98,7 +102,7 @@ pub fn diff(old: &Registry, new: &Registry) -> Vec<Change> {
             ),
         }
     }
-    changes.0
+    changes.list
 }
 
 /// The schema of `there` that `schema` of `here` became or came from: the one of its name,
@@ -114,11 +118,23 @@ const REFUSED_FIELD: &str = "one side leaves out what the other refuses to miss 
 const REFUSED_ENVELOPE: &str = "one side leaves out what the other refuses to miss (E1001, E1004)";
 const OTHER_VALUE: &str = "a field left out means another value";
 
-struct Changes(Vec<Change>);
+struct Changes {
+    protocol: &'static Protocol,
+    list: Vec<Change>,
+}
 
 impl Changes {
+    /// `frame req:plan`
+    fn what(&self, frame: &FrameSpec) -> String {
+        format!("{} {}", self.protocol.noun, self.title(frame))
+    }
+
+    fn title(&self, frame: &FrameSpec) -> String {
+        self.protocol.title(&frame.head)
+    }
+
     fn push(&mut self, pointer: String, description: String, breaking: Option<&'static str>) {
-        self.0.push(Change {
+        self.list.push(Change {
             pointer,
             description,
             breaking,
@@ -266,8 +282,8 @@ impl Changes {
     fn frames(&mut self, at: &str, old: &Schema, new: &Schema) {
         let at = format!("{at}/frames");
         for frame in &old.frames {
-            if new.frame(&frame.intent, &frame.operation).is_none() {
-                let description = format!("the frame {} was removed", title(frame));
+            if new.frame(&frame.head).is_none() {
+                let description = format!("the {} was removed", self.what(frame));
                 self.push(
                     at.clone(),
                     description,
@@ -276,11 +292,11 @@ impl Changes {
             }
         }
         for (index, frame) in new.frames.iter().enumerate() {
-            match old.frame(&frame.intent, &frame.operation) {
+            match old.frame(&frame.head) {
                 Some(before) => self.frame(&format!("{at}/{index}"), (old, before), (new, frame)),
                 None => self.push(
                     format!("{at}/{index}"),
-                    format!("the frame {} was added", title(frame)),
+                    format!("the {} was added", self.what(frame)),
                     None,
                 ),
             }
@@ -293,7 +309,7 @@ impl Changes {
         (old_schema, old): (&Schema, &FrameSpec),
         (new_schema, new): (&Schema, &FrameSpec),
     ) {
-        let in_frame = format!(" in {}", title(new));
+        let in_frame = format!(" in {}", self.title(new));
         for name in only(&old.required, &new.required) {
             self.required(&format!("{at}/required"), name, &in_frame, false);
         }
@@ -324,24 +340,20 @@ impl Changes {
         }
         let fills = |schema: &Schema, frame: &FrameSpec, name: &str| {
             let index = schema.fields.iter().position(|field| field.name == name);
-            index.is_some_and(|index| schema.has_default(index, &frame.intent, &frame.operation))
+            index.is_some_and(|index| schema.has_default(index, &frame.head))
         };
         let differs = |field: &&Field| {
             named(old_schema, &field.name).is_some()
                 && fills(old_schema, old, &field.name) != fills(new_schema, new, &field.name)
         };
         let breaking = new_schema.fields.iter().any(|field| differs(&field));
-        let description = format!("the fields that {} is about changed", title(new));
+        let description = format!("the fields that {} is about changed", self.title(new));
         self.push(
             format!("{at}/fields"),
             description,
             breaking.then_some(OTHER_VALUE),
         );
     }
-}
-
-fn title(frame: &FrameSpec) -> String {
-    format!("{}:{}", frame.intent, frame.operation)
 }
 
 fn named<'s>(schema: &'s Schema, name: &str) -> Option<&'s Field> {

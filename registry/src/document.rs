@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Field, FrameSpec, Registry, Schema};
-use crate::tables::abbreviate;
+use crate::protocol::Protocol;
 
 impl Registry {
     /// The registry as a document of the same format, with types and abbreviations spelt
@@ -19,7 +19,7 @@ impl Registry {
         }
         let schemas = self.schemas.iter();
         document["schemas"] = schemas
-            .map(|schema| (schema.name.clone(), schema.to_json()))
+            .map(|schema| (schema.name.clone(), schema.to_json(self.protocol)))
             .collect();
         document
     }
@@ -27,38 +27,39 @@ impl Registry {
 
 impl Schema {
     /// The schema as it stands in a registry document, without its name.
-    fn to_json(&self) -> Value {
-        let mut out = self.shape();
+    fn to_json(&self, protocol: &Protocol) -> Value {
+        let mut out = self.shape(protocol);
         put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
         put_map(&mut out, "defaults", &self.fields, |f| f.default.clone());
         put_map(&mut out, "docs", &self.fields, |f| {
             f.doc.as_ref().map(|doc| json!(doc))
         });
-        put_frames(&mut out, &self.frames);
+        put_frames(&mut out, protocol, &self.frames);
         put(&mut out, "keep", self.keep.as_ref().map(|keep| json!(keep)));
         Value::Object(out)
     }
 
     /// What the hash covers: the schema without docs and `keep`, each default by its wire text.
-    pub(crate) fn to_canonical(&self) -> Value {
-        let mut out = self.shape();
+    #[cfg(feature = "hash")]
+    pub(crate) fn to_canonical(&self, protocol: &Protocol) -> Value {
+        let mut out = self.shape(protocol);
         put_map(&mut out, "defaults", &self.fields, |f| {
             f.default_wire.as_ref().map(|wire| json!(wire))
         });
         let mut frames = self.frames.clone();
-        frames.sort_by(|a, b| (&a.intent, &a.operation).cmp(&(&b.intent, &b.operation)));
+        frames.sort_by(|a, b| a.head.cmp(&b.head));
         for frame in &mut frames {
             frame.doc = None;
             frame.required.sort();
             frame.envelope.sort();
             frame.fields.iter_mut().for_each(|list| list.sort());
         }
-        put_frames(&mut out, &frames);
+        put_frames(&mut out, protocol, &frames);
         Value::Object(out)
     }
 
     /// What both documents share.
-    fn shape(&self) -> Map<String, Value> {
+    fn shape(&self, protocol: &Protocol) -> Map<String, Value> {
         let mut out = Map::new();
         out.insert("code".into(), json!(self.code));
         out.insert("version".into(), json!(self.version));
@@ -78,7 +79,7 @@ impl Schema {
             Some(Value::String(alloc::format!("{}", f.ty)))
         });
         put_map(&mut out, "abbreviations", &self.fields, |f| {
-            let implied = abbreviate(&f.name).unwrap_or(&f.name);
+            let implied = protocol.abbreviate(&f.name).unwrap_or(&f.name);
             (f.short != f.name || f.short != implied).then(|| json!(f.short))
         });
         out
@@ -86,10 +87,11 @@ impl Schema {
 }
 
 impl FrameSpec {
-    fn to_json(&self) -> Value {
+    fn to_json(&self, protocol: &Protocol) -> Value {
         let mut out = Map::new();
-        out.insert("intent".into(), json!(self.intent));
-        out.insert("operation".into(), json!(self.operation));
+        for (part, word) in protocol.head.iter().zip(&self.head) {
+            out.insert(part.name.into(), json!(word));
+        }
         for (key, list) in [("required", &self.required), ("envelope", &self.envelope)] {
             put(&mut out, key, (!list.is_empty()).then(|| json!(list)));
         }
@@ -103,8 +105,9 @@ impl FrameSpec {
     }
 }
 
-fn put_frames(out: &mut Map<String, Value>, frames: &[FrameSpec]) {
-    let frames: Vec<Value> = frames.iter().map(FrameSpec::to_json).collect();
+fn put_frames(out: &mut Map<String, Value>, protocol: &Protocol, frames: &[FrameSpec]) {
+    let frames = frames.iter().map(|frame| frame.to_json(protocol));
+    let frames: Vec<Value> = frames.collect();
     put(out, "frames", (!frames.is_empty()).then(|| frames.into()));
 }
 

@@ -109,7 +109,8 @@ impl Registry {
     /// of it, for `sync:registry` announces them beside it.
     pub fn hash(&self) -> Hash {
         let schemas = self.schemas();
-        let schemas = schemas.map(|schema| (schema.name.clone(), schema.to_canonical()));
+        let schemas =
+            schemas.map(|schema| (schema.name.clone(), schema.to_canonical(self.protocol)));
         hash_of(&Value::Object(schemas.collect()))
     }
 }

@@ -16,110 +16,24 @@
 //! assert_eq!(lexical::decode_text(&wire), "What are Q3 findings?");
 //! ```
 
+mod class;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
+use self::class::{CLASS, PLAIN, SAFE, shared_classes};
+pub use self::class::{
+    DELIMITERS, ESCAPE, is_agent_char, is_agent_id, is_delimiter, is_key, is_key_char, is_ref_char,
+    is_ref_key, is_safe_char,
+};
 use crate::decimal::{Decimal, DecimalError};
 
 /// Starts a `string` or untyped value that is written in the text form.
 pub const MARK: u8 = b'"';
 /// Starts the plain decimal spelling of a JSON number that no literal holds.
 pub const NUMBER_MARK: u8 = b'#';
-
-/// ```abnf
-/// delimiter = "@" / ">" / ":" / "{" / "}" / "[" / "]" / "|" / "$" / "," / "~" / "\"
-/// ```
-#[inline]
-pub const fn is_delimiter(byte: u8) -> bool {
-    CLASS[byte as usize] & DELIMITER != 0
-}
-
-/// ```abnf
-/// safe-char = VCHAR except delimiter
-/// ```
-#[inline]
-pub const fn is_safe_char(byte: u8) -> bool {
-    CLASS[byte as usize] & SAFE != 0
-}
-
-/// ```abnf
-/// key = 1*( ALPHA / DIGIT / "_" )
-/// ```
-pub fn is_key(text: &str) -> bool {
-    !text.is_empty() && shared_classes(text) & KEY != 0
-}
-
-/// One character of a `key` or an `operation`.
-#[inline]
-pub const fn is_key_char(byte: u8) -> bool {
-    CLASS[byte as usize] & KEY != 0
-}
-
-/// ```abnf
-/// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
-/// ```
-pub fn is_agent_id(text: &str) -> bool {
-    !text.is_empty() && shared_classes(text) & AGENT != 0
-}
-
-/// One character of an `agent-id`.
-#[inline]
-pub const fn is_agent_char(byte: u8) -> bool {
-    CLASS[byte as usize] & AGENT != 0
-}
-
-/// ```abnf
-/// ref-key = 1*( ALPHA / DIGIT / "_" / "." )
-/// ```
-pub fn is_ref_key(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(is_ref_char)
-}
-
-/// One character of a `ref-key`.
-#[inline]
-pub const fn is_ref_char(byte: u8) -> bool {
-    is_key_char(byte) || byte == b'.'
-}
-
-/// `safe-char`.
-const SAFE: u8 = 1;
-const DELIMITER: u8 = 2;
-/// A character of a `key`.
-const KEY: u8 = 4;
-/// A safe character that stands for itself in the text form.
-const PLAIN: u8 = 8;
-/// A character of an `agent-id`.
-const AGENT: u8 = 16;
-
-/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame.
-static CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0x21;
-    while byte <= 0x7e_usize {
-        table[byte] = match byte as u8 {
-            b'@' | b'>' | b':' | b'{' | b'}' | b'[' | b']' | b'|' | b'$' | b',' | b'~' | b'\\' => {
-                DELIMITER
-            }
-            b'_' => SAFE | KEY | AGENT,
-            b'%' => SAFE,
-            b'-' => SAFE | PLAIN | AGENT,
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => SAFE | KEY | PLAIN | AGENT,
-            _ => SAFE | PLAIN,
-        };
-        byte += 1;
-    }
-    table
-};
-
-/// The classes that all bytes of a text share. A fold without an exit is faster than one
-/// that stops early, the texts of a frame being short.
-#[inline]
-fn shared_classes(text: &str) -> u8 {
-    text.bytes()
-        .fold(u8::MAX, |shared, byte| shared & CLASS[byte as usize])
-}
 
 /// What the wire text of one scalar is, in a position to which no type is declared.
 ///
@@ -284,7 +198,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = rest.find(ESCAPE) {
         out.push_str(&rest[..at]);
         let mut tail = rest[at + 1..].chars();
         out.extend(tail.next());
@@ -409,7 +323,7 @@ pub fn write_text(out: &mut String, text: &str) {
             b'_' => out.push_str("__"),
             b' ' if !(is_spacing(at + 1) || at > 0 && is_spacing(at - 1)) => out.push('_'),
             _ if is_delimiter(byte) => {
-                out.push('\\');
+                out.push(ESCAPE);
                 out.push(byte as char);
             }
             _ => {
@@ -465,7 +379,7 @@ pub fn write_escaped(out: &mut String, text: &str) {
     for (at, &byte) in text.as_bytes().iter().enumerate() {
         if is_delimiter(byte) {
             out.push_str(&text[copied..at]);
-            out.push('\\');
+            out.push(ESCAPE);
             copied = at;
         }
     }

@@ -4,7 +4,8 @@
 //! A registry (draft section 6) says what a schema code stands for: fields, defaults,
 //! types, abbreviations. [`Registry::standard`] holds the profiles of the draft,
 //! [`Registry::from_json`] and `Registry::load` read your own, with every mistake told at
-//! once.
+//! once. What the generator has to know of ACCP itself stands in one value, [`ACCP`]: see
+//! [`protocol`].
 //!
 //! ```
 //! use accp_registry::Registry;
@@ -38,7 +39,7 @@
 //! | `required` | fields that every frame with this schema carries |
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
-//! | `frames` | per intent and operation: `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `frames` | per head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `doc`, `docs` | what the schema is for; what each field means |
 //!
@@ -46,19 +47,32 @@
 //!
 //! # Features
 //!
-//! `std` (on by default) adds reading from files. Without it the crate needs `alloc` only.
+//! All are on by default. Without any the crate needs `alloc` only, and does what a derive
+//! needs of it.
+//!
+//! | Feature | Adds |
+//! |---|---|
+//! | `std` | reading from files |
+//! | `hash` | [`Registry::hash`], by which peers know that they hold the same registry |
+//! | `delta` | [`Delta`], which turns one registry into another; it needs `hash` |
+//! | `tools` | [`export`] and [`diff()`], for tools that look at registries |
 #![no_std]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod accp;
 mod assemble;
 mod decimal;
+#[cfg(feature = "delta")]
 mod delta;
+#[cfg(feature = "tools")]
 mod diff;
 mod document;
+#[cfg(feature = "tools")]
 pub mod export;
+#[cfg(feature = "hash")]
 mod hash;
 mod identity;
 mod json;
@@ -68,16 +82,25 @@ mod limits;
 mod load;
 mod model;
 mod nearest;
+mod open;
 mod problem;
+pub mod protocol;
 mod read;
 mod reader;
 mod tables;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 mod types;
 mod write;
 
+pub use accp::ACCP;
 pub use decimal::{Decimal, DecimalError};
+#[cfg(feature = "delta")]
 pub use delta::{Delta, DeltaError, DeltaPolicy};
+#[cfg(feature = "tools")]
 pub use diff::{Change, diff};
+#[cfg(feature = "hash")]
 pub use hash::{Hash, HashSyntax};
 pub use identity::identity_rank;
 pub use limits::Limits;
@@ -86,6 +109,7 @@ pub use load::registry_files;
 pub use model::{Field, FrameSpec, Registry, Schema};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, Problems};
+pub use protocol::Protocol;
 pub use tables::{
     ABBREVIATIONS, Abbreviation, Category, ENVELOPE, EnvelopeField, EnvelopeKind, ErrorCode,
     ErrorCodeSyntax, Intent, OPERATIONS, Requirement, abbreviate, expand, is_core_operation,

@@ -6,9 +6,11 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, vec};
 
+use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
 use crate::model::Registry;
 use crate::problem::{Problem, Problems};
+use crate::protocol::Protocol;
 
 impl Registry {
     /// Reads a registry file, or all of those in a directory ([`registry_files`]) as one
@@ -18,6 +20,14 @@ impl Registry {
     /// Every mistake in every file, with file, line and column; also when a file cannot be
     /// read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Problems> {
+        Self::load_of(&ACCP, path)
+    }
+
+    /// As [`Registry::load`], for another protocol.
+    ///
+    /// # Errors
+    /// As [`Registry::load`].
+    pub fn load_of(protocol: &'static Protocol, path: impl AsRef<Path>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let mut texts: Vec<(String, String)> = Vec::new();
         for file in registry_files(path.as_ref())? {
@@ -35,7 +45,7 @@ impl Registry {
         }
         // What is missing because a file is not JSON is no mistake of the others.
         if problems.is_empty() {
-            assemble(&sources)
+            assemble(protocol, &sources)
         } else {
             Err(Problems::new(problems))
         }

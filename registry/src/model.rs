@@ -2,25 +2,14 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use serde_json::Value;
 
-use crate::assemble::{Source, assemble};
-use crate::problem::Problems;
-use crate::tables::{abbreviate, is_core_operation};
+use crate::accp::ACCP;
+use crate::protocol::Protocol;
+use crate::tables::is_core_operation;
 use crate::types::Type;
-
-/// The standard profiles (draft sections 3.6 and 10): name of the file and its text.
-static PROFILES: &[(&str, &str)] = &[
-    ("CH.json", include_str!("../profiles/CH.json")),
-    ("TC.json", include_str!("../profiles/TC.json")),
-    ("TX.json", include_str!("../profiles/TX.json")),
-    ("ST.json", include_str!("../profiles/ST.json")),
-    ("TA.json", include_str!("../profiles/TA.json")),
-    ("ER.json", include_str!("../profiles/ER.json")),
-];
 
 /// A set of schemas that fit together (draft section 6.2).
 ///
@@ -46,6 +35,7 @@ pub struct Registry {
     pub version: u64,
     /// The tokenizer that the budgets of this registry are counted with.
     pub tokenizer: Option<String>,
+    pub(crate) protocol: &'static Protocol,
     /// Sorted by name.
     pub(crate) schemas: Vec<Schema>,
 }
@@ -97,14 +87,13 @@ pub struct Field {
     pub doc: Option<String>,
 }
 
-/// What a frame of one intent and operation demands of its schema.
+/// What a frame with one head demands of its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameSpec {
-    /// The intent's code.
-    pub intent: String,
-    /// The operation.
-    pub operation: String,
+    /// The words of the head, in the order of [`Protocol::head`]: the intent's code, then the
+    /// operation.
+    pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
     /// The fields that it is about; the others get no default. `None`: all of them.
@@ -118,51 +107,22 @@ pub struct FrameSpec {
 impl Registry {
     /// A registry without schemas, version 1.
     pub fn empty() -> Self {
+        Self::empty_of(&ACCP)
+    }
+
+    /// A registry of another protocol, without schemas, version 1.
+    pub fn empty_of(protocol: &'static Protocol) -> Self {
         Self {
             version: 1,
             tokenizer: None,
+            protocol,
             schemas: Vec::new(),
         }
     }
 
-    /// The standard profiles: CH, TC, TX, ST, TA (draft section 10) and ER (3.6).
-    ///
-    /// It reads the built-in JSON each time; with feature `std`, `Registry::shared` keeps one.
-    pub fn standard() -> Self {
-        let texts = PROFILES.iter().map(|&(file, text)| (Some(file), text));
-        let sources: Result<Vec<_>, _> = texts
-            .map(|(file, text)| Source::parse(file, text))
-            .collect();
-        // A test holds the built-in profiles to be without fault.
-        sources
-            .and_then(|sources| assemble(&sources))
-            .unwrap_or_else(|_| Self::empty())
-    }
-
-    /// [`Registry::standard`], read once.
-    #[cfg(feature = "std")]
-    pub fn shared() -> &'static Self {
-        static SHARED: std::sync::OnceLock<Registry> = std::sync::OnceLock::new();
-        SHARED.get_or_init(Self::standard)
-    }
-
-    /// Reads a registry document (draft section 6.2).
-    ///
-    /// # Errors
-    /// Every mistake in it, with line and column.
-    pub fn from_json(text: &str) -> Result<Self, Problems> {
-        assemble(&[Source::parse(None, text)?])
-    }
-
-    /// Adds each standard profile whose name and code this registry does not define itself.
-    pub fn with_profiles(mut self) -> Self {
-        for profile in Self::standard().schemas {
-            let taken = |own: &Schema| own.name == profile.name || own.code == profile.code;
-            if !self.schemas.iter().any(taken) {
-                self.insert(profile);
-            }
-        }
-        self
+    /// The protocol that its schemas are for.
+    pub fn protocol(&self) -> &'static Protocol {
+        self.protocol
     }
 
     /// The schema with this code; `None` is E1003.
@@ -185,36 +145,7 @@ impl Registry {
     /// (draft section 4.3). Operations that are not are accepted in frames all the same.
     pub fn has_operation(&self, operation: &str) -> bool {
         let mut frames = self.schemas.iter().flat_map(|schema| &schema.frames);
-        is_core_operation(operation) || frames.any(|frame| frame.operation == operation)
-    }
-
-    /// Adds a schema (`RegisterSchema`, draft section 7.1). It passes every check, whoever
-    /// made it; `default_wire` is worked out here.
-    ///
-    /// # Errors
-    /// When the schema is faulty, or its name or code is taken by another; nothing is
-    /// changed then.
-    pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
-        self.merge(Self {
-            version: self.version,
-            tokenizer: None,
-            schemas: vec![schema],
-        })
-    }
-
-    /// Adds the schemas of another registry. One that is already there, and equal, is
-    /// kept; the higher version counts.
-    ///
-    /// # Errors
-    /// When a name or a code means two things; nothing is changed then.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "what is merged is not used on"
-    )]
-    pub fn merge(&mut self, other: Self) -> Result<(), Problems> {
-        let sources = [self.to_json(), other.to_json()].map(Source::from_value);
-        *self = assemble(&sources)?;
-        Ok(())
+        is_core_operation(operation) || frames.any(|frame| frame.operation() == operation)
     }
 
     /// Puts a checked schema in its place.
@@ -263,27 +194,29 @@ impl Schema {
         fields.find(|(_, field)| field.name == key || field.short == key)
     }
 
-    /// What a frame of this intent and operation demands, where the registry says.
-    pub fn frame(&self, intent: &str, operation: &str) -> Option<&FrameSpec> {
-        let mut frames = self.frames.iter();
-        frames.find(|frame| frame.intent == intent && frame.operation == operation)
+    /// What a frame with this head demands, where the registry says.
+    pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
+        self.frames.iter().find(|frame| frame.has_head(head))
     }
 
     /// Whether the field at this index takes its default in such a frame: not when the
     /// matching `frames` entry lists `fields` without it, nor when that entry requires it.
-    pub fn has_default(&self, index: usize, intent: &str, operation: &str) -> bool {
+    pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let Some(field) = self.fields.get(index) else {
             return false;
         };
-        let frame = self.frame(intent, operation);
+        let frame = self.frame(head);
         field.default.is_some() && frame.is_none_or(|frame| frame.fills(&field.name))
     }
 
     /// The full names of the fields that such a frame must carry: the schema's first,
     /// then those of the matching `frames` entry.
-    pub fn required(&self, intent: &str, operation: &str) -> impl Iterator<Item = &str> {
+    pub fn required<'s, S: AsRef<str>>(
+        &'s self,
+        head: &[S],
+    ) -> impl Iterator<Item = &'s str> + use<'s, S> {
         let always = self.fields.iter().filter(|field| field.required);
-        let here = self.frame(intent, operation).into_iter();
+        let here = self.frame(head).into_iter();
         let here = here.flat_map(|frame| &frame.required).map(String::as_str);
         let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
         always.map(|field| field.name.as_str()).chain(here)
@@ -306,9 +239,14 @@ impl Schema {
 impl Field {
     /// A field without a default; abbreviated as the draft does, if it does.
     pub fn new(name: &str, ty: Type) -> Self {
+        Self::of(&ACCP, name, ty)
+    }
+
+    /// A field without a default; abbreviated as the protocol does, if it does.
+    pub(crate) fn of(protocol: &Protocol, name: &str, ty: Type) -> Self {
         Self {
             name: name.to_owned(),
-            short: abbreviate(name).unwrap_or(name).to_owned(),
+            short: protocol.abbreviate(name).unwrap_or(name).to_owned(),
             ty,
             default: None,
             default_wire: None,
@@ -322,15 +260,29 @@ impl Field {
 
 impl FrameSpec {
     /// A frame that demands nothing.
-    pub fn new(intent: &str, operation: &str) -> Self {
+    pub fn new<S: AsRef<str>>(head: &[S]) -> Self {
         Self {
-            intent: intent.to_owned(),
-            operation: operation.to_owned(),
+            head: head.iter().map(|word| word.as_ref().to_owned()).collect(),
             required: Vec::new(),
             fields: None,
             envelope: Vec::new(),
             doc: None,
         }
+    }
+
+    /// The intent's code: the first part of an ACCP head.
+    pub fn intent(&self) -> &str {
+        self.head.first().map_or("", String::as_str)
+    }
+
+    /// The operation: the second part of an ACCP head.
+    pub fn operation(&self) -> &str {
+        self.head.get(1).map_or("", String::as_str)
+    }
+
+    fn has_head<S: AsRef<str>>(&self, head: &[S]) -> bool {
+        let words = head.iter().map(AsRef::as_ref);
+        self.head.iter().map(String::as_str).eq(words)
     }
 
     /// Whether a field with a default takes it when this frame leaves the field out.

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use crate::json::child;
 use crate::model::{Field, FrameSpec, Schema};
 use crate::problem::Problem;
+use crate::protocol::{Protocol, Vocabulary};
 use crate::reader::{Reader, suggest};
-use crate::tables::{Abbreviation, ENVELOPE, EnvelopeField, Intent, abbreviate};
+use crate::tables::Abbreviation;
 use crate::types::Type;
 
 /// The keys of a registry document.
@@ -35,18 +36,9 @@ const SCHEMA_KEYS: &[&str] = &[
     "keep",
 ];
 
-/// The keys of an entry of `frames`.
-const FRAME_KEYS: &[&str] = &[
-    "intent",
-    "operation",
-    "required",
-    "fields",
-    "envelope",
-    "doc",
-];
-
-/// The key of a frame that names its schema; no field can have it.
-const RESERVED: &str = "schema";
+/// The keys of an entry of `frames`: the parts of the head, and these. `envelope` is one
+/// where the protocol has an envelope.
+const FRAME_KEYS: &[&str] = &["required", "fields", "envelope", "doc"];
 
 /// What a document says; as far as it could be read.
 #[derive(Default)]
@@ -57,8 +49,12 @@ pub(crate) struct Document {
 }
 
 /// Reads a document and notes what is wrong in it.
-pub(crate) fn document(json: &Value, problems: &mut Vec<Problem>) -> Document {
-    let mut reader = Reader { problems };
+pub(crate) fn document(
+    protocol: &'static Protocol,
+    json: &Value,
+    problems: &mut Vec<Problem>,
+) -> Document {
+    let mut reader = Reader { protocol, problems };
     let mut document = Document::default();
     let Some(object) = reader.object("", Some(json)) else {
         return document;
@@ -144,14 +140,16 @@ impl Reader<'_> {
                     );
                     continue;
                 }
-                if name == RESERVED {
+                if let Some(key) = self.reserved(name) {
+                    let noun = self.protocol.noun;
                     self.report(
-                        Problem::new(&at, "a field cannot be called `schema`")
-                            .cure("`schema` names the schema of a frame; take another name"),
+                        Problem::new(&at, format!("a field cannot be called `{key}`")).cure(
+                            format!("`{key}` names the schema of a {noun}; take another name"),
+                        ),
                     );
                 }
                 self.name(&at, "field name", name);
-                let mut field = Field::new(name, Type::Any);
+                let mut field = Field::of(self.protocol, name, Type::Any);
                 field.optional = optional;
                 fields.push(Named { at, field });
             }
@@ -174,7 +172,16 @@ impl Reader<'_> {
                 continue;
             };
             match self.string(at, Some(text)).map(|text| text.parse::<Type>()) {
-                Some(Ok(ty)) => field.ty = ty,
+                Some(Ok(ty)) => {
+                    if !self.protocol.nests && ty.nests() {
+                        let noun = self.protocol.noun;
+                        let message = format!("`{ty}` nests, and no value of a {noun} does");
+                        self.report(
+                            Problem::new(at, message).cure("use a list, or split the field"),
+                        );
+                    }
+                    field.ty = ty;
+                }
                 Some(Err(error)) => self.report(Problem::new(at, format!("{error}"))),
                 None => {}
             }
@@ -192,7 +199,7 @@ impl Reader<'_> {
                 continue;
             };
             let full = &fields[index].field.name;
-            let standard = Abbreviation::lookup(&short);
+            let standard = self.protocol.abbreviation(&short);
             let means = |entry: &Abbreviation| {
                 entry.full == *full || entry.also == Some(full.as_str()) || entry.short == *full
             };
@@ -206,10 +213,12 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            if short == RESERVED {
+            if let Some(key) = self.reserved(&short) {
+                let noun = self.protocol.noun;
                 self.report(
-                    Problem::new(&at, "an abbreviation cannot be `schema`")
-                        .cure("`schema` names the schema of a frame; take another one"),
+                    Problem::new(&at, format!("an abbreviation cannot be `{key}`")).cure(format!(
+                        "`{key}` names the schema of a {noun}; take another one"
+                    )),
                 );
             } else {
                 self.name(&at, "abbreviation", &short);
@@ -229,7 +238,7 @@ impl Reader<'_> {
                 .find(|o| o.field.name == *short && o.field.name != *name)
             {
                 let other = &other.field.name;
-                let implied = abbreviate(name) == Some(short.as_str());
+                let implied = self.protocol.abbreviate(name) == Some(short.as_str());
                 let what = if implied {
                     "standard abbreviation"
                 } else {
@@ -299,21 +308,13 @@ impl Reader<'_> {
             let Some(object) = self.object(&at, Some(json)) else {
                 continue;
             };
-            self.known_keys(&at, object, FRAME_KEYS);
+            self.known_keys(&at, object, &frame_keys(self.protocol));
             let frame = self.frame(&at, object, fields);
-            let same = |other: &FrameSpec| {
-                (&other.intent, &other.operation) == (&frame.intent, &frame.operation)
-            };
-            if frames.iter().any(same) {
+            if frames.iter().any(|other| other.head == frame.head) {
+                let (noun, title) = (self.protocol.noun, self.protocol.title(&frame.head));
                 self.report(
-                    Problem::new(
-                        &at,
-                        format!(
-                            "the frame {}:{} stands twice",
-                            frame.intent, frame.operation
-                        ),
-                    )
-                    .cure("make one entry of the two"),
+                    Problem::new(&at, format!("the {noun} {title} stands twice"))
+                        .cure("make one entry of the two"),
                 );
             }
             frames.push(frame);
@@ -322,30 +323,7 @@ impl Reader<'_> {
     }
 
     fn frame(&mut self, at: &str, object: &Map<String, Value>, fields: &[Named]) -> FrameSpec {
-        for key in ["intent", "operation"] {
-            if !object.contains_key(key) {
-                self.report(
-                    Problem::new(at, format!("the frame has no `{key}`"))
-                        .cure("a frame is { \"intent\": \"req\", \"operation\": \"plan\" }"),
-                );
-            }
-        }
-        let intent_at = child(at, "intent");
-        let intent = self.string(&intent_at, object.get("intent"));
-        if let Some(code) = intent
-            .as_deref()
-            .filter(|code| Intent::lookup(code).is_none())
-        {
-            let known = || Intent::ALL.iter().map(|intent| intent.as_str());
-            let problem = Problem::new(intent_at, format!("there is no intent `{code}`"));
-            self.report(suggest(problem, code, "intents", known));
-        }
-        let operation_at = child(at, "operation");
-        let operation = self.string(&operation_at, object.get("operation"));
-        if let Some(operation) = &operation {
-            self.name(&operation_at, "operation", operation);
-        }
-        let mut frame = FrameSpec::new(&intent.unwrap_or_default(), &operation.unwrap_or_default());
+        let mut frame = FrameSpec::new(&self.head(at, object));
         let name = |(_, index): (String, usize)| fields[index].field.name.clone();
         let required = self.field_names(&child(at, "required"), object.get("required"), fields);
         frame.required = required.into_iter().map(name).collect();
@@ -353,8 +331,11 @@ impl Reader<'_> {
             let about = self.field_names(&child(at, "fields"), Some(list), fields);
             frame.fields = Some(about.into_iter().map(name).collect());
         }
-        for (at, name) in self.strings(&child(at, "envelope"), object.get("envelope")) {
-            if let Some(field) = EnvelopeField::lookup(name) {
+        let envelope = object.get("envelope");
+        // Where there is no envelope, the key is unknown, which is told.
+        let envelope = envelope.filter(|_| !self.protocol.envelope.is_empty());
+        for (at, name) in self.strings(&child(at, "envelope"), envelope) {
+            if let Some(field) = self.protocol.envelope_field(name) {
                 if frame.envelope.iter().any(|other| other == field.short) {
                     let problem = Problem::new(at, format!("`{}` stands twice", field.full));
                     self.report(problem.cure("remove one of the two"));
@@ -362,13 +343,48 @@ impl Reader<'_> {
                     frame.envelope.push(field.short.to_owned());
                 }
             } else {
-                let known = || ENVELOPE.iter().flat_map(|field| [field.short, field.full]);
+                let envelope = self.protocol.envelope;
+                let known = || envelope.iter().flat_map(|field| [field.short, field.full]);
                 let problem = Problem::new(at, format!("there is no envelope field `{name}`"));
                 self.report(suggest(problem, name, "envelope fields", known));
             }
         }
         frame.doc = self.string(&child(at, "doc"), object.get("doc"));
         frame
+    }
+
+    /// The words of a head, empty where they are missing. Those of a closed vocabulary are in
+    /// it; the others fit their rule.
+    fn head(&mut self, at: &str, object: &Map<String, Value>) -> Vec<String> {
+        let protocol = self.protocol;
+        let missing = protocol.head.iter();
+        for part in missing.filter(|part| !object.contains_key(part.name)) {
+            let (noun, example) = (protocol.noun, protocol.example());
+            self.report(
+                Problem::new(at, format!("the {noun} has no `{}`", part.name))
+                    .cure(format!("a {noun} is {example}")),
+            );
+        }
+        let words = protocol.head.iter().map(|part| {
+            let at = child(at, part.name);
+            let word = self.string(&at, object.get(part.name))?;
+            match part.vocabulary {
+                Vocabulary::Closed { words, .. } if !words.contains(&word.as_str()) => {
+                    let problem = Problem::new(at, format!("there is no {} `{word}`", part.name));
+                    let known = || words.iter().copied();
+                    self.report(suggest(problem, &word, part.plural, known));
+                }
+                Vocabulary::Closed { .. } => {}
+                Vocabulary::Open(rule) => self.fits(&at, part.name, rule, &word),
+            }
+            Some(word)
+        });
+        words.map(Option::unwrap_or_default).collect()
+    }
+
+    /// The key of the schema, if this is it: no field can have it.
+    fn reserved(&self, name: &str) -> Option<&'static str> {
+        self.protocol.schema_key.filter(|key| *key == name)
     }
 
     /// An object whose keys are names of fields: the values, by index of the field.
@@ -432,9 +448,17 @@ impl Reader<'_> {
     }
 }
 
+fn frame_keys(protocol: &Protocol) -> Vec<&'static str> {
+    let parts = protocol.head.iter().map(|part| part.name);
+    let others = FRAME_KEYS.iter().copied();
+    let others = others.filter(|key| *key != "envelope" || !protocol.envelope.is_empty());
+    parts.chain(others).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accp::ACCP;
 
     #[test]
     fn reads_the_keys_of_the_json_schema() {
@@ -442,7 +466,7 @@ mod tests {
         for (pointer, keys) in [
             ("/properties", DOCUMENT_KEYS),
             ("/$defs/schema/properties", SCHEMA_KEYS),
-            ("/$defs/frame/properties", FRAME_KEYS),
+            ("/$defs/frame/properties", &frame_keys(&ACCP)),
         ] {
             let properties = schema.pointer(pointer).unwrap().as_object().unwrap();
             let mut known = keys.to_vec();

@@ -10,9 +10,9 @@ use core::fmt;
 use serde_json::{Map, Value};
 
 use crate::json::child;
-use crate::lexical::is_key;
 use crate::nearest::nearest;
 use crate::problem::Problem;
+use crate::protocol::{NameRule, Protocol};
 
 /// The largest version: what every JSON reader takes for the same number (RFC 7493).
 const MAX_VERSION: u64 = (1 << 53) - 1;
@@ -20,6 +20,7 @@ const MAX_VERSION: u64 = (1 << 53) - 1;
 /// Looks at JSON values, and notes what is wrong with them. Every method takes the JSON
 /// pointer of the value.
 pub(crate) struct Reader<'p> {
+    pub(crate) protocol: &'static Protocol,
     pub(crate) problems: &'p mut Vec<Problem>,
 }
 
@@ -28,24 +29,24 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
-    pub(crate) fn known_keys(
-        &mut self,
-        at: &str,
-        object: &Map<String, Value>,
-        known: &[&'static str],
-    ) {
+    pub(crate) fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             let problem = Problem::new(child(at, key), format!("unknown key `{key}`"));
             self.report(suggest(problem, key, "keys here", || known.iter().copied()));
         }
     }
 
-    /// A name is a `key` of the grammar.
+    /// A name is a key of the grammar.
     pub(crate) fn name(&mut self, at: &str, what: &str, name: &str) {
-        if !is_key(name) {
+        self.fits(at, what, self.protocol.key, name);
+    }
+
+    /// A name is one that the rule allows.
+    pub(crate) fn fits(&mut self, at: &str, what: &str, rule: NameRule, name: &str) {
+        if !(rule.fits)(name) {
             self.report(
                 Problem::new(at, format!("`{name}` is not a valid {what}"))
-                    .cure("it is one or more of A-Z, a-z, 0-9 and `_`"),
+                    .cure(format!("it is one or more of {}", rule.list)),
             );
         }
     }

@@ -20,6 +20,9 @@ macro_rules! intents {
 
             /// Every intent, in the order of the draft; ping and pong last.
             pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The codes of [`Intent::ALL`].
+            pub(crate) const CODES: &[&str] = &[$($code),*];
         }
     };
 }

@@ -121,6 +121,15 @@ impl Type {
         }
     }
 
+    /// Whether a value of this type holds maps, or lists of lists.
+    pub(crate) fn nests(&self) -> bool {
+        match self {
+            Type::Map(_) | Type::Schema(_) => true,
+            Type::List(item) => item.nests() || matches!(**item, Type::List(_)),
+            _ => false,
+        }
+    }
+
     fn parse(text: &str, depth: usize) -> Result<Self, TypeSyntax> {
         if depth > MAX_DEPTH {
             return Err(syntax(format!("a type nests at most {MAX_DEPTH} deep")));

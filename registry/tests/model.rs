@@ -159,8 +159,8 @@ fn any_schema() -> impl Strategy<Value = Schema> {
             }
             for (intent, operation, about) in frames {
                 let intent = accp_registry::Intent::ALL[intent].as_str();
-                if schema.frame(intent, &operation).is_none() {
-                    let mut frame = FrameSpec::new(intent, &operation);
+                if schema.frame(&[intent, &operation]).is_none() {
+                    let mut frame = FrameSpec::new(&[intent, &operation]);
                     let names: Vec<String> = schema.fields.iter().map(|f| f.name.clone()).collect();
                     frame.required = names.iter().take(1).cloned().collect();
                     frame.fields = about.map(|()| names);
@@ -464,13 +464,13 @@ fn fields_go_by_both_names() {
     assert_eq!(schema.field("asgn").unwrap().0, 0);
     assert!(schema.field("Assignee").is_none());
     assert!(registry.schema("ta").is_none());
-    let required = schema.required("req", "schedule").collect::<Vec<_>>();
+    let required = schema.required(&["req", "schedule"]).collect::<Vec<_>>();
     assert_eq!(required, ["task", "assignee"]);
     assert_eq!(
-        schema.required("req", "other").collect::<Vec<_>>(),
+        schema.required(&["req", "other"]).collect::<Vec<_>>(),
         ["task"]
     );
-    assert!(!schema.has_default(99, "req", "schedule"));
+    assert!(!schema.has_default(99, &["req", "schedule"]));
 }
 
 #[test]

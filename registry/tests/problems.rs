@@ -355,7 +355,7 @@ fn schemas_made_in_memory_pass_the_same_checks() {
     let mut field = Field::new("when", Type::Schema("XX".into()));
     field.default = Some(json!(1));
     schema.fields.push(field);
-    schema.frames.push(FrameSpec::new("request", "plan"));
+    schema.frames.push(FrameSpec::new(&["request", "plan"]));
     let error = registry.register(schema).unwrap_err();
     assert_snapshot!(error, @"
     registry at /schemas/task/frames/0/intent: there is no intent `request`

@@ -165,10 +165,10 @@ fn every_example_of_the_draft_fits() {
             field.1.name.as_str()
         });
         let names: Vec<&str> = names.collect();
-        for required in schema.required(intent, operation) {
+        for required in schema.required(&[intent, operation]) {
             assert!(names.contains(&required), "{example} lacks {required}");
         }
-        let frame = schema.frame(intent, operation);
+        let frame = schema.frame(&[intent, operation]);
         let frame = frame.unwrap_or_else(|| panic!("{example} is not declared"));
         for field in &frame.envelope {
             assert!(envelope.contains(field.as_str()), "{example} lacks {field}");
@@ -183,7 +183,7 @@ fn a_tool_response_must_carry_cid() {
     let frame = registry
         .schema("TC")
         .unwrap()
-        .frame("done", "tool")
+        .frame(&["done", "tool"])
         .unwrap();
     assert_eq!(frame.envelope, ["cid"]);
 }
@@ -194,7 +194,7 @@ fn a_report_invents_nothing() {
     let filled = |code: &str, intent: &str, operation: &str| {
         let schema = registry.schema(code).unwrap();
         let fields = schema.fields.iter().enumerate();
-        let filled = fields.filter(|(index, _)| schema.has_default(*index, intent, operation));
+        let filled = fields.filter(|(index, _)| schema.has_default(*index, &[intent, operation]));
         filled
             .map(|(_, field)| field.name.clone())
             .collect::<Vec<_>>()

@@ -105,7 +105,7 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
             let mut message = Message::new("a", "sync", "state")
                 .unwrap()
                 .under(schema.code.as_str());
-            for required in schema.required("sync", "state") {
+            for required in schema.required(&["sync", "state"]) {
                 message.payload.insert(required, Value::Null);
             }
             message.payload.insert(field.name.as_str(), Value::Null);
@@ -142,17 +142,17 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
     let mut left_out = 0;
     for schema in registry.schemas() {
         for frame in &schema.frames {
-            let mut message = Message::new("a", &frame.intent, frame.operation.as_str())
+            let mut message = Message::new("a", frame.intent(), frame.operation())
                 .unwrap()
                 .under(schema.code.as_str());
             message.envelope = Envelope::new("1", 1).answering("0");
-            for required in schema.required(&frame.intent, &frame.operation) {
+            for required in schema.required(&frame.head) {
                 message.payload.insert(required, Value::Null);
             }
             let bare = message.encode(registry).unwrap();
             let filled = decode(&bare).unwrap();
             for (index, field) in schema.fields.iter().enumerate() {
-                if schema.has_default(index, &frame.intent, &frame.operation) {
+                if schema.has_default(index, &frame.head) {
                     let default = field.default.as_ref().unwrap();
                     assert_eq!(filled.payload.get(&field.name).unwrap().to_json(), *default);
                     assert!(!bare.contains(&format!("{}:", field.short)), "{bare}");

@@ -291,7 +291,7 @@ fn op_01_accepts_the_nineteen_and_what_a_schema_registers() {
     assert!(!registry.has_operation("weigh"));
     let mut schema = Schema::new("weighing", "WG");
     schema.fields.push(Field::new("item", Type::String));
-    schema.frames.push(FrameSpec::new("req", "weigh"));
+    schema.frames.push(FrameSpec::new(&["req", "weigh"]));
     registry.register(schema).unwrap();
     assert!(registry.has_operation("weigh") && !is_core_operation("weigh"));
 }
@@ -301,7 +301,7 @@ fn op_01_refuses_to_register_what_is_no_operation() {
     for operation in ["", "weigh-in", "weigh in", "wägen", "a:b"] {
         let mut registry = Registry::standard();
         let mut schema = Schema::new("weighing", "WG");
-        schema.frames.push(FrameSpec::new("req", operation));
+        schema.frames.push(FrameSpec::new(&["req", operation]));
         registry.register(schema).unwrap_err();
         assert_eq!(registry, Registry::standard());
     }

@@ -6,7 +6,7 @@ mod export;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_grammar::{ABNF, OVERRIDES, Source};
+use accp_grammar::{ACCP, Source};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
@@ -52,12 +52,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return export::run(args);
     }
     if args.abnf {
-        Output::print(ABNF.as_bytes())?;
+        Output::print(ACCP.abnf.as_bytes())?;
     } else if let Some(path) = &args.check {
         check(path)?;
     } else {
         // Both texts are part of this binary: an error is a mistake in the working copy.
-        let pest = accp_grammar::generate(ABNF, OVERRIDES)
+        let pest = ACCP
+            .generate()
             .map_err(|error| Failure::Input(error.to_string()))?;
         let mut out = Output::to(args.write.as_deref())?;
         out.write(pest.as_bytes())?;
@@ -68,13 +69,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn check(path: &Path) -> Result<(), Failure> {
     let pest = fs::read_to_string(path).map_err(Failure::at(path))?;
-    accp_grammar::check(&pest).map_err(|error| {
+    ACCP.check(&pest).map_err(|error| {
         Failure::Input(match error.file() {
             Source::Pest => format!(
-                "{0}:{1}: this is not what the ABNF and the overrides give; run `accp grammar \
-                 --write {0}`",
+                "{0}:{1}: this is not what the ABNF and the overrides give; run `{2} {0}`",
                 path.display(),
-                error.line()
+                error.line(),
+                ACCP.command
             ),
             _ => error.to_string(),
         })

@@ -48,7 +48,7 @@ pub(super) fn implied<'r>(
 ) -> Option<&'r Schema> {
     let mut fitting = registry
         .schemas()
-        .filter(|schema| schema.frame(intent, operation).is_some());
+        .filter(|schema| schema.frame(&[intent, operation]).is_some());
     let first = fitting.next()?;
     fitting.next().is_none().then_some(first)
 }

@@ -88,7 +88,7 @@ pub(super) fn default_of<'s>(
 ) -> Option<Value<'s>> {
     let default = schema.fields.get(index)?.default.as_ref()?;
     let applies =
-        place.is_none_or(|(intent, operation)| schema.has_default(index, intent, operation));
+        place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]));
     applies.then(|| Value::from_data(default))
 }
 

@@ -166,11 +166,11 @@ pub(crate) fn names(definition: &str) -> Vec<&str> {
 pub(crate) fn check_notes(view: &View, schema: &Schema, names: &[&str], notes: &str) {
     let said = Said::of(notes);
     let frames = schema.frames.iter();
-    let frames = frames.map(|frame| Some((&*frame.intent, &*frame.operation)));
+    let frames = frames.map(|frame| Some((frame.intent(), frame.operation())));
     let nested = schema.frames.is_empty().then_some(None);
     for place in frames.chain(nested) {
         let (intent, operation) = place.unwrap_or_default();
-        let required: BTreeSet<&str> = schema.required(intent, operation).collect();
+        let required: BTreeSet<&str> = schema.required(&[intent, operation]).collect();
         let fields = schema.fields.iter().zip(names);
         let required = fields.filter(|(field, _)| required.contains(&*field.name));
         let required: BTreeSet<&str> = required.map(|(_, name)| *name).collect();

@@ -7,6 +7,7 @@ use syn::ext::IdentExt as _;
 
 use super::{Owner, frame, is_frame};
 use crate::ast::{Content, Input, Variant};
+use crate::attr::identity;
 use crate::ctxt::Ctxt;
 use crate::plan::{Arm, ArmContent, Choice};
 
@@ -23,14 +24,12 @@ pub(super) fn enumeration<'a>(
     let mut choices = Vec::new();
     for variant in variants {
         let attrs = &variant.attrs;
-        for text in [&attrs.schema, &attrs.intent, &attrs.operation]
-            .into_iter()
-            .flatten()
-        {
-            cx.error(
-                text,
-                "this variant is a value of an enumeration: a frame has fields, or holds a type",
+        for text in attrs.identity() {
+            let message = format!(
+                "this variant is a value of an enumeration: a {} has fields, or holds a type",
+                cx.protocol.noun
             );
+            cx.error(text, message);
         }
         let name = match &attrs.rename {
             Some(rename) => rename.value(),
@@ -120,51 +119,50 @@ fn arm<'a>(
 ) -> Option<Arm<'a>> {
     let ident = &variant.original.ident;
     let attrs = &variant.attrs;
+    let noun = cx.protocol.noun;
     for (name, text) in [("rename", &attrs.rename), ("symbol", &attrs.symbol)] {
         if let Some(text) = text {
-            cx.error(
-                text,
-                format!("`{name}` belongs on a value of an enumeration; this variant is a frame"),
-            );
+            let message =
+                format!("`{name}` belongs on a value of an enumeration; this variant is a {noun}");
+            cx.error(text, message);
         }
     }
     let content = match &variant.content {
         Content::Unit => {
             let message = format!(
-                "`{}` has frames as variants: `{ident}` must hold one, as in `{ident}(Frame)`, or \
+                "`{}` has {noun}s as variants: `{ident}` must hold one, as in `{ident}({})`, or \
                  have fields in `{{}}`",
-                input.ident()
+                input.ident(),
+                capitalised(noun),
             );
             cx.error(ident, message);
             return None;
         }
         Content::Tuple => {
-            let message = "expected one type, which is a frame, or named fields";
+            let message = format!("expected one type, which is a {noun}, or named fields");
             cx.error(&variant.original.fields, message);
             return None;
         }
         Content::Newtype(ty) => {
-            for text in [&attrs.schema, &attrs.intent, &attrs.operation]
-                .into_iter()
-                .flatten()
-            {
-                cx.error(
-                    text,
-                    "the frame inside says what it is: this belongs on its type",
-                );
+            let message = format!("the {noun} inside says what it is: this belongs on its type");
+            for text in attrs.identity() {
+                cx.error(text, &message);
             }
             if let Some(flag) = &attrs.deny_unknown_fields {
-                cx.error(
-                    flag,
-                    "the frame inside says what it is: this belongs on its type",
-                );
+                cx.error(flag, &message);
             }
             ArmContent::Newtype(ty)
         }
         Content::Struct(fields) => {
             if !is_frame(attrs) {
-                let message = "a variant with fields is a frame: add \
-                     `#[accp(schema = \"..\", intent = \"..\", operation = \"..\")]`";
+                let ours = cx.protocol.rust.attribute;
+                let names: Vec<_> = identity(cx.protocol)
+                    .map(|name| format!("{name} = \"..\""))
+                    .collect();
+                let message = format!(
+                    "a variant with fields is a {noun}: add `#[{ours}({})]`",
+                    names.join(", ")
+                );
                 cx.error(ident, message);
                 return None;
             }
@@ -172,6 +170,12 @@ fn arm<'a>(
         }
     };
     Some(Arm { variant, content })
+}
+
+fn capitalised(noun: &str) -> String {
+    let mut chars = noun.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The rules for the fields of a struct or of a variant.
 
-use accp_registry::{Schema, Type, abbreviate, lexical, nearest};
+use accp_registry::protocol::UnknownKeys;
+use accp_registry::{Protocol, Schema, Type, nearest};
 
 use quote::ToTokens as _;
 
@@ -13,9 +14,23 @@ use crate::plan::{Fields, Member, Role, Wire};
 #[derive(Clone, Copy)]
 pub(super) struct Where<'r> {
     pub(super) schema: Option<&'r Schema>,
-    /// Empty in a nested struct, like the operation.
-    pub(super) intent: &'r str,
-    pub(super) operation: &'r str,
+    /// Empty in a nested struct.
+    pub(super) head: &'r [String],
+}
+
+impl Where<'_> {
+    fn is_frame(self) -> bool {
+        !self.head.is_empty()
+    }
+
+    /// ` in req:schedule`; empty in a nested struct.
+    fn in_frame(self, protocol: &Protocol) -> String {
+        if self.is_frame() {
+            format!(" in {}", protocol.title(self.head))
+        } else {
+            String::new()
+        }
+    }
 }
 
 /// Holds every field to the rules, and puts them in the order of the wire.
@@ -45,7 +60,8 @@ pub(super) fn fields<'a>(
         order: order(&members, place),
         known: known(&members, place.schema),
         members,
-        is_closed: owner.attrs.deny_unknown_fields.is_some(),
+        is_closed: owner.attrs.deny_unknown_fields.is_some()
+            || cx.protocol.unknown_keys == UnknownKeys::Refused,
     }
 }
 
@@ -54,7 +70,7 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     let attrs = &field.attrs;
     let flags = [
         ("skip", &attrs.skip),
-        ("flatten", &attrs.flatten),
+        (cx.protocol.rust.rest, &attrs.flatten),
         ("default", &attrs.default),
     ];
     let set: Vec<_> = flags
@@ -117,34 +133,29 @@ fn of_schema(
         cx.error(field.name_tokens(), message);
         return Err(near.map(str::to_owned));
     };
-    let has_default = schema.has_default(index, place.intent, place.operation);
+    let has_default = schema.has_default(index, place.head);
     if let Some(flag) = field.attrs.default.as_ref().filter(|_| !has_default) {
-        cx.error(flag, no_default(&name, schema, place));
+        cx.error(flag, no_default(cx, &name, schema, place));
     }
     Ok(Wire {
         key: spec.short.clone(),
         ty: spec.ty.clone(),
         default: spec.default_wire.clone().filter(|_| has_default),
-        is_required: schema
-            .required(place.intent, place.operation)
-            .any(|required| required == name),
+        is_required: schema.required(place.head).any(|required| required == name),
         inline: spec.inline,
         name,
     })
 }
 
-fn no_default(name: &str, schema: &Schema, place: Where<'_>) -> String {
+fn no_default(cx: &Ctxt, name: &str, schema: &Schema, place: Where<'_>) -> String {
     let with: Vec<_> = schema
         .fields
         .iter()
         .enumerate()
-        .filter(|(index, _)| schema.has_default(*index, place.intent, place.operation))
+        .filter(|(index, _)| schema.has_default(*index, place.head))
         .map(|(_, field)| field.name.as_str())
         .collect();
-    let frame = match place.intent {
-        "" => String::new(),
-        intent => format!(" in {intent}:{}", place.operation),
-    };
+    let frame = place.in_frame(cx.protocol);
     let code = &schema.code;
     let start = format!("schema {code} has no default for `{name}`{frame}");
     if with.is_empty() {
@@ -164,22 +175,27 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
             "the default is the registry's: without a schema there is none",
         );
     }
-    if !lexical::is_key(&name) || name == "_" {
-        let message =
-            format!("`{name}` is no key: letters, digits and '_' only, and not '_' alone");
+    let rule = cx.protocol.key;
+    let pairs = cx.protocol.pairs_key;
+    if !(rule.fits)(&name) || pairs == Some(name.as_str()) {
+        let but = pairs.map(|key| format!(", and not '{key}' alone"));
+        let message = format!(
+            "`{name}` is no key: {} only{}",
+            rule.words,
+            but.unwrap_or_default()
+        );
         cx.error(field.name_tokens(), message);
         return None;
     }
-    let is_frame = !place.intent.is_empty();
-    if is_frame && name == "schema" {
-        cx.error(
-            field.name_tokens(),
-            "the key `schema` is reserved for the code of the schema",
-        );
+    let reserved = cx.protocol.schema_key.filter(|key| *key == name);
+    if let Some(key) = reserved.filter(|_| place.is_frame()) {
+        let message = format!("the key `{key}` is reserved for the code of the schema");
+        cx.error(field.name_tokens(), message);
         return None;
     }
-    let key = abbreviate(&name)
-        .filter(|_| is_frame)
+    let short = cx.protocol.abbreviate(&name);
+    let key = short
+        .filter(|_| place.is_frame())
         .unwrap_or(&name)
         .to_owned();
     Some(Wire {
@@ -199,7 +215,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
         return;
     };
     let shown = ty.to_token_stream().to_string().replace(' ', "");
-    let holders = types::holders(of);
+    let holders = types::holders(cx.protocol, of);
     let message = match place.schema {
         Some(schema) => {
             let (code, name, declared) = (&schema.code, &wire.name, &wire.ty);
@@ -253,14 +269,8 @@ fn required(
                 .iter()
                 .any(|member| matches!(&member.role, Role::Wire(wire) if wire.name == name))
     };
-    for name in schema
-        .required(place.intent, place.operation)
-        .filter(|name| !has(name))
-    {
-        let frame = match place.intent {
-            "" => String::new(),
-            intent => format!(" in {intent}:{}", place.operation),
-        };
+    for name in schema.required(place.head).filter(|name| !has(name)) {
+        let frame = place.in_frame(cx.protocol);
         let message = format!(
             "schema {} requires the field `{name}`{frame}: add it",
             schema.code
@@ -275,10 +285,9 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
         .iter()
         .find_map(|member| member.field.attrs.flatten.as_ref());
     if let (Some(_), Some(deny)) = (flatten, &owner.attrs.deny_unknown_fields) {
-        cx.error_at(
-            deny.span(),
-            "`deny_unknown_fields` and `flatten` exclude each other",
-        );
+        let rest = cx.protocol.rust.rest;
+        let message = format!("`deny_unknown_fields` and `{rest}` exclude each other");
+        cx.error_at(deny.span(), message);
     }
 }
 
@@ -293,7 +302,7 @@ fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
         })
         .collect();
     match place.schema {
-        Some(schema) if !place.intent.is_empty() => {
+        Some(schema) if place.is_frame() => {
             order.sort_by_key(|(_, wire)| schema.field(&wire.name).map(|(index, _)| index));
         }
         _ => order.sort_by_key(|(_, wire)| wire.key.as_str()),

@@ -1,7 +1,7 @@
 //! Whether a Rust type that everybody knows can hold a registry type. The compiler judges
 //! all others, by the traits; these are told here, once and in words of the registry.
 
-use accp_registry::Type;
+use accp_registry::{Protocol, Type};
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 /// The part of the type that cannot hold its part of the registry type.
@@ -48,19 +48,24 @@ fn as_type(argument: &GenericArgument) -> Option<&RustType> {
 }
 
 /// Rust types that hold a registry type.
-pub(super) fn holders(of: &Type) -> String {
+pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
+    let names = protocol.rust;
     match of {
         Type::String | Type::Text => "`Cow<'_, str>` or `String`".to_owned(),
         Type::Integer => "`i64` or a smaller integer".to_owned(),
-        Type::Decimal => "`accp_runtime::Decimal`".to_owned(),
+        Type::Decimal => format!("`{}::Decimal`", names.runtime),
         Type::Number => "`f64`".to_owned(),
         Type::Boolean => "`bool`".to_owned(),
         Type::Agent => "`AgentId<'_>`".to_owned(),
-        Type::Enum(_) => "an enum that derives `AccpFrame`, with these variants".to_owned(),
+        Type::Enum(_) => format!(
+            "an enum that derives `{}`, with these variants",
+            names.derive
+        ),
         Type::List(_) => "a `Vec`".to_owned(),
         Type::Map(_) => "a `BTreeMap` with texts as keys".to_owned(),
         Type::Schema(code) => {
-            format!("a struct that derives `AccpFrame` with `schema = \"{code}\"`")
+            let derive = names.derive;
+            format!("a struct that derives `{derive}` with `schema = \"{code}\"`")
         }
         _ => "`Value<'_>`".to_owned(),
     }

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
-pub(super) use super::generics::call_site_span as span_of;
+use super::generics::span_of;
 use super::{kind, optional};
 use crate::plan::{Fields, Member, Role, Wire};
 

@@ -1,7 +1,10 @@
 //! A struct that is a frame.
 
+use accp_registry::Protocol;
+use accp_registry::protocol::Vocabulary;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::LitByteStr;
 
 use super::fields::{Access, arms, construct, encode_params, slots};
 use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
@@ -9,13 +12,13 @@ use super::{optional, shapes};
 use crate::ast::Input;
 use crate::plan::Frame;
 
-pub(super) fn expand(input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
+pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
     let ident = input.ident();
     let name = ident.to_string();
-    let constant = constant(frame, &name);
+    let constant = constant(protocol, frame, &name);
     let shapes = shapes::assertions(input, &frame.fields);
     let encode = encode_params(&frame.fields, Access::OfSelf);
-    let decode = decode(frame, &quote!(#ident), &quote!(FRAME), &name);
+    let decode = decode(protocol, frame, &quote!(#ident), &quote!(FRAME), &name);
 
     let lifetime = text_lifetime(input);
     let decode_generics = decode_generics(input);
@@ -56,29 +59,39 @@ pub(super) fn expand(input: &Input<'_>, frame: &Frame<'_>) -> TokenStream {
 }
 
 /// What the frame is, besides its fields.
-pub(super) fn constant(frame: &Frame<'_>, name: &str) -> TokenStream {
+pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> TokenStream {
     let Frame {
-        intent,
-        operation,
+        head,
         envelope,
         fields,
     } = frame;
-    // The constants of `Intent` are named after their codes.
-    let intent = Ident::new(&intent.to_ascii_uppercase(), Span::call_site());
+    let head = protocol.head.iter().zip(head).map(|(part, word)| {
+        let name = Ident::new(part.name, Span::call_site());
+        match part.vocabulary {
+            Vocabulary::Closed { constants, .. } => {
+                let constants = Ident::new(constants, Span::call_site());
+                let word = Ident::new(&word.to_ascii_uppercase(), Span::call_site());
+                quote!(#name: _accp::#constants::#word,)
+            }
+            Vocabulary::Open(_) => quote!(#name: #word,),
+        }
+    });
     let schema = optional(fields.schema.as_deref());
+    let schema = protocol.schema_key.map(|_| quote!(schema: #schema,));
+    let envelope = (!protocol.envelope.is_empty()).then(|| quote!(envelope: &[#(#envelope),*],));
     quote! {
         _accp::FrameType {
             name: #name,
-            intent: _accp::Intent::#intent,
-            operation: #operation,
-            schema: #schema,
-            envelope: &[#(#envelope),*],
+            #(#head)*
+            #schema
+            #envelope
         }
     }
 }
 
 /// The expression that reads the payload and makes `path { .. }`.
 pub(super) fn decode(
+    protocol: &Protocol,
     frame: &Frame<'_>,
     path: &TokenStream,
     constant: &TokenStream,
@@ -86,12 +99,16 @@ pub(super) fn decode(
 ) -> TokenStream {
     let fields = &frame.fields;
     let (slots, arms, construct) = (slots(fields), arms(fields, name), construct(fields, name));
+    let schema = protocol.schema_key.map(|key| {
+        let key = LitByteStr::new(key.as_bytes(), Span::call_site());
+        quote!(#key => _p::code(r, code)?,)
+    });
     quote! {
         _p::decode(header, r, &#constant, |r, code| {
             #slots
             while let _p::Some(key) = r.param()? {
                 match key.as_bytes() {
-                    b"schema" => _p::code(r, code)?,
+                    #schema
                     #arms
                 }
             }

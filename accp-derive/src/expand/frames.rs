@@ -1,16 +1,17 @@
 //! An enum over several frames.
 
+use accp_registry::Protocol;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use super::fields::{Access, encode_params, slot, span_of};
+use super::fields::{Access, encode_params, slot};
 use super::frame::{constant, decode};
-use super::generics::{Way, bounds, decode_generics, text_lifetime, where_clause};
+use super::generics::{Way, bounds, decode_generics, span_of, text_lifetime, where_clause};
 use super::shapes;
 use crate::ast::Input;
 use crate::plan::{Arm, ArmContent, Frame, Role};
 
-pub(super) fn expand(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
+pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let ident = input.ident();
     let lifetime = text_lifetime(input);
     let decode_generics = decode_generics(input);
@@ -23,14 +24,14 @@ pub(super) fn expand(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
         .iter()
         .map(|arm| arm.variant.original.ident.to_string())
         .collect();
-    let expected = format!("a frame of {ident}: {}", names.join(", "));
+    let expected = format!("a {} of {ident}: {}", protocol.noun, names.join(", "));
     let each = |write: &dyn Fn(usize, &Arm<'_>) -> TokenStream| -> TokenStream {
         arms.iter()
             .enumerate()
             .map(|(at, arm)| write(at, arm))
             .collect()
     };
-    let constants = each(&|at, arm| constants(input, at, arm));
+    let constants = each(&|at, arm| constants(protocol, input, at, arm));
     let frame_types = each(&frame_type);
     let encodes = each(&encode);
     let accepts: Vec<_> = arms
@@ -39,7 +40,7 @@ pub(super) fn expand(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
         .map(|(at, arm)| accepts(input, at, arm))
         .collect();
     let decodes = arms.iter().enumerate().map(|(at, arm)| {
-        let (accepts, decode) = (&accepts[at], decode_arm(input, at, arm));
+        let (accepts, decode) = (&accepts[at], decode_arm(protocol, input, at, arm));
         quote!(if #accepts { return #decode; })
     });
     quote! {
@@ -85,11 +86,12 @@ fn name_of(input: &Input<'_>, arm: &Arm<'_>) -> String {
     format!("{}::{}", input.ident(), arm.variant.original.ident)
 }
 
-fn constants(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+fn constants(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     let ArmContent::Fields(frame) = &arm.content else {
         return TokenStream::new();
     };
-    let (constant, value) = (frame_constant(at), constant(frame, &name_of(input, arm)));
+    let value = constant(protocol, frame, &name_of(input, arm));
+    let constant = frame_constant(at);
     let shapes = shapes::assertions(input, &frame.fields);
     quote! {
         const #constant: _accp::FrameType<'static> = #value;
@@ -156,7 +158,7 @@ fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-fn decode_arm(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+fn decode_arm(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     let variant = &arm.variant.original.ident;
     match &arm.content {
         ArmContent::Newtype(ty) => {
@@ -169,6 +171,7 @@ fn decode_arm(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
         ArmContent::Fields(frame) => {
             let constant = frame_constant(at);
             decode(
+                protocol,
                 frame,
                 &quote!(Self::#variant),
                 &quote!(#constant),

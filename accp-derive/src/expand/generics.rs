@@ -88,7 +88,7 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
         .filter(|member| input.is_generic(member.field.ty))
     {
         let ty = member.field.ty;
-        let span = super::fields::span_of(ty);
+        let span = span_of(ty);
         let lifetime = text_lifetime(input);
         bounds.extend(match (&member.role, way) {
             (Role::Wire(wire), _) => value_bound(input, ty, &wire.ty, way),
@@ -108,7 +108,7 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     if mentions(ty.to_token_stream(), input.ident()) {
         return None;
     }
-    let span = super::fields::span_of(ty);
+    let span = span_of(ty);
     let kind = kind(span, of);
     let lifetime = text_lifetime(input);
     Some(match way {
@@ -146,6 +146,6 @@ pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Typ
 }
 
 /// The place of a type in the source, with names resolved where the macro is called.
-pub(super) fn call_site_span(ty: &RustType) -> Span {
+pub(super) fn span_of(ty: &RustType) -> Span {
     ty.span().resolved_at(Span::call_site())
 }

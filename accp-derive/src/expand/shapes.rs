@@ -5,8 +5,8 @@ use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
-use super::fields::{innermost, span_of, wires};
-use super::generics::peel;
+use super::fields::{innermost, wires};
+use super::generics::{peel, span_of};
 use crate::ast::Input;
 use crate::plan::{Fields, Wire};
 

@@ -79,7 +79,7 @@ fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Optio
             fields.iter().any(|field| field.name == *key)
         };
         let schema = schemas.find(|schema| {
-            schema.frame("req", tool).is_some()
+            schema.frame(&["req", tool]).is_some()
                 && arguments.keys().all(|key| has(key, &schema.fields))
         });
         return Some(match schema {

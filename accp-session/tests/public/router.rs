@@ -78,8 +78,8 @@ fn any_frame() -> impl Strategy<Value = (String, String, String)> {
     let frames = registry.schemas().flat_map(|schema| {
         let one = |frame: &accp_registry::FrameSpec| {
             (
-                frame.intent.clone(),
-                frame.operation.clone(),
+                String::from(frame.intent()),
+                String::from(frame.operation()),
                 schema.code.clone(),
             )
         };

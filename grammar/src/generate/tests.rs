@@ -1,22 +1,35 @@
 use super::*;
-use crate::PEST;
+use crate::grammar::ACCP;
+
+fn generate(abnf: &str, overrides: &str) -> Result<String, GenerateError> {
+    Grammar {
+        abnf,
+        overrides,
+        ..ACCP
+    }
+    .generate()
+}
+
+fn check(pest: &str) -> Result<(), GenerateError> {
+    ACCP.check(pest)
+}
 
 /// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the file anew.
 #[test]
 fn the_checked_in_grammar_is_up_to_date() {
-    let fresh = generate(ABNF, OVERRIDES).unwrap();
+    let fresh = ACCP.generate().unwrap();
     if std::env::var_os("ACCP_BLESS").is_some() && std::env::var_os("CI").is_none() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/accp.pest");
         std::fs::write(path, &fresh).unwrap();
         return;
     }
     assert!(
-        fresh == PEST,
+        fresh == ACCP.pest,
         "grammar/accp.pest is not what its sources give; repair it with \
          `cargo run -p accp-cli -- grammar --write`\n{}",
-        check(PEST).unwrap_err()
+        check(ACCP.pest).unwrap_err()
     );
-    check(PEST).unwrap();
+    check(ACCP.pest).unwrap();
 }
 
 /// The errors of pairs of ABNF and overrides.
@@ -138,10 +151,10 @@ fn mistakes_in_the_overrides() {
 
 #[test]
 fn a_stale_file_is_named_with_the_repair() {
-    check(PEST).unwrap();
-    let stale = PEST.replacen("header = {", "header = ${", 1);
+    check(ACCP.pest).unwrap();
+    let stale = ACCP.pest.replacen("header = {", "header = ${", 1);
     insta::assert_snapshot!(check(&stale).unwrap_err(), @r#"generated grammar, line 7: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
-    insta::assert_snapshot!(check(&PEST[..PEST.len() - 10]).unwrap_err(), @r#"generated grammar, line 99: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
+    insta::assert_snapshot!(check(&ACCP.pest[..ACCP.pest.len() - 10]).unwrap_err(), @r#"generated grammar, line 99: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
 }
 
 /// Each construct of ABNF, and each decision.
@@ -233,10 +246,13 @@ e      marks x colon x comma x       ; why
 #[test]
 fn line_ends_do_not_matter() {
     let crlf = |text: &str| text.replace('\n', "\r\n");
-    assert_eq!(generate(&crlf(ABNF), &crlf(OVERRIDES)).unwrap(), PEST);
     assert_eq!(
-        generate(ABNF.trim_end(), OVERRIDES.trim_end()).unwrap(),
-        PEST
+        generate(&crlf(ACCP.abnf), &crlf(ACCP.overrides)).unwrap(),
+        ACCP.pest
+    );
+    assert_eq!(
+        generate(ACCP.abnf.trim_end(), ACCP.overrides.trim_end()).unwrap(),
+        ACCP.pest
     );
 }
 
@@ -249,7 +265,7 @@ proptest::proptest! {
         byte in b' '..=b'~',
         in_abnf in proptest::prelude::any::<bool>(),
     ) {
-        let mut texts = [ABNF.to_owned(), OVERRIDES.to_owned()];
+        let mut texts = [ACCP.abnf.to_owned(), ACCP.overrides.to_owned()];
         let text = &mut texts[usize::from(!in_abnf)];
         let at = at.index(text.len());
         text.replace_range(at..=at, &char::from(byte).to_string());

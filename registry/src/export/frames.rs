@@ -6,14 +6,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{ExportError, Options};
-use crate::tables::{ENVELOPE, EnvelopeField};
+use crate::protocol::{NO_HEAD, Protocol};
+use crate::tables::EnvelopeField;
 use crate::{Field, FrameSpec, Registry, Schema, nearest};
 
-/// A frame: an intent and an operation under a schema.
+/// A frame: a head under a schema.
 #[derive(Debug)]
 pub(super) struct Frame<'r> {
-    pub(super) intent: &'r str,
-    pub(super) operation: &'r str,
+    pub(super) head: &'r [String],
     pub(super) code: &'r str,
     pub(super) params: Vec<Param<'r>>,
     pub(super) envelope: Vec<Pair>,
@@ -39,6 +39,8 @@ pub(super) fn choose<'r>(
     registry: &'r Registry,
     options: &Options,
 ) -> Result<Vec<Frame<'r>>, ExportError> {
+    let protocol = registry.protocol();
+    let title = |spec: &FrameSpec| protocol.title(&spec.head);
     let specs = || {
         registry
             .schemas()
@@ -50,9 +52,9 @@ pub(super) fn choose<'r>(
     if let Some(unknown) = options
         .frames
         .iter()
-        .find(|name| !specs().any(|(_, spec)| name_of(spec) == **name))
+        .find(|name| !specs().any(|(_, spec)| title(spec) == **name))
     {
-        let mut names: Vec<String> = specs().map(|(_, spec)| name_of(spec)).collect();
+        let mut names: Vec<String> = specs().map(|(_, spec)| title(spec)).collect();
         names.sort();
         names.dedup();
         return Err(unknown_frame(unknown, &names));
@@ -62,26 +64,25 @@ pub(super) fn choose<'r>(
         return Err(ExportError::Underscore { field });
     }
     Ok(specs()
-        .filter(|(_, spec)| options.frames.is_empty() || options.frames.contains(&name_of(spec)))
+        .filter(|(_, spec)| options.frames.is_empty() || options.frames.contains(&title(spec)))
         .map(|(schema, spec)| Frame {
-            intent: &spec.intent,
-            operation: &spec.operation,
+            head: &spec.head,
             code: &schema.code,
-            params: params(schema, &spec.intent, &spec.operation),
-            envelope: envelope(spec, options.envelope),
+            params: params(schema, &spec.head),
+            envelope: envelope(protocol, spec, options.envelope),
         })
         .collect())
 }
 
 /// The fields of a nested record, in the order in which they are written.
 pub(super) fn record(schema: &Schema) -> Vec<Param<'_>> {
-    let mut params = params(schema, "", "");
+    let mut params = params(schema, NO_HEAD);
     params.sort_by_key(|param| &param.field.short);
     params
 }
 
-fn params<'r>(schema: &'r Schema, intent: &str, operation: &str) -> Vec<Param<'r>> {
-    let required: Vec<&str> = schema.required(intent, operation).collect();
+fn params<'r, S: AsRef<str>>(schema: &'r Schema, head: &[S]) -> Vec<Param<'r>> {
+    let required: Vec<&str> = schema.required(head).collect();
     schema
         .fields
         .iter()
@@ -92,9 +93,10 @@ fn params<'r>(schema: &'r Schema, intent: &str, operation: &str) -> Vec<Param<'r
         .collect()
 }
 
-fn envelope(spec: &FrameSpec, whole: bool) -> Vec<Pair> {
+fn envelope(protocol: &Protocol, spec: &FrameSpec, whole: bool) -> Vec<Pair> {
     let numbered = |short: &str| whole && matches!(short, "mid" | "seq");
-    ENVELOPE
+    protocol
+        .envelope
         .iter()
         .map(|field| Pair {
             field,
@@ -102,10 +104,6 @@ fn envelope(spec: &FrameSpec, whole: bool) -> Vec<Pair> {
         })
         .filter(|pair| whole || pair.must)
         .collect()
-}
-
-fn name_of(spec: &FrameSpec) -> String {
-    format!("{}:{}", spec.intent, spec.operation)
 }
 
 fn unknown_frame(name: &str, names: &[String]) -> ExportError {
@@ -122,8 +120,9 @@ fn unknown_frame(name: &str, names: &[String]) -> ExportError {
 
 /// A field that travels as `_`.
 fn underscore(registry: &Registry) -> Option<(&Schema, &Field)> {
+    let pairs = registry.protocol().pairs_key?;
     registry.schemas().find_map(|schema| {
-        let field = schema.fields.iter().find(|field| field.short == "_")?;
+        let field = schema.fields.iter().find(|field| field.short == pairs)?;
         Some((schema, field))
     })
 }

@@ -100,13 +100,14 @@ struct Builder<'r> {
 impl Builder<'_> {
     fn frame(&mut self, frame: &Frame<'_>, depth: u32) -> Node {
         let constant = |value: &str| object([("const", text(value))]);
-        let mut entries = vec![
-            ("agent", pattern(&tokens::agent())),
-            ("intent", constant(frame.intent)),
-            ("operation", constant(frame.operation)),
+        let protocol = self.registry.protocol();
+        let mut entries = vec![("agent", pattern(&tokens::agent()))];
+        let parts = protocol.head.iter().zip(frame.head);
+        entries.extend(parts.map(|(part, word)| (part.name, constant(word))));
+        entries.extend([
             ("schema", constant(frame.code)),
             ("payload", self.fields(&frame.params, depth)),
-        ];
+        ]);
         if !frame.envelope.is_empty() {
             entries.push(("metadata", metadata(&frame.envelope)));
         }

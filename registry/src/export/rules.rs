@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::{Expr, Grammar, Rule, choice, literal, many, optional, sequence, some};
 use super::tokens;
+use crate::protocol::List;
 use crate::tables::EnvelopeKind;
 use crate::{Registry, Type};
 
@@ -31,9 +32,14 @@ pub(super) fn grammar(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> 
         .map(|frame| builder.frame(frame, depth))
         .collect();
     builder.rules[frame].body = choice(options);
-    let agent = builder.token("agent", tokens::agent);
     let frame = Expr::Rule(builder.rules[frame].name.clone());
-    builder.rules[start].body = sequence([literal("@"), agent, literal(">"), frame]);
+    builder.rules[start].body = match registry.protocol().layout.sender {
+        Some([before, behind]) => {
+            let agent = builder.token("agent", tokens::agent);
+            sequence([literal(before), agent, literal(behind), frame])
+        }
+        None => frame,
+    };
     builder.rules.append(&mut builder.tokens);
     Grammar::new(builder.rules)
 }
@@ -77,20 +83,30 @@ impl Builder<'_> {
     /// operation "{" [payload] "}" [metadata]
     /// ```
     fn frame(&mut self, frame: &Frame<'_>, depth: u32) -> Expr {
-        let Frame {
-            intent,
-            operation,
-            code,
-            ..
-        } = frame;
-        let at = self.reserve(&format!("{intent}_{operation}_{code}"));
+        let Frame { head, code, .. } = frame;
+        let protocol = self.registry.protocol();
+        let List {
+            open,
+            separator,
+            close,
+        } = protocol.layout.fields;
+        let at = self.reserve(&format!("{}_{code}", head.join("_")));
         let mut parts = Vec::new();
-        parts.push(literal(&format!("{intent}:{operation}{{")));
-        for param in &frame.params {
-            let entry = sequence([self.entry(param, depth), literal("|")]);
-            parts.push(if param.must { entry } else { optional(entry) });
+        parts.push(literal(&format!("{}{open}", protocol.title(head))));
+        if let Some(key) = protocol.schema_key {
+            // It stands last, so that a mark follows each of the others.
+            for param in &frame.params {
+                let entry = sequence([self.entry(param, depth), literal(separator)]);
+                parts.push(if param.must { entry } else { optional(entry) });
+            }
+            parts.push(literal(&format!("{}{code}{close}", self.key(key))));
+        } else {
+            let entries = frame.params.iter();
+            let entries = entries.map(|param| (self.entry(param, depth), param.must));
+            let entries = entries.collect();
+            parts.extend(separated(entries, separator));
+            parts.extend((!close.is_empty()).then(|| literal(close)));
         }
-        parts.push(literal(&format!("schema:{code}}}")));
         parts.extend(self.metadata(&frame.envelope));
         self.rules[at].body = sequence(parts);
         Expr::Rule(self.rules[at].name.clone())
@@ -100,6 +116,11 @@ impl Builder<'_> {
     /// metadata = "[" meta-pairs "]"
     /// ```
     fn metadata(&mut self, pairs: &[Pair]) -> Option<Expr> {
+        let List {
+            open,
+            separator,
+            close,
+        } = self.registry.protocol().layout.metadata?;
         let entries: Vec<(Expr, bool)> = pairs
             .iter()
             .map(|pair| {
@@ -108,17 +129,22 @@ impl Builder<'_> {
                     (_, EnvelopeKind::Integer) => self.token("integer", tokens::integer),
                     (_, EnvelopeKind::String) => self.token("scalar", tokens::scalar),
                 };
-                let key = literal(&format!("{}:", pair.field.short));
+                let key = literal(&self.key(pair.field.short));
                 (sequence([key, value]), pair.must)
             })
             .collect();
-        let pairs = separated(entries)?;
-        Some(sequence([literal("["), pairs, literal("]")]))
+        let pairs = separated(entries, separator)?;
+        Some(sequence([literal(open), pairs, literal(close)]))
+    }
+
+    /// A key, with what stands behind it.
+    fn key(&self, key: &str) -> String {
+        format!("{key}{}", self.registry.protocol().layout.assign)
     }
 
     fn entry(&mut self, param: &Param<'_>, depth: u32) -> Expr {
         let value = self.value(&param.field.ty, depth);
-        sequence([literal(&format!("{}:", param.field.short)), value])
+        sequence([literal(&self.key(&param.field.short)), value])
     }
 
     /// The rule for a value of a type that may have so many levels of arrays and maps.
@@ -220,7 +246,7 @@ impl Builder<'_> {
             .iter()
             .map(|param| (self.entry(param, depth), param.must))
             .collect();
-        let entries = separated(entries);
+        let entries = separated(entries, ",");
         sequence(
             [Some(literal("{")), entries, Some(literal("}"))]
                 .into_iter()
@@ -248,22 +274,22 @@ fn has_levels(ty: &Type) -> bool {
     )
 }
 
-/// The entries in their order, commas between those that are there; `None` without entries.
+/// The entries in their order, a mark between those that are there; `None` without entries.
 /// It may be empty unless one of them must be there.
-fn separated(entries: Vec<(Expr, bool)>) -> Option<Expr> {
-    let comma = || literal(",");
+fn separated(entries: Vec<(Expr, bool)>, mark: &str) -> Option<Expr> {
+    let between = || literal(mark);
     let mut sure = false;
     let mut before: Option<Expr> = None;
     for (entry, must) in entries {
         before = Some(match (before, must) {
             (None, _) => entry,
-            (Some(before), true) if sure => sequence([before, comma(), entry]),
-            (Some(before), true) => sequence([optional(sequence([before, comma()])), entry]),
+            (Some(before), true) if sure => sequence([before, between(), entry]),
+            (Some(before), true) => sequence([optional(sequence([before, between()])), entry]),
             (Some(before), false) if sure => {
-                sequence([before, optional(sequence([comma(), entry]))])
+                sequence([before, optional(sequence([between(), entry]))])
             }
             (Some(before), false) => choice([
-                sequence([before, optional(sequence([comma(), entry.clone()]))]),
+                sequence([before, optional(sequence([between(), entry.clone()]))]),
                 entry,
             ]),
         });

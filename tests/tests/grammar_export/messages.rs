@@ -62,9 +62,9 @@ fn frame(
     spec: &FrameSpec,
     metadata: Metadata,
 ) -> BoxedStrategy<Message<'static>> {
-    let required: Vec<&str> = schema.required(&spec.intent, &spec.operation).collect();
+    let required: Vec<&str> = schema.required(&spec.head).collect();
     let payload = fields(registry, &schema.fields, &required, 3);
-    let (intent, operation) = (spec.intent.clone(), spec.operation.clone());
+    let (intent, operation) = (spec.intent().to_owned(), spec.operation().to_owned());
     let code = schema.code.clone();
     let envelope = envelope(&spec.envelope, metadata);
     ("[A-Za-z0-9_-]{1,8}", payload, envelope)
@@ -184,7 +184,7 @@ fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'sta
         Type::Map(item) => map(inner(item)).boxed(),
         Type::Schema(code) => {
             let schema = registry.schema(code).unwrap();
-            let required: Vec<&str> = schema.required("", "").collect();
+            let required: Vec<&str> = schema.required(&[""; 0]).collect();
             fields(registry, &schema.fields, &required, depth - 1)
                 .prop_map(Value::from)
                 .boxed()

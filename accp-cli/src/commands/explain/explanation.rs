@@ -90,7 +90,7 @@ impl Explanation {
                 version: schema.version,
                 doc: schema.doc.clone(),
                 frame: schema
-                    .frame(intent.as_str(), &message.operation)
+                    .frame(&[intent.as_str(), &message.operation])
                     .and_then(|frame| frame.doc.clone()),
             }),
             envelope: envelope(message),

@@ -145,7 +145,7 @@ impl fmt::Display for Shown<'_> {
         let mut table = Table::headed(["frame", "requires", "envelope", ""]).indented(4);
         for frame in frames {
             table.row([
-                format!("{}:{}", frame.intent, frame.operation),
+                accp_registry::ACCP.title(&frame.head),
                 frame.required.join(", "),
                 frame.envelope.join(", "),
                 frame.doc.clone().unwrap_or_default(),

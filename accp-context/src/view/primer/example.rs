@@ -35,7 +35,7 @@ fn chat(registry: &Registry) -> Option<Message<'static>> {
     message = message.under(schema.code.clone());
     message.payload = payload;
     // Peers refuse it where their schema needs more than words.
-    let mut needed = schema.required(intent, operation);
+    let mut needed = schema.required(&[intent, operation]);
     let is_whole = needed.all(|name| message.payload.get(name).is_some());
     (is_whole && spoken::words_of(schema).is_some()).then_some(message)
 }
@@ -43,14 +43,14 @@ fn chat(registry: &Registry) -> Option<Message<'static>> {
 /// `@me>done:execute TA(,task)`: what such a frame needs but its envelope, else its first
 /// field, each with its name for a value.
 fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Message<'static>> {
-    let place = (&*frame.intent, &*frame.operation);
+    let place = (frame.intent(), frame.operation());
     if spoken::SPOKEN
         .iter()
         .any(|spoken| (spoken.0, spoken.1) == place)
     {
         return None;
     }
-    let mut names: Vec<&str> = schema.required(place.0, place.1).collect();
+    let mut names: Vec<&str> = schema.required(&[place.0, place.1]).collect();
     if names.is_empty() {
         names.push(&schema.fields.first()?.name);
     }
@@ -65,7 +65,7 @@ fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Mes
         };
         payload.insert(field.name.clone(), value);
     }
-    let message = Message::new(AGENT, place.0, frame.operation.clone()).ok()?;
+    let message = Message::new(AGENT, place.0, String::from(place.1)).ok()?;
     let mut message = message.under(schema.code.clone());
     message.payload = payload;
     Some(message)

@@ -74,7 +74,7 @@ struct Group<'s> {
 fn groups(schema: &Schema) -> Vec<Group<'_>> {
     let needed = |intent: &str, operation: &str| {
         let is_needed = |field: &&Field| {
-            let mut required = schema.required(intent, operation);
+            let mut required = schema.required(&[intent, operation]);
             required.any(|name| name == field.name)
         };
         schema.fields.iter().filter(is_needed).collect::<Vec<_>>()
@@ -86,7 +86,7 @@ fn groups(schema: &Schema) -> Vec<Group<'_>> {
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
     for frame in &schema.frames {
-        let (intent, operation) = (&*frame.intent, &*frame.operation);
+        let (intent, operation) = (frame.intent(), frame.operation());
         let needed = needed(intent, operation);
         let at = groups.iter().position(|group| group.needed == needed);
         let at = at.unwrap_or(groups.len());

@@ -1,0 +1,33 @@
+//! The texts that make the grammar of a protocol.
+
+use accp_registry::Protocol;
+
+/// The grammar of a protocol: what it is made from, and what the generator makes of it.
+///
+/// The rules of the ABNF bear the names of the parts of the head that the protocol has; the
+/// first rule is a whole message.
+#[derive(Debug, Clone, Copy)]
+pub struct Grammar<'t> {
+    /// The protocol. Its files are `NAME.abnf`, `NAME.overrides` and `NAME.pest`.
+    pub protocol: &'static Protocol,
+    /// The command that writes the generated file anew.
+    pub command: &'static str,
+    /// The ABNF.
+    pub abnf: &'t str,
+    /// The decisions that a PEG needs and the ABNF does not hold, each with its reason.
+    pub overrides: &'t str,
+    /// The pest grammar that the generator makes of the two, as checked in.
+    pub pest: &'t str,
+}
+
+/// The grammar of frames (draft section 3.1).
+pub static ACCP: Grammar<'static> = Grammar {
+    protocol: &accp_registry::ACCP,
+    command: "accp grammar --write",
+    abnf: include_str!("../accp.abnf"),
+    overrides: include_str!("../accp.overrides"),
+    pest: include_str!("../accp.pest"),
+};
+
+#[cfg(test)]
+mod tests;

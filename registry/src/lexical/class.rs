@@ -1,0 +1,103 @@
+//! Which byte may stand where in a frame.
+
+/// The characters that separate the parts of a frame.
+///
+/// ```abnf
+/// delimiter = "@" / ">" / ":" / "{" / "}" / "[" / "]" / "|" / "$" / "," / "~" / "\"
+/// ```
+pub const DELIMITERS: &str = r"@>:{}[]|$,~\";
+/// Stands before a delimiter that is part of a value.
+pub const ESCAPE: char = '\\';
+
+/// One of [`DELIMITERS`].
+#[inline]
+pub const fn is_delimiter(byte: u8) -> bool {
+    CLASS[byte as usize] & DELIMITER != 0
+}
+
+/// ```abnf
+/// safe-char = VCHAR except delimiter
+/// ```
+#[inline]
+pub const fn is_safe_char(byte: u8) -> bool {
+    CLASS[byte as usize] & SAFE != 0
+}
+
+/// ```abnf
+/// key = 1*( ALPHA / DIGIT / "_" )
+/// ```
+pub fn is_key(text: &str) -> bool {
+    !text.is_empty() && shared_classes(text) & KEY != 0
+}
+
+/// One character of a `key` or an `operation`.
+#[inline]
+pub const fn is_key_char(byte: u8) -> bool {
+    CLASS[byte as usize] & KEY != 0
+}
+
+/// ```abnf
+/// agent-id = 1*( ALPHA / DIGIT / "-" / "_" )
+/// ```
+pub fn is_agent_id(text: &str) -> bool {
+    !text.is_empty() && shared_classes(text) & AGENT != 0
+}
+
+/// One character of an `agent-id`.
+#[inline]
+pub const fn is_agent_char(byte: u8) -> bool {
+    CLASS[byte as usize] & AGENT != 0
+}
+
+/// ```abnf
+/// ref-key = 1*( ALPHA / DIGIT / "_" / "." )
+/// ```
+pub fn is_ref_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_ref_char)
+}
+
+/// One character of a `ref-key`.
+#[inline]
+pub const fn is_ref_char(byte: u8) -> bool {
+    is_key_char(byte) || byte == b'.'
+}
+
+/// `safe-char`.
+pub(super) const SAFE: u8 = 1;
+const DELIMITER: u8 = 2;
+/// A character of a `key`.
+const KEY: u8 = 4;
+/// A safe character that stands for itself in the text form.
+pub(super) const PLAIN: u8 = 8;
+/// A character of an `agent-id`.
+const AGENT: u8 = 16;
+
+/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame.
+pub(super) static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0x21;
+    while byte <= 0x7e_usize {
+        table[byte] = match byte as u8 {
+            b'_' => SAFE | KEY | AGENT,
+            b'%' => SAFE,
+            b'-' => SAFE | PLAIN | AGENT,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => SAFE | KEY | PLAIN | AGENT,
+            _ => SAFE | PLAIN,
+        };
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < DELIMITERS.len() {
+        table[DELIMITERS.as_bytes()[at] as usize] = DELIMITER;
+        at += 1;
+    }
+    table
+};
+
+/// The classes that all bytes of a text share. A fold without an exit is faster than one
+/// that stops early, the texts of a frame being short.
+#[inline]
+pub(super) fn shared_classes(text: &str) -> u8 {
+    text.bytes()
+        .fold(u8::MAX, |shared, byte| shared & CLASS[byte as usize])
+}
