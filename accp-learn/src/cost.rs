@@ -1,22 +1,21 @@
 //! What values cost in tokens: as compact JSON, and as a view writes them, with records by
 //! position.
 //!
-//! The view is asked for both: which values it writes by position, and in how many tokens. A
-//! record counts without the records in it, which count on their own: each is a number there,
-//! the same number for the same record, for a column that is the same in all rows of a table is
-//! written once.
+//! The view is asked for both: which values it writes by position, and how. A record counts
+//! without the records in it, which count on their own: for each of these there is a `_`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use accp_registry::{Field, Registry, Schema, Type};
+use accp_registry::{Field, Schema, Type};
 use accp_runtime::view::{View, schema_of};
 use accp_runtime::{TokenCounter, Value};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::corpus::Corpus;
 
-/// Numbers of up to three digits are one token each.
-const STAND_INS: usize = 1_000;
+/// Stands for records in a record, where those are counted on their own.
+const ELSEWHERE: &str = "_";
 
 /// What a schema earns on the traces, in tokens.
 #[derive(Debug, Clone, Default)]
@@ -72,17 +71,18 @@ pub(crate) fn earned(
         .collect();
     for (number, conversation) in corpus.index.traces.conversations.iter().enumerate() {
         for event in &conversation.events {
-            each_unit(view.registry(), &event.value, |unit, code, is_known| {
-                let Some(&shape) = by_code.get(code) else {
-                    return;
-                };
-                let text = view.value(&Value::from_data(unit)).text;
-                let known = text.strip_prefix(code).filter(|_| is_known);
-                let earned = &mut earned[shape];
-                earned.json += counter.count(&unit.to_string());
-                earned.position += counter.count(known.unwrap_or(&text));
-                used[shape].insert(number);
-            });
+            let mut outline = Outline {
+                view,
+                tell: |code: &str, json: &str, text: &str| {
+                    let Some(&shape) = by_code.get(code) else {
+                        return;
+                    };
+                    earned[shape].json += counter.count(json);
+                    earned[shape].position += counter.count(text);
+                    used[shape].insert(number);
+                },
+            };
+            outline.look(&event.value, None, &mut Vec::new());
         }
     }
     for (shape, earned) in earned.iter_mut().enumerate() {
@@ -97,75 +97,62 @@ pub(crate) fn earned(
     earned
 }
 
-/// Tells each record and each table of a value that is written by position, with numbers for
-/// the ones in it: the code of its schema, and whether that is left out because the record
-/// stands where it is expected.
-fn each_unit(registry: &Registry, value: &Json, tell: impl FnMut(&Json, &str, bool)) {
-    let mut outline = Outline { registry, tell };
-    outline.cut(value, None, &mut StandIns::default());
+/// A record or a table, as JSON and as it is written by position.
+struct Unit {
+    json: String,
+    text: String,
 }
 
-/// By the text of a value, the number that stands for it.
-type StandIns = HashMap<String, usize>;
-
-struct Outline<'r, F> {
-    registry: &'r Registry,
+/// Tells each record and each table of a value that is written by position: the code of its
+/// schema, its JSON and its text, without the units in it.
+struct Outline<'v, F> {
+    view: &'v View,
     tell: F,
 }
 
-impl<'r, F: FnMut(&Json, &str, bool)> Outline<'r, F> {
-    /// The value with numbers for what is written by position in it. `expected` is the schema
-    /// of its place.
-    fn cut(&mut self, value: &Json, expected: Option<&'r Schema>, inner: &mut StandIns) -> Json {
+impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
+    /// Looks at a value where `expected` is the schema of its place, and leaves the outermost
+    /// units of it in `units`.
+    fn look(&mut self, value: &Json, expected: Option<&'v Schema>, units: &mut Vec<Unit>) {
         let Some((schema, is_known)) = self.schema(value, expected) else {
-            return match value {
-                Json::Array(items) => items
-                    .iter()
-                    .map(|item| self.cut(item, None, inner))
-                    .collect(),
+            match value {
+                Json::Array(items) => items.iter().for_each(|item| self.look(item, None, units)),
                 Json::Object(object) => {
-                    let cut = |(key, value): (&String, &Json)| {
-                        (key.clone(), self.cut(value, None, inner))
-                    };
-                    Json::Object(object.iter().map(cut).collect())
+                    let values = object.values();
+                    values.for_each(|value| self.look(value, None, units));
                 }
-                scalar => scalar.clone(),
-            };
-        };
-        let mut in_it = StandIns::default();
-        let unit = match value {
-            Json::Object(object) => self.record(schema, object, &mut in_it),
-            rows => {
-                let rows = rows.as_array().into_iter().flatten();
-                let rows = rows.filter_map(Json::as_object);
-                rows.map(|row| self.record(schema, row, &mut in_it))
-                    .collect()
+                _ => {}
             }
+            return;
         };
-        (self.tell)(&unit, &schema.code, is_known);
-        let next = inner.len() % STAND_INS;
-        Json::from(*inner.entry(value.to_string()).or_insert(next))
-    }
-
-    fn record(
-        &mut self,
-        schema: &'r Schema,
-        record: &Map<String, Json>,
-        inner: &mut StandIns,
-    ) -> Json {
-        let cut = |(key, value): (&String, &Json)| {
+        let mut inner = Vec::new();
+        let records = match value {
+            Json::Array(rows) => rows.as_slice(),
+            record => std::slice::from_ref(record),
+        };
+        for (key, value) in records.iter().filter_map(Json::as_object).flatten() {
             let expected = match field(schema, key).map(|field| &field.ty) {
-                Some(Type::Schema(code)) => self.registry.schema(code),
+                Some(Type::Schema(code)) => self.view.registry().schema(code),
                 _ => None,
             };
-            (key.clone(), self.cut(value, expected, inner))
+            self.look(value, expected, &mut inner);
+        }
+        let text = self.view.value(&Value::from_data(value)).text;
+        // A record that stands where its schema is expected needs no code.
+        let known = text.strip_prefix(&*schema.code).filter(|_| is_known);
+        let unit = Unit {
+            json: value.to_string(),
+            text: known.map_or_else(|| text.clone(), str::to_owned),
         };
-        Json::Object(record.iter().map(cut).collect())
+        let json = without(&unit.json, inner.iter().map(|unit| &*unit.json));
+        let text = without(&unit.text, inner.iter().map(|unit| &*unit.text));
+        (self.tell)(&schema.code, &json, &text);
+        units.push(unit);
     }
 
     /// The schema that a value is written by, as a record or as a table, and whether it is the
     /// one that is expected there.
-    fn schema(&self, value: &Json, expected: Option<&'r Schema>) -> Option<(&'r Schema, bool)> {
+    fn schema(&self, value: &Json, expected: Option<&'v Schema>) -> Option<(&'v Schema, bool)> {
         match value {
             Json::Object(object) => {
                 let fits = |schema: &&Schema| object.keys().all(|key| field(schema, key).is_some());
@@ -186,12 +173,22 @@ impl<'r, F: FnMut(&Json, &str, bool)> Outline<'r, F> {
         }
     }
 
-    fn schema_of(&self, value: &Json) -> Option<&'r Schema> {
+    fn schema_of(&self, value: &Json) -> Option<&'v Schema> {
         match Value::from_data(value) {
-            Value::Map(map) => schema_of(self.registry, &map),
+            Value::Map(map) => schema_of(self.view.registry(), &map),
             _ => None,
         }
     }
+}
+
+/// The text without these parts of it.
+fn without<'t>(text: &str, parts: impl Iterator<Item = &'t str>) -> String {
+    let mut parts: Vec<&str> = parts.collect();
+    // The longest first: a record without its code may stand in one with it.
+    parts.sort_by_key(|part| (Reverse(part.len()), *part));
+    parts.dedup();
+    let cut = |text: String, part: &&str| text.replace(part, ELSEWHERE);
+    parts.iter().fold(text.to_owned(), cut)
 }
 
 /// The field with this full name.
