@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
 
     /// Reads on at `at`, in the same text under the same options.
     #[must_use]
-    pub fn fork_at(&self, at: usize) -> Self {
+    pub(crate) fn fork_at(&self, at: usize) -> Self {
         let rest = self.text.get(at..).unwrap_or_default();
         Self {
             rest,

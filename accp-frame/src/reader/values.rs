@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
 
     /// Consumes a null, if one is next.
     #[inline]
-    pub fn take_null(&mut self) -> bool {
+    pub(crate) fn take_null(&mut self) -> bool {
         self.eat('~')
     }
 
