@@ -1,13 +1,13 @@
 //! Sessions in memory.
 
-mod session;
+mod side;
 
 use std::collections::BTreeMap;
 
 use accp_runtime::session::{Batch, Entry, Stored};
 
 use crate::{Freed, Kept, Retention, Store, StoreError, StoreErrorKind, Summary};
-use session::{Session, Undo};
+use side::{Session, Undo};
 
 /// Keeps sessions for as long as it lives: for tests, and where a restart may forget.
 ///

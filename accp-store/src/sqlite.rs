@@ -7,7 +7,7 @@ mod fault;
 mod read;
 mod row;
 mod schema;
-mod session;
+mod side;
 mod verify;
 
 use std::fmt;
@@ -19,7 +19,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{Freed, Kept, Retention, Store, StoreError, Summary};
 use fault::Fault;
-use session::Session;
+use side::Session;
 
 /// Keeps sessions in one SQLite file, in the format of `docs/format.md`.
 ///

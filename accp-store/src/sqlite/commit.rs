@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::{Columns, MidColumn, integer, text, write};
-use super::session::Session;
+use super::side::Session;
 use super::{cold, entry};
 use crate::{Freed, Retention, conflict};
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params};
 use super::commit::read_outgoing;
 use super::fault::Fault;
 use super::row::Columns;
-use super::session::Session;
+use super::side::Session;
 use super::{cold, entry};
 
 /// All that a session is restored from.

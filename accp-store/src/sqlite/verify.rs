@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::fault::Fault;
-use super::session::Session;
+use super::side::Session;
 use super::{cold, entry, read, schema};
 
 /// What SQLite itself knows of the file: pages, indexes, constraints; and that the tables are
