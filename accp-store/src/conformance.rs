@@ -18,11 +18,11 @@ use std::cell::RefCell;
 
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::{Retention, Store, StoreErrorKind};
+use crate::{Retention, SideId, Store, StoreErrorKind};
 use model::Model;
-use script::{KEYS, SESSIONS, Script, Step};
+use script::{KEYS, Script, Step};
 
-/// Plays `cases` scripts. `fresh` makes a store without sessions, `reopen` closes one and opens
+/// Plays `cases` scripts. `fresh` makes a store without sides, `reopen` closes one and opens
 /// what it kept.
 ///
 /// # Panics
@@ -56,19 +56,16 @@ fn play<S: Store>(
         match step {
             Step::Commit(plans) => commit(plans, &mut store, &mut model)?,
             Step::Reopen => store = reopen(store),
-            Step::Retain {
-                session,
-                log_before,
-            } => {
+            Step::Retain { side, log_before } => {
                 let retention = Retention {
                     log_before: *log_before,
                 };
-                let freed = good(store.retain(session, retention))?;
-                same("retain", &freed, &model.retain(session, retention))?;
+                let freed = good(store.retain(side, retention))?;
+                same("retain", &freed, &model.retain(side, retention))?;
             }
-            Step::Delete(session) => {
-                let deleted = good(store.delete(session))?;
-                same("delete", &deleted, &model.delete(session))?;
+            Step::Delete(side) => {
+                let deleted = good(store.delete(side))?;
+                same("delete", &deleted, &model.delete(side))?;
             }
         }
         compare(&mut store, &model, script.window)?;
@@ -78,32 +75,32 @@ fn play<S: Store>(
 
 /// Commits a group, which fails as a whole when the model finds a conflict in it.
 fn commit(
-    plans: &[(&'static str, script::Plan)],
+    plans: &[(SideId, script::Plan)],
     store: &mut impl Store,
     model: &mut Model,
 ) -> Result<(), TestCaseError> {
     let mut after = model.clone();
     let mut at_fault = None;
     let mut batches = Vec::new();
-    for (name, plan) in plans {
-        let batch = plan.to_batch(&after, name);
-        if at_fault.is_none() && !after.apply(name, &batch) {
-            at_fault = Some(*name);
+    for (side, plan) in plans {
+        let batch = plan.to_batch(&after, side);
+        if at_fault.is_none() && !after.apply(side, &batch) {
+            at_fault = Some(side);
         }
-        batches.push((*name, batch));
+        batches.push((side, batch));
     }
-    let group: Vec<_> = batches.iter().map(|(name, batch)| (*name, batch)).collect();
+    let group: Vec<_> = batches.iter().map(|(side, batch)| (*side, batch)).collect();
     match (store.commit(&group), at_fault) {
         (Ok(()), None) => {
             *model = after;
             Ok(())
         }
-        (Err(error), Some(name)) => {
+        (Err(error), Some(side)) => {
             same("kind of error", &error.kind(), &StoreErrorKind::Conflict)?;
-            same("session at fault", &error.session(), &Some(name))
+            same("side at fault", &error.side(), &Some(side))
         }
-        (Ok(()), Some(name)) => Err(fail(format!(
-            "a batch of `{name}` does not fit and was committed: {group:?}"
+        (Ok(()), Some(side)) => Err(fail(format!(
+            "a batch of `{side}` does not fit and was committed: {group:?}"
         ))),
         (Err(error), None) => Err(fail(format!("{error:?} for {group:?}"))),
     }
@@ -116,34 +113,41 @@ fn compare(
     (from, limit): (u64, usize),
 ) -> Result<(), TestCaseError> {
     same("list", &good(store.list())?, &model.list())?;
-    for name in SESSIONS {
-        let stored = good(store.load(name))?;
-        same("load", &stored, &model.load(name))?;
+    for session in script::sessions() {
+        let mut sides = model.list();
+        sides.retain(|summary| summary.side.session() == session);
+        same("sides", &good(store.sides(session))?, &sides)?;
+    }
+    for side in &script::sides().collect::<Vec<_>>() {
+        let summary = model.list().into_iter().find(|kept| kept.side == *side);
+        same("summary", &good(store.summary(side))?, &summary)?;
+        let stored = good(store.load(side))?;
+        same("load", &stored, &model.load(side))?;
         same(
             "entries",
-            &good(store.entries(name, 0, usize::MAX))?,
-            &model.entries(name, 0),
+            &good(store.entries(side, 0, usize::MAX))?,
+            &model.entries(side, 0),
         )?;
-        let mut window = model.entries(name, from);
+        let mut window = model.entries(side, from);
         window.truncate(limit);
         same(
             "some entries",
-            &good(store.entries(name, from, limit))?,
+            &good(store.entries(side, from, limit))?,
             &window,
         )?;
         same(
             "keys",
-            &good(store.cold_keys(name))?,
-            &model.cold_keys(name),
+            &good(store.cold_keys(side))?,
+            &model.cold_keys(side),
         )?;
         for key in KEYS {
             same(
                 "cold",
-                &good(store.cold(name, key))?,
-                &model.cold(name, key),
+                &good(store.cold(side, key))?,
+                &model.cold(side, key),
             )?;
         }
-        good(store.verify(name))?;
+        good(store.verify(side))?;
     }
     Ok(())
 }

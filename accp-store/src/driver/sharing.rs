@@ -4,50 +4,58 @@ use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{Batch, Entry, Stored};
 
-use crate::{Freed, Kept, Retention, Store, StoreError, StoreErrorKind, Summary};
+use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
 
 /// A store behind a pointer is a store.
 macro_rules! forward {
     ($self:ident => $store:expr) => {
-        fn commit(&mut $self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+        fn commit(&mut $self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
             $store.commit(group)
         }
 
-        fn load(&mut $self, session: &str) -> Result<Option<Stored>, StoreError> {
-            $store.load(session)
+        fn load(&mut $self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+            $store.load(side)
         }
 
         fn entries(
             &mut $self,
-            session: &str,
+            side: &SideId,
             from: u64,
             limit: usize,
         ) -> Result<Vec<Entry>, StoreError> {
-            $store.entries(session, from, limit)
+            $store.entries(side, from, limit)
         }
 
-        fn cold(&mut $self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
-            $store.cold(session, key)
+        fn cold(&mut $self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+            $store.cold(side, key)
         }
 
-        fn cold_keys(&mut $self, session: &str) -> Result<Vec<String>, StoreError> {
-            $store.cold_keys(session)
+        fn cold_keys(&mut $self, side: &SideId) -> Result<Vec<String>, StoreError> {
+            $store.cold_keys(side)
         }
 
         fn list(&mut $self) -> Result<Vec<Summary>, StoreError> {
             $store.list()
         }
 
-        fn delete(&mut $self, session: &str) -> Result<bool, StoreError> {
-            $store.delete(session)
+        fn sides(&mut $self, session: &str) -> Result<Vec<Summary>, StoreError> {
+            $store.sides(session)
         }
 
-        fn retain(&mut $self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
-            $store.retain(session, retention)
+        fn summary(&mut $self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+            $store.summary(side)
         }
 
-        fn verify(&mut $self, session: &str) -> Result<(), StoreError> {
-            $store.verify(session)
+        fn delete(&mut $self, side: &SideId) -> Result<bool, StoreError> {
+            $store.delete(side)
+        }
+
+        fn retain(&mut $self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+            $store.retain(side, retention)
+        }
+
+        fn verify(&mut $self, side: &SideId) -> Result<(), StoreError> {
+            $store.verify(side)
         }
     };
 }
