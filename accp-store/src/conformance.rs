@@ -11,16 +11,21 @@
 //! conformance::run(16, MemoryStore::new, |store| store);
 //! ```
 
+mod check;
+mod committed;
 mod model;
 mod script;
 
 use std::cell::RefCell;
 
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::TestCaseError;
 
 use crate::{Retention, SideId, Store, StoreErrorKind};
+use check::{compare, fail, good, play_all, same};
 use model::Model;
-use script::{KEYS, Script, Step};
+use script::{Script, Step};
+
+pub use committed::run_committed;
 
 /// Plays `cases` scripts. `fresh` makes a store without sides, `reopen` closes one and opens
 /// what it kept.
@@ -29,21 +34,10 @@ use script::{KEYS, Script, Step};
 /// When the store is at fault, with the shortest script found that shows it.
 pub fn run<S: Store>(cases: u32, fresh: impl FnMut() -> S, reopen: impl FnMut(S) -> S) {
     let (fresh, reopen) = (RefCell::new(fresh), RefCell::new(reopen));
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let result = TestRunner::new(config).run(&script::script(), |script| {
+    play_all(cases, |script| {
         let store = (fresh.borrow_mut())();
         play(&script, store, &mut *reopen.borrow_mut())
     });
-    if let Err(error) = result {
-        #[expect(clippy::panic, reason = "the test that runs the suite fails")]
-        {
-            panic!("{error}");
-        }
-    }
 }
 
 fn play<S: Store>(
@@ -104,71 +98,4 @@ fn commit(
         ))),
         (Err(error), None) => Err(fail(format!("{error:?} for {group:?}"))),
     }
-}
-
-/// That the store gives back what the model has.
-fn compare(
-    store: &mut impl Store,
-    model: &Model,
-    (from, limit): (u64, usize),
-) -> Result<(), TestCaseError> {
-    same("list", &good(store.list())?, &model.list())?;
-    for session in script::sessions() {
-        let mut sides = model.list();
-        sides.retain(|summary| summary.side.session() == session);
-        same("sides", &good(store.sides(session))?, &sides)?;
-    }
-    for side in &script::sides().collect::<Vec<_>>() {
-        let summary = model.list().into_iter().find(|kept| kept.side == *side);
-        same("summary", &good(store.summary(side))?, &summary)?;
-        let stored = good(store.load(side))?;
-        same("load", &stored, &model.load(side))?;
-        same(
-            "entries",
-            &good(store.entries(side, 0, usize::MAX))?,
-            &model.entries(side, 0),
-        )?;
-        let mut window = model.entries(side, from);
-        window.truncate(limit);
-        same(
-            "some entries",
-            &good(store.entries(side, from, limit))?,
-            &window,
-        )?;
-        same(
-            "keys",
-            &good(store.cold_keys(side))?,
-            &model.cold_keys(side),
-        )?;
-        for key in KEYS {
-            same(
-                "cold",
-                &good(store.cold(side, key))?,
-                &model.cold(side, key),
-            )?;
-        }
-        good(store.verify(side))?;
-    }
-    Ok(())
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    found: &T,
-    expected: &T,
-) -> Result<(), TestCaseError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(fail(format!(
-        "{what}: the store gives {found:#?}\nand should give {expected:#?}"
-    )))
-}
-
-fn good<T>(result: Result<T, crate::StoreError>) -> Result<T, TestCaseError> {
-    result.map_err(|error| fail(format!("{error:?}")))
-}
-
-fn fail(text: String) -> TestCaseError {
-    TestCaseError::fail(text)
 }

@@ -3,7 +3,6 @@
 mod error;
 mod link;
 mod read;
-mod sharing;
 #[cfg(test)]
 mod tests;
 

@@ -40,6 +40,9 @@ pub enum StoreErrorKind {
     Foreign,
     /// A batch does not fit what is kept: restore its session.
     Conflict,
+    /// What the application writes along with a batch could not be written: restore its session,
+    /// and have the frame handled again.
+    Rows,
 }
 
 impl StoreError {
@@ -67,8 +70,8 @@ impl StoreError {
     }
 
     /// Names what caused it.
-    pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Arc::new(source));
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into().into());
         self
     }
 

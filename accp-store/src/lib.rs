@@ -40,20 +40,25 @@
 //!
 //! [`Batch`]: accp_runtime::session::Batch
 
+mod committer;
 mod conflict;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod driver;
 mod error;
 mod memory;
+mod rows;
+mod sharing;
 mod side;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 
+pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{Driver, DriverError, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
+pub use rows::{RowsError, Transactional, Write, WriteRows};
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -12,7 +12,7 @@ use side::{Side, Undo};
 /// Keeps sides for as long as it lives: for tests, and where a restart may forget.
 ///
 /// It keeps the whole contract of [`Store`] but the durability, and fails with nothing but
-/// conflicts.
+/// conflicts. It is not [`Transactional`](crate::Transactional).
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     sides: BTreeMap<SideId, Side>,

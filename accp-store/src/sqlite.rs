@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use accp_runtime::session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
+use crate::{
+    Freed, Kept, Retention, SideId, Store, StoreError, Summary, Transactional, Write, WriteRows,
+};
 use fault::Fault;
 use side::Side;
 
@@ -28,6 +30,10 @@ use side::Side;
 /// does what it is told. Beside the file stand two others while it is open, `-wal` and
 /// `-shm`; until it is closed, a copy has to take all three. The file does not shrink: what
 /// is deleted makes room for what comes.
+///
+/// Tables whose names begin with `app_` belong to the application, which can write to them in the
+/// commit of a batch ([`Transactional`]) and may read them by a connection of its own. The store
+/// does not look at them.
 ///
 /// Several processes may have one file open: commits wait for each other for up to
 /// [`PATIENCE`](Self::PATIENCE), and readers wait for nobody.
@@ -154,19 +160,8 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        let mut durable = group
-            .iter()
-            .filter(|(_, batch)| batch.is_durable())
-            .peekable();
-        if durable.peek().is_none() {
-            return Ok(());
-        }
-        let error = |fault: Fault| fault.in_file(&self.file);
-        let transaction = begin(&mut self.conn).map_err(error)?;
-        for &(side, batch) in durable {
-            commit::batch(&transaction, side, batch).map_err(|fault| error(fault).in_side(side))?;
-        }
-        transaction.commit().map_err(|fault| error(fault.into()))
+        let group = group.iter().map(|(side, batch)| Write::new(side, batch));
+        self.commit_with(&mut group.collect::<Vec<_>>())
     }
 
     fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
@@ -219,6 +214,40 @@ impl Store for SqliteStore {
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
         self.read(Some(side), |conn| verify::side(conn, side))
     }
+}
+
+impl Transactional for SqliteStore {
+    type Transaction = Connection;
+
+    fn commit_with(&mut self, group: &mut [Write<'_, Connection>]) -> Result<(), StoreError> {
+        let mut writes = group.iter();
+        if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
+            return Ok(());
+        }
+        let error = |fault: Fault| fault.in_file(&self.file);
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        for Write { side, batch, rows } in group {
+            let mut written = Ok(());
+            if batch.is_durable() {
+                written = commit::batch(&transaction, side, batch);
+            }
+            if let Some(rows) = rows {
+                written = written.and_then(|()| write_rows(&transaction, rows));
+            }
+            written.map_err(|fault| error(fault).in_side(side))?;
+        }
+        transaction.commit().map_err(|fault| error(fault.into()))
+    }
+}
+
+/// Writes the application's rows in a savepoint, which shows whether the transaction is the same
+/// after.
+fn write_rows(conn: &Connection, rows: &mut WriteRows<'_, Connection>) -> Result<(), Fault> {
+    conn.execute_batch("SAVEPOINT accp_rows")?;
+    let written = rows(conn);
+    conn.execute_batch("RELEASE accp_rows")
+        .map_err(Fault::Ended)?;
+    written.map_err(Fault::Rows)
 }
 
 impl fmt::Debug for SqliteStore {

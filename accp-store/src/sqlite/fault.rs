@@ -4,7 +4,7 @@ use std::str::Utf8Error;
 
 use rusqlite::ErrorCode;
 
-use crate::{StoreError, StoreErrorKind};
+use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -18,6 +18,10 @@ pub(super) enum Fault {
     Foreign,
     /// A format that is older or newer.
     Version { found: i32, read: i32 },
+    /// The application's rows could not be written.
+    Rows(RowsError),
+    /// What wrote the application's rows ended the transaction.
+    Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
 }
@@ -45,6 +49,17 @@ impl Fault {
                     "the file has format {found}, and this version reads format {read}: {cure}"
                 );
                 error(StoreErrorKind::Version, &text)
+            }
+            Self::Rows(source) => {
+                let text = format!("the rows of the application were not written: {source}");
+                error(StoreErrorKind::Rows, &text).caused_by(source)
+            }
+            Self::Ended(source) => {
+                let text = format!(
+                    "the transaction ended while the application wrote its rows ({source}): write \
+                     them without COMMIT and ROLLBACK, and open the store anew"
+                );
+                error(StoreErrorKind::Io, &text).caused_by(source)
             }
             Self::NoWal(mode) => error(
                 StoreErrorKind::Io,

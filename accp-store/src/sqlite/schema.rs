@@ -130,8 +130,10 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         });
     }
     let mut statement = conn.prepare(
-        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format.
-        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format. Nor are
+        // the application's tables, with what stands on them.
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND NOT (name GLOB 'sqlite_*'
+            OR (name GLOB 'app_*' AND tbl_name GLOB 'app_*'))",
     )?;
     let mut found = statement
         .query_map((), |row| row.get(0))?

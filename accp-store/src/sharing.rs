@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{Batch, Entry, Stored};
 
-use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
+use crate::{
+    Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary, Transactional,
+    Write,
+};
 
 /// A store behind a pointer is a store.
 macro_rules! forward {
@@ -71,6 +74,32 @@ impl<S: Store + ?Sized> Store for Box<S> {
 /// Shared by several drivers. Each call waits for those of the others.
 impl<S: Store + ?Sized> Store for Arc<Mutex<S>> {
     forward!(self => self.lock().map_err(|_| poisoned())?);
+}
+
+/// And its transactions are those of the store.
+macro_rules! forward_rows {
+    ($self:ident => $store:expr) => {
+        type Transaction = S::Transaction;
+
+        fn commit_with(
+            &mut $self,
+            group: &mut [Write<'_, S::Transaction>],
+        ) -> Result<(), StoreError> {
+            $store.commit_with(group)
+        }
+    };
+}
+
+impl<S: Transactional + ?Sized> Transactional for &mut S {
+    forward_rows!(self => (**self));
+}
+
+impl<S: Transactional + ?Sized> Transactional for Box<S> {
+    forward_rows!(self => (**self));
+}
+
+impl<S: Transactional + ?Sized> Transactional for Arc<Mutex<S>> {
+    forward_rows!(self => self.lock().map_err(|_| poisoned())?);
 }
 
 fn poisoned() -> StoreError {
