@@ -6,7 +6,7 @@ use accp_runtime::Message;
 use accp_runtime::session::{
     Checkpoint, Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references,
 };
-use accp_store::DriverError;
+use accp_store::{DriverError, SideId};
 
 use crate::outcome::Failure;
 use crate::store_file::{Log, Shared, Side};
@@ -36,9 +36,9 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// Reads the log of a session.
-    pub(crate) fn of(store: &Shared, name: &str, side: &mut Side) -> Result<Self, Failure> {
+    pub(crate) fn of(store: &Shared, id: &SideId, side: &mut Side) -> Result<Self, Failure> {
         let mut audit = Self::default();
-        for entry in Log::new(store, name, 1) {
+        for entry in Log::new(store, id, 1) {
             let entry = entry?;
             if audit.entries == 0 && entry.position == 1 {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
@@ -218,12 +218,14 @@ mod tests {
             }
         });
         let batch = Batch {
+            host: true,
             entries: entries.collect(),
             ..Batch::default()
         };
-        store.commit(&[("s", &batch)]).unwrap();
-        let mut side = Side::open(&store, "s").unwrap();
-        let audit = Audit::of(&store, "s", &mut side).unwrap();
+        let id = SideId::new("s", "h");
+        store.commit(&[(&id, &batch)]).unwrap();
+        let mut side = Side::open(&store, &id, true).unwrap();
+        let audit = Audit::of(&store, &id, &mut side).unwrap();
         format!(
             "{} references, {} elsewhere, {} checkpoints, {} moved; {}",
             audit.references,

@@ -178,8 +178,8 @@ impl Room {
 
     /// What the host has committed since this was asked last.
     pub(crate) fn take_accepted(&mut self) -> Result<Vec<Entry>, Failure> {
-        let id = self.host.session().id().to_owned();
-        let entries = self.store.entries(&id, self.taken + 1, usize::MAX)?;
+        let side = self.host.driver.side();
+        let entries = self.store.entries(side, self.taken + 1, usize::MAX)?;
         self.taken = entries.last().map_or(self.taken, |last| last.position);
         Ok(entries)
     }

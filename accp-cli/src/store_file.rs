@@ -9,8 +9,9 @@ use accp_runtime::session::{
     Entry, Options, Reference, Rules, Session, State, Stored, Time, Transmit,
 };
 use accp_runtime::{AgentId, Value};
-use accp_store::{Driver, DriverError, SqliteStore, Store, StoreError, StoreErrorKind, Summary};
-use serde_json::Value as Json;
+use accp_store::{
+    Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
+};
 
 use crate::outcome::Failure;
 use crate::words;
@@ -33,7 +34,7 @@ impl SessionArgs {
         let mut store = open(&self.file)?;
         let summary = find(&mut store, &self.file, self.session.as_deref())?;
         let store: Shared = Arc::new(Mutex::new(store));
-        let side = Side::open(&store, &summary.session)?;
+        let side = Side::open(&store, &summary.side, summary.host)?;
         Ok(Opened {
             store,
             summary,
@@ -51,15 +52,35 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open_read_only(path)?)
 }
 
+/// What a side is called here: a host's by its session, a member's `session@agent`.
+pub(crate) fn called(summary: &Summary) -> String {
+    let side = &summary.side;
+    if summary.host {
+        side.session().to_owned()
+    } else {
+        format!("{}@{}", side.session(), side.agent())
+    }
+}
+
+/// All sides of a file, of each session the host's first.
+pub(crate) fn list(store: &mut impl Store) -> Result<Vec<Summary>, StoreError> {
+    let mut all = store.list()?;
+    all.sort_by(|a, b| {
+        let key = |summary: &Summary| (summary.side.session().to_owned(), !summary.host);
+        key(a).cmp(&key(b))
+    });
+    Ok(all)
+}
+
 /// The session of this name; without a name the only one, or the only one of a host.
 pub(crate) fn find(
     store: &mut SqliteStore,
     path: &Path,
     name: Option<&str>,
 ) -> Result<Summary, Failure> {
-    let mut all = store.list()?;
+    let mut all = list(store)?;
     let file = path.display();
-    let names: Vec<_> = all.iter().map(|summary| summary.session.as_str()).collect();
+    let names: Vec<_> = all.iter().map(called).collect();
     let known = match names.len() {
         0 => "it holds none".to_owned(),
         1..=20 => {
@@ -69,14 +90,20 @@ pub(crate) fn find(
         count => format!("it holds {count}; `accp session list {file}` shows them"),
     };
     let at = if let Some(name) = name {
-        names.iter().position(|found| *found == name)
+        let is_called = |at: &usize| names[*at] == name || all[*at].side.to_string() == name;
+        let mut found = (0..all.len()).filter(is_called);
+        let first = found.next();
+        if let (Some(first), Some(second)) = (first, found.next()) {
+            return Err(Failure::Misuse(format!(
+                "{file}: `{name}` is a name of two sides: say `{}` or `{}`",
+                all[first].side, all[second].side
+            )));
+        }
+        first
+    } else if all.len() == 1 {
+        Some(0)
     } else {
-        // `launch@dev` is the side of a member of `launch`.
-        let is_member = |name: &str| {
-            let host = name.rsplit_once('@').map(|(host, _)| host);
-            host.is_some_and(|host| names.contains(&host))
-        };
-        let mut hosts = (0..names.len()).filter(|at| !is_member(names[*at]));
+        let mut hosts = (0..all.len()).filter(|at| all[*at].host);
         hosts.next().filter(|_| hosts.next().is_none())
     };
     match (at, name) {
@@ -101,24 +128,15 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Folds what is stored under this name. Nothing is carried out, so nothing is changed.
-    pub(crate) fn open(store: &Shared, name: &str) -> Result<Self, Failure> {
-        let mut store = Arc::clone(store);
-        let stored = store.load(name)?.unwrap_or_default();
-        let link = Vec::new();
-        if is_host(&stored) {
-            let (rules, options) = (Rules::default(), options(name, "accp")?);
-            let driver = Driver::open_host(store, link, options, rules, Time::default())?;
-            return Ok(Self { driver });
-        }
-        let (session, agent) = name.rsplit_once('@').unwrap_or_default();
-        let options = options(session, agent).map_err(|_| {
-            Failure::Input(format!(
-                "`{name}` is a member's side of a session, and its name does not say which: expected \
-                 `session@agent`, as the driver of accp-store writes it"
-            ))
-        })?;
-        let driver = Driver::open_member(store, link, options, Time::default())?;
+    /// Folds what is stored of a side. Nothing is carried out, so nothing is changed.
+    pub(crate) fn open(store: &Shared, side: &SideId, host: bool) -> Result<Self, Failure> {
+        let (store, link, now) = (Arc::clone(store), Vec::new(), Time::default());
+        let options = options(side)?;
+        let driver = if host {
+            Driver::open_host(store, link, options, Rules::default(), now)?
+        } else {
+            Driver::open_member(store, link, options, now)?
+        };
         Ok(Self { driver })
     }
 
@@ -172,31 +190,18 @@ impl Side {
     }
 }
 
-fn options(session: &str, agent: &str) -> Result<Options, Failure> {
-    let agent = AgentId::new(agent.to_owned());
+fn options(side: &SideId) -> Result<Options, Failure> {
+    let agent = AgentId::new(side.agent().to_owned());
     let agent = agent.map_err(|error| Failure::Misuse(error.to_string()))?;
     let registry = Arc::new(Registry::shared().clone());
-    Ok(Options::new(session, agent, registry))
-}
-
-/// Whether a host wrote this: its log begins with the first entry of all, and what it folds
-/// holds what only a judge keeps. A member starts from a fold without that.
-fn is_host(stored: &Stored) -> bool {
-    match &stored.snapshot {
-        Some(snapshot) => serde_json::from_str::<Json>(&snapshot.text)
-            .is_ok_and(|fold| fold.get("judge").is_some_and(|judge| !judge.is_null())),
-        None => stored
-            .entries
-            .first()
-            .is_some_and(|entry| entry.position == 1),
-    }
+    Ok(Options::new(side.session(), agent, registry))
 }
 
 /// What a host's log folds to.
-pub(crate) fn fold(name: &str, stored: &Stored) -> Result<State, Failure> {
+pub(crate) fn fold(side: &SideId, stored: &Stored) -> Result<State, Failure> {
     let (rules, now) = (Rules::default(), Time::default());
-    let session = Session::restore_host(options(name, "accp")?, rules, stored, now);
-    let session = session.map_err(|error| DriverError::Restore(name.to_owned(), error))?;
+    let session = Session::restore_host(options(side)?, rules, stored, now);
+    let session = session.map_err(|error| DriverError::Restore(side.clone(), error))?;
     Ok(session.state().clone())
 }
 
@@ -206,17 +211,17 @@ const PIECE: usize = 1_000;
 /// A way through a log, from a position to its end.
 pub(crate) struct Log<'l> {
     store: Shared,
-    session: &'l str,
+    side: &'l SideId,
     next: u64,
     piece: std::vec::IntoIter<Entry>,
 }
 
 impl<'l> Log<'l> {
     /// From a position on.
-    pub(crate) fn new(store: &Shared, session: &'l str, from: u64) -> Self {
+    pub(crate) fn new(store: &Shared, side: &'l SideId, from: u64) -> Self {
         Self {
             store: Arc::clone(store),
-            session,
+            side,
             next: from,
             piece: Vec::new().into_iter(),
         }
@@ -229,7 +234,7 @@ impl Iterator for Log<'_> {
     /// The next entry that has its text.
     fn next(&mut self) -> Option<Self::Item> {
         if self.piece.as_slice().is_empty() {
-            match self.store.entries(self.session, self.next, PIECE) {
+            match self.store.entries(self.side, self.next, PIECE) {
                 Ok(piece) => self.piece = piece.into_iter(),
                 Err(error) => {
                     self.next = u64::MAX;

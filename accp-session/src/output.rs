@@ -122,6 +122,9 @@ pub struct Transmit {
 /// put aside and restored from its store.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// Whether the host of the session hands it out, and not a member. A store keeps this with the
+    /// side.
+    pub host: bool,
     /// Values to keep.
     pub cold: Vec<Cold>,
     /// Keys whose bytes may be deleted; the keys stay known, as expired.
@@ -190,6 +193,8 @@ pub struct Seen {
 /// What a store gives back of a session, to restore it from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stored {
+    /// Whether this is the side of the host.
+    pub host: bool,
     /// The last snapshot.
     pub snapshot: Option<Snapshot>,
     /// The entries after it, ascending.

@@ -118,9 +118,11 @@ impl Session {
             Role::Host(host) => host.flush(now),
             Role::Member(member) => member.flush(now),
         }
+        let is_host = self.is_host();
         let side = self.side_mut();
         side.ask(now);
-        if let Some(batch) = side.batch.take() {
+        if let Some(mut batch) = side.batch.take() {
+            batch.host = is_host;
             return Some(Output::Batch(batch));
         }
         if let Some(read) = side.reads.pop_front() {

@@ -3,6 +3,19 @@
 use accp_registry::Hash;
 use accp_runtime::session::{Cold, Mid};
 
+/// A batch of a host for a member's side, or the other way round.
+pub(crate) fn host(kept: bool) -> String {
+    let [found, kept] = if kept {
+        ["a member", "the host"]
+    } else {
+        ["the host", "a member"]
+    };
+    format!(
+        "a batch of {found}, where the side of {kept} is kept: open the session as what it is, or \
+         under another agent"
+    )
+}
+
 /// The position of an entry is not after `last`.
 pub(crate) fn position(found: u64, last: u64) -> String {
     format!("an entry at position {found}, where the log stands at {last}: {RESTORE}")

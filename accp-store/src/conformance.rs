@@ -11,39 +11,33 @@
 //! conformance::run(16, MemoryStore::new, |store| store);
 //! ```
 
+mod check;
+mod committed;
 mod model;
 mod script;
 
 use std::cell::RefCell;
 
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::TestCaseError;
 
-use crate::{Retention, Store, StoreErrorKind};
+use crate::{Retention, SideId, Store, StoreErrorKind};
+use check::{compare, fail, good, play_all, same};
 use model::Model;
-use script::{KEYS, SESSIONS, Script, Step};
+use script::{Script, Step};
 
-/// Plays `cases` scripts. `fresh` makes a store without sessions, `reopen` closes one and opens
+pub use committed::run_committed;
+
+/// Plays `cases` scripts. `fresh` makes a store without sides, `reopen` closes one and opens
 /// what it kept.
 ///
 /// # Panics
 /// When the store is at fault, with the shortest script found that shows it.
 pub fn run<S: Store>(cases: u32, fresh: impl FnMut() -> S, reopen: impl FnMut(S) -> S) {
     let (fresh, reopen) = (RefCell::new(fresh), RefCell::new(reopen));
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let result = TestRunner::new(config).run(&script::script(), |script| {
+    play_all(cases, |script| {
         let store = (fresh.borrow_mut())();
         play(&script, store, &mut *reopen.borrow_mut())
     });
-    if let Err(error) = result {
-        #[expect(clippy::panic, reason = "the test that runs the suite fails")]
-        {
-            panic!("{error}");
-        }
-    }
 }
 
 fn play<S: Store>(
@@ -56,19 +50,16 @@ fn play<S: Store>(
         match step {
             Step::Commit(plans) => commit(plans, &mut store, &mut model)?,
             Step::Reopen => store = reopen(store),
-            Step::Retain {
-                session,
-                log_before,
-            } => {
+            Step::Retain { side, log_before } => {
                 let retention = Retention {
                     log_before: *log_before,
                 };
-                let freed = good(store.retain(session, retention))?;
-                same("retain", &freed, &model.retain(session, retention))?;
+                let freed = good(store.retain(side, retention))?;
+                same("retain", &freed, &model.retain(side, retention))?;
             }
-            Step::Delete(session) => {
-                let deleted = good(store.delete(session))?;
-                same("delete", &deleted, &model.delete(session))?;
+            Step::Delete(side) => {
+                let deleted = good(store.delete(side))?;
+                same("delete", &deleted, &model.delete(side))?;
             }
         }
         compare(&mut store, &model, script.window)?;
@@ -78,93 +69,33 @@ fn play<S: Store>(
 
 /// Commits a group, which fails as a whole when the model finds a conflict in it.
 fn commit(
-    plans: &[(&'static str, script::Plan)],
+    plans: &[(SideId, script::Plan)],
     store: &mut impl Store,
     model: &mut Model,
 ) -> Result<(), TestCaseError> {
     let mut after = model.clone();
     let mut at_fault = None;
     let mut batches = Vec::new();
-    for (name, plan) in plans {
-        let batch = plan.to_batch(&after, name);
-        if at_fault.is_none() && !after.apply(name, &batch) {
-            at_fault = Some(*name);
+    for (side, plan) in plans {
+        let batch = plan.to_batch(&after, side);
+        if at_fault.is_none() && !after.apply(side, &batch) {
+            at_fault = Some(side);
         }
-        batches.push((*name, batch));
+        batches.push((side, batch));
     }
-    let group: Vec<_> = batches.iter().map(|(name, batch)| (*name, batch)).collect();
+    let group: Vec<_> = batches.iter().map(|(side, batch)| (*side, batch)).collect();
     match (store.commit(&group), at_fault) {
         (Ok(()), None) => {
             *model = after;
             Ok(())
         }
-        (Err(error), Some(name)) => {
+        (Err(error), Some(side)) => {
             same("kind of error", &error.kind(), &StoreErrorKind::Conflict)?;
-            same("session at fault", &error.session(), &Some(name))
+            same("side at fault", &error.side(), &Some(side))
         }
-        (Ok(()), Some(name)) => Err(fail(format!(
-            "a batch of `{name}` does not fit and was committed: {group:?}"
+        (Ok(()), Some(side)) => Err(fail(format!(
+            "a batch of `{side}` does not fit and was committed: {group:?}"
         ))),
         (Err(error), None) => Err(fail(format!("{error:?} for {group:?}"))),
     }
-}
-
-/// That the store gives back what the model has.
-fn compare(
-    store: &mut impl Store,
-    model: &Model,
-    (from, limit): (u64, usize),
-) -> Result<(), TestCaseError> {
-    same("list", &good(store.list())?, &model.list())?;
-    for name in SESSIONS {
-        let stored = good(store.load(name))?;
-        same("load", &stored, &model.load(name))?;
-        same(
-            "entries",
-            &good(store.entries(name, 0, usize::MAX))?,
-            &model.entries(name, 0),
-        )?;
-        let mut window = model.entries(name, from);
-        window.truncate(limit);
-        same(
-            "some entries",
-            &good(store.entries(name, from, limit))?,
-            &window,
-        )?;
-        same(
-            "keys",
-            &good(store.cold_keys(name))?,
-            &model.cold_keys(name),
-        )?;
-        for key in KEYS {
-            same(
-                "cold",
-                &good(store.cold(name, key))?,
-                &model.cold(name, key),
-            )?;
-        }
-        good(store.verify(name))?;
-    }
-    Ok(())
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    found: &T,
-    expected: &T,
-) -> Result<(), TestCaseError> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(fail(format!(
-        "{what}: the store gives {found:#?}\nand should give {expected:#?}"
-    )))
-}
-
-fn good<T>(result: Result<T, crate::StoreError>) -> Result<T, TestCaseError> {
-    result.map_err(|error| fail(format!("{error:?}")))
-}
-
-fn fail(text: String) -> TestCaseError {
-    TestCaseError::fail(text)
 }

@@ -3,15 +3,14 @@
 mod error;
 mod link;
 mod read;
-mod sharing;
 #[cfg(test)]
 mod tests;
 
 use accp_runtime::session::{
-    Batch, Event, Inbound, Input, MemberId, Options, Output, Read, Rules, Session, Time,
+    Batch, Event, Inbound, Input, MemberId, Options, Output, Read, Rules, Session, Stored, Time,
 };
 
-use crate::{Store, StoreError};
+use crate::{SideId, Store, StoreError, StoreErrorKind, conflict};
 
 pub use error::DriverError;
 pub use link::Link;
@@ -35,8 +34,8 @@ pub use link::Link;
 ///   open the session again from what it kept. What was not acknowledged is then sent again, and
 ///   what was not handled delivered again.
 ///
-/// The store keeps a host's session under its [`id`](Session::id), and a member's under
-/// `id@agent`, so that the sides of a session can share one store.
+/// The store keeps each side under the id of the session and its own agent, so that the sides of
+/// a session can share one store.
 ///
 /// Every frame is told as an event of `tracing` of the level `DEBUG` with the target
 /// `accp::frames` (draft section 9, item 1): `session`, `agent`, `way` (`receives`, `keeps` or
@@ -101,7 +100,7 @@ pub use link::Link;
 pub struct Driver<S, L> {
     session: Session,
     /// Where the store keeps it.
-    name: String,
+    side: SideId,
     store: S,
     link: L,
     /// What the store said when it failed.
@@ -131,13 +130,13 @@ impl<S: Store, L: Link> Driver<S, L> {
         rules: Rules,
         now: Time,
     ) -> Result<Self, DriverError> {
-        let name = options.session.clone();
-        let session = match store.load(&name)? {
+        let (side, stored) = find(&mut store, &options, true)?;
+        let session = match stored {
             Some(stored) => Session::restore_host(options, rules, &stored, now)
-                .map_err(|error| DriverError::Restore(name.clone(), error))?,
+                .map_err(|error| DriverError::Restore(side.clone(), error))?,
             None => Session::host(options, rules, now),
         };
-        Ok(Self::new(session, name, store, link))
+        Ok(Self::new(session, side, store, link))
     }
 
     /// Opens a session that the store has, or joins it, as a member.
@@ -150,13 +149,13 @@ impl<S: Store, L: Link> Driver<S, L> {
         options: Options,
         now: Time,
     ) -> Result<Self, DriverError> {
-        let name = format!("{}@{}", options.session, options.agent);
-        let session = match store.load(&name)? {
+        let (side, stored) = find(&mut store, &options, false)?;
+        let session = match stored {
             Some(stored) => Session::restore_member(options, &stored, now)
-                .map_err(|error| DriverError::Restore(name.clone(), error))?,
+                .map_err(|error| DriverError::Restore(side.clone(), error))?,
             None => Session::member(options, now),
         };
-        Ok(Self::new(session, name, store, link))
+        Ok(Self::new(session, side, store, link))
     }
 
     /// A frame has arrived; see [`Input::Frame`].
@@ -170,10 +169,10 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(())
     }
 
-    fn new(session: Session, name: String, store: S, link: L) -> Self {
+    fn new(session: Session, side: SideId, store: S, link: L) -> Self {
         Self {
             session,
-            name,
+            side,
             store,
             link,
             failed: None,
@@ -195,8 +194,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     }
 
     /// The name under which the store keeps this side of the session.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn side(&self) -> &SideId {
+        &self.side
     }
 
     /// The link.
@@ -223,12 +222,12 @@ impl<S: Store, L: Link> Driver<S, L> {
             match output {
                 Output::Batch(batch) => self.commit(*batch, &mut outcome)?,
                 Output::Read(Read::Entries { from, limit }) => {
-                    let entries = self.store.entries(&self.name, from, limit);
+                    let entries = self.store.entries(&self.side, from, limit);
                     let entries = &self.survive(entries)?;
                     self.session.handle(Input::Entries { from, entries }, now)?;
                 }
                 Output::Read(Read::Cold { key }) => {
-                    let kept = self.store.cold(&self.name, &key);
+                    let kept = self.store.cold(&self.side, &key);
                     let value = self.survive(kept)?.map(|kept| kept.value);
                     self.session.handle(Input::Cold { key: &key, value }, now)?;
                 }
@@ -239,7 +238,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     }
 
     fn commit(&mut self, batch: Batch, outcome: &mut Outcome) -> Result<(), DriverError> {
-        let kept = self.store.commit(&[(&self.name, &batch)]);
+        let kept = self.store.commit(&[(&self.side, &batch)]);
         self.survive(kept)?;
         for entry in batch.entries {
             self.tell("keeps", &entry.text);
@@ -273,4 +272,19 @@ impl<S: Store, L: Link> Driver<S, L> {
             DriverError::Store(error)
         })
     }
+}
+
+/// What the store has of a side, which must be the host's or a member's.
+fn find(
+    store: &mut impl Store,
+    options: &Options,
+    host: bool,
+) -> Result<(SideId, Option<Stored>), StoreError> {
+    let side = SideId::new(&options.session, &options.agent);
+    let stored = store.load(&side)?;
+    if stored.as_ref().is_some_and(|stored| stored.host != host) {
+        let text = conflict::host(!host);
+        return Err(StoreError::new(StoreErrorKind::Conflict, text).in_side(&side));
+    }
+    Ok((side, stored))
 }

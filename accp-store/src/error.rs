@@ -2,18 +2,23 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
+
+use crate::SideId;
 
 /// What went wrong in a store, where, and what helps.
 ///
 /// Nothing of the commit that failed may leave the session.
+#[derive(Clone)]
 pub struct StoreError(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: StoreErrorKind,
     store: Option<String>,
-    session: Option<String>,
+    side: Option<SideId>,
     text: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// Who is at fault, and so what helps.
@@ -28,12 +33,16 @@ pub enum StoreErrorKind {
     Io,
     /// What is kept is damaged: take a copy back from a backup.
     Corrupt,
-    /// A newer version wrote the file: update.
+    /// Another version wrote the file: update, or export the sessions with the version that
+    /// wrote it.
     Version,
     /// The file is no store of sessions: name another.
     Foreign,
     /// A batch does not fit what is kept: restore its session.
     Conflict,
+    /// What the application writes along with a batch could not be written: restore its session,
+    /// and have the frame handled again.
+    Rows,
 }
 
 impl StoreError {
@@ -42,7 +51,7 @@ impl StoreError {
         Self(Box::new(Inner {
             kind,
             store: None,
-            session: None,
+            side: None,
             text: text.into(),
             source: None,
         }))
@@ -54,15 +63,15 @@ impl StoreError {
         self
     }
 
-    /// Names the session that it is about.
-    pub fn in_session(mut self, session: &str) -> Self {
-        self.0.session = Some(session.into());
+    /// Names the side that it is about.
+    pub fn in_side(mut self, side: &SideId) -> Self {
+        self.0.side = Some(side.clone());
         self
     }
 
     /// Names what caused it.
-    pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into().into());
         self
     }
 
@@ -71,18 +80,18 @@ impl StoreError {
         self.0.kind
     }
 
-    /// The session that it is about: in a group that was refused, the one at fault.
-    pub fn session(&self) -> Option<&str> {
-        self.0.session.as_deref()
+    /// The side that it is about: in a group that was refused, the one at fault.
+    pub fn side(&self) -> Option<&SideId> {
+        self.0.side.as_ref()
     }
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.0.store, &self.0.session) {
-            (Some(store), Some(session)) => write!(f, "{store}, session `{session}`: ")?,
+        match (&self.0.store, &self.0.side) {
+            (Some(store), Some(side)) => write!(f, "{store}, side `{side}`: ")?,
             (Some(store), None) => write!(f, "{store}: ")?,
-            (None, Some(session)) => write!(f, "session `{session}`: ")?,
+            (None, Some(side)) => write!(f, "side `{side}`: ")?,
             (None, None) => {}
         }
         f.write_str(&self.0.text)

@@ -1,7 +1,8 @@
-//! Where sessions are kept.
+//! Where sides of sessions are kept.
 //!
 //! A session hands out [`Batch`]es; a [`Store`] keeps each as a whole or not at all, and gives
-//! back what a session is restored from after a crash. [`SqliteStore`] keeps sessions in one
+//! back what a session is restored from after a crash. A session has several sides, its host's and
+//! its members', each with a log of its own; [`SideId`] names one. [`SqliteStore`] keeps sides in one
 //! file, whose format `docs/format.md` describes; [`MemoryStore`] keeps them for as long as
 //! it lives. Authors of other stores run `conformance` (feature `testing`) on theirs.
 //!
@@ -9,9 +10,9 @@
 //! use std::sync::Arc;
 //!
 //! use accp_runtime::session::{Batch, Entry, EntryKind, MemberId, Mid, Time};
-//! use accp_store::{MemoryStore, Store, StoreErrorKind};
+//! use accp_store::{MemoryStore, SideId, Store, StoreErrorKind};
 //!
-//! let mut batch = Batch::default();
+//! let mut batch = Batch { host: true, ..Batch::default() };
 //! batch.entries.push(Entry {
 //!     position: 1,
 //!     at: Time::from_secs(1_714_000_000),
@@ -26,31 +27,39 @@
 //! });
 //!
 //! let mut store = MemoryStore::new();
-//! store.commit(&[("launch", &batch)])?;
-//! let stored = store.load("launch")?.expect("it was committed");
+//! let side = SideId::new("launch", "hub");
+//! store.commit(&[(&side, &batch)])?;
+//! let stored = store.load(&side)?.expect("it was committed");
 //! assert_eq!(stored.entries, batch.entries);
 //!
 //! // What was kept is never overwritten.
-//! let twice = store.commit(&[("launch", &batch)]).unwrap_err();
+//! let twice = store.commit(&[(&side, &batch)]).unwrap_err();
 //! assert_eq!(twice.kind(), StoreErrorKind::Conflict);
 //! # Ok::<(), accp_store::StoreError>(())
 //! ```
 //!
 //! [`Batch`]: accp_runtime::session::Batch
 
+mod committer;
 mod conflict;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod driver;
 mod error;
 mod memory;
+mod rows;
+mod sharing;
+mod side;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 
+pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{Driver, DriverError, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
+pub use rows::{RowsError, Transactional, Write, WriteRows};
+pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{Freed, Kept, Retention, Store, Summary};

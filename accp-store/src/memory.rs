@@ -1,109 +1,120 @@
-//! Sessions in memory.
+//! Sides in memory.
 
-mod session;
+mod side;
 
 use std::collections::BTreeMap;
 
 use accp_runtime::session::{Batch, Entry, Stored};
 
-use crate::{Freed, Kept, Retention, Store, StoreError, StoreErrorKind, Summary};
-use session::{Session, Undo};
+use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
+use side::{Side, Undo};
 
-/// Keeps sessions for as long as it lives: for tests, and where a restart may forget.
+/// Keeps sides for as long as it lives: for tests, and where a restart may forget.
 ///
 /// It keeps the whole contract of [`Store`] but the durability, and fails with nothing but
-/// conflicts.
+/// conflicts. It is not [`Transactional`](crate::Transactional).
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    sessions: BTreeMap<String, Session>,
+    sides: BTreeMap<SideId, Side>,
 }
 
 impl MemoryStore {
-    /// A store without sessions.
+    /// A store without sides.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
 impl Store for MemoryStore {
-    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         let mut done = Vec::new();
-        for &(name, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
-            let is_new = !self.sessions.contains_key(name);
-            let session = self
-                .sessions
-                .entry(name.into())
-                .or_insert_with(Session::new);
+        for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
+            let is_new = !self.sides.contains_key(id);
+            let side = self
+                .sides
+                .entry(id.clone())
+                .or_insert_with(|| Side::new(batch.host));
             let mut undo = Vec::new();
-            let result = session.apply(batch, &mut undo);
-            done.push(Applied { name, is_new, undo });
+            let result = side.apply(batch, &mut undo);
+            done.push(Applied { id, is_new, undo });
             if let Err(text) = result {
                 self.take_back(done);
-                return Err(StoreError::new(StoreErrorKind::Conflict, text).in_session(name));
+                return Err(StoreError::new(StoreErrorKind::Conflict, text).in_side(id));
             }
         }
         Ok(())
     }
 
-    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
-        Ok(self.sessions.get(session).map(Session::to_stored))
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        Ok(self.sides.get(side).map(Side::to_stored))
     }
 
     fn entries(
         &mut self,
-        session: &str,
+        side: &SideId,
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        let session = self.sessions.get(session);
-        Ok(session.map_or_else(Vec::new, |session| session.entries(from, limit)))
+        let side = self.sides.get(side);
+        Ok(side.map_or_else(Vec::new, |side| side.entries(from, limit)))
     }
 
-    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
-        let session = self.sessions.get(session);
-        Ok(session.and_then(|session| session.value(key)))
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        let side = self.sides.get(side);
+        Ok(side.and_then(|side| side.value(key)))
     }
 
-    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
-        let session = self.sessions.get(session);
-        Ok(session.map_or_else(Vec::new, Session::keys))
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        let side = self.sides.get(side);
+        Ok(side.map_or_else(Vec::new, Side::keys))
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        let sessions = self.sessions.iter();
-        let summaries = sessions.map(|(name, session)| session.to_summary(name));
-        Ok(summaries.collect())
+        let sides = self.sides.iter();
+        Ok(sides.map(|(id, side)| side.to_summary(id)).collect())
     }
 
-    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
-        Ok(self.sessions.remove(session).is_some())
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        let first = SideId::new(session, "");
+        let from = self.sides.range(first..);
+        let sides = from.take_while(|(id, _)| id.session() == session);
+        Ok(sides.map(|(id, side)| side.to_summary(id)).collect())
     }
 
-    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
-        let session = self.sessions.get_mut(session);
-        Ok(session.map_or_else(Freed::default, |session| session.retain(retention)))
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        let kept = self.sides.get(side);
+        Ok(kept.map(|kept| kept.to_summary(side)))
     }
 
-    fn verify(&mut self, _session: &str) -> Result<(), StoreError> {
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        Ok(self.sides.remove(side).is_some())
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        let side = self.sides.get_mut(side);
+        Ok(side.map_or_else(Freed::default, |side| side.retain(retention)))
+    }
+
+    fn verify(&mut self, _side: &SideId) -> Result<(), StoreError> {
         Ok(()) // what memory holds was checked as it came
     }
 }
 
 /// A batch that was applied, in whole or in part, and how to take it back.
 struct Applied<'a> {
-    name: &'a str,
+    id: &'a SideId,
     is_new: bool,
     undo: Vec<Undo>,
 }
 
 impl MemoryStore {
     fn take_back(&mut self, done: Vec<Applied<'_>>) {
-        for Applied { name, is_new, undo } in done.into_iter().rev() {
-            if let Some(session) = self.sessions.get_mut(name) {
-                undo.into_iter().rev().for_each(|undo| undo(session));
+        for Applied { id, is_new, undo } in done.into_iter().rev() {
+            if let Some(side) = self.sides.get_mut(id) {
+                undo.into_iter().rev().for_each(|undo| undo(side));
             }
             if is_new {
-                self.sessions.remove(name);
+                self.sides.remove(id);
             }
         }
     }

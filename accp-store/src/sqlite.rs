@@ -1,4 +1,4 @@
-//! Sessions in one file.
+//! Sides of sessions in one file.
 
 mod cold;
 mod commit;
@@ -7,7 +7,7 @@ mod fault;
 mod read;
 mod row;
 mod schema;
-mod session;
+mod side;
 mod verify;
 
 use std::fmt;
@@ -17,11 +17,13 @@ use std::time::{Duration, Instant};
 use accp_runtime::session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::{Freed, Kept, Retention, Store, StoreError, Summary};
+use crate::{
+    Freed, Kept, Retention, SideId, Store, StoreError, Summary, Transactional, Write, WriteRows,
+};
 use fault::Fault;
-use session::Session;
+use side::Side;
 
-/// Keeps sessions in one SQLite file, in the format of `docs/format.md`.
+/// Keeps sides of sessions in one SQLite file, in the format of `docs/format.md`.
 ///
 /// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL,
 /// `synchronous` FULL), so what was committed stays through a power cut, as far as the disk
@@ -29,24 +31,29 @@ use session::Session;
 /// `-shm`; until it is closed, a copy has to take all three. The file does not shrink: what
 /// is deleted makes room for what comes.
 ///
+/// Tables whose names begin with `app_` belong to the application, which can write to them in the
+/// commit of a batch ([`Transactional`]) and may read them by a connection of its own. The store
+/// does not look at them.
+///
 /// Several processes may have one file open: commits wait for each other for up to
 /// [`PATIENCE`](Self::PATIENCE), and readers wait for nobody.
 ///
 /// ```
 /// use accp_runtime::session::Batch;
-/// use accp_store::{SqliteStore, Store};
+/// use accp_store::{SideId, SqliteStore, Store};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("sessions.accp");
 /// let mut store = SqliteStore::open(&path)?;
 /// let batch = Batch { epoch: Some(1), ..Batch::default() };
-/// store.commit(&[("launch", &batch), ("review", &batch)])?;
+/// let (launch, review) = (SideId::new("launch", "dev"), SideId::new("review", "dev"));
+/// store.commit(&[(&launch, &batch), (&review, &batch)])?;
 /// drop(store);
 ///
 /// let mut store = SqliteStore::open_read_only(&path)?;
-/// let names: Vec<_> = store.list()?.into_iter().map(|summary| summary.session).collect();
-/// assert_eq!(names, ["launch", "review"]);
-/// assert!(store.commit(&[("launch", &batch)]).is_err());
+/// let sides: Vec<_> = store.list()?.into_iter().map(|summary| summary.side).collect();
+/// assert_eq!(sides, [launch, review]);
+/// assert!(store.commit(&[(&sides[0], &batch)]).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SqliteStore {
@@ -63,7 +70,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`Foreign`](crate::StoreErrorKind::Foreign) when the file is another program's, which is
-    /// left as it is; [`Version`](crate::StoreErrorKind::Version) when its format is newer;
+    /// left as it is; [`Version`](crate::StoreErrorKind::Version) when another version of this crate wrote it;
     /// [`Corrupt`](crate::StoreErrorKind::Corrupt), [`Io`](crate::StoreErrorKind::Io),
     /// [`Full`](crate::StoreErrorKind::Full) and [`Busy`](crate::StoreErrorKind::Busy) as
     /// everywhere.
@@ -129,21 +136,21 @@ impl SqliteStore {
     /// Reads one state.
     fn read<T>(
         &mut self,
-        session: Option<&str>,
+        side: Option<&SideId>,
         read: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let transaction = self.conn.transaction().map_err(Fault::from);
         let result = transaction.and_then(|transaction| read(&transaction));
-        result.map_err(|fault| in_session(fault.in_file(&self.file), session))
+        result.map_err(|fault| in_side(fault.in_file(&self.file), side))
     }
 
     /// Writes all or nothing.
     fn write<T>(
         &mut self,
-        session: &str,
+        side: &SideId,
         write: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let error = |fault: Fault| in_session(fault.in_file(&self.file), Some(session));
+        let error = |fault: Fault| in_side(fault.in_file(&self.file), Some(side));
         let transaction = begin(&mut self.conn).map_err(error)?;
         let result = write(&transaction).map_err(error)?;
         transaction.commit().map_err(|fault| error(fault.into()))?;
@@ -152,65 +159,95 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
-        let mut durable = group
-            .iter()
-            .filter(|(_, batch)| batch.is_durable())
-            .peekable();
-        if durable.peek().is_none() {
-            return Ok(());
-        }
-        let error = |fault: Fault| fault.in_file(&self.file);
-        let transaction = begin(&mut self.conn).map_err(error)?;
-        for &(name, batch) in durable {
-            commit::batch(&transaction, name, batch)
-                .map_err(|fault| error(fault).in_session(name))?;
-        }
-        transaction.commit().map_err(|fault| error(fault.into()))
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
+        let group = group.iter().map(|(side, batch)| Write::new(side, batch));
+        self.commit_with(&mut group.collect::<Vec<_>>())
     }
 
-    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
-        self.read(Some(session), |conn| read::load(conn, session))
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.read(Some(side), |conn| read::load(conn, side))
     }
 
     fn entries(
         &mut self,
-        session: &str,
+        side: &SideId,
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        self.read(Some(session), |conn| {
-            read::entries(conn, session, from, limit)
-        })
+        self.read(Some(side), |conn| read::entries(conn, side, from, limit))
     }
 
-    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
-        self.read(Some(session), |conn| match Session::find(conn, session)? {
-            Some(session) => cold::value(conn, session.id, key),
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.read(Some(side), |conn| match Side::find(conn, side)? {
+            Some(side) => cold::value(conn, side.number, key),
             None => Ok(None),
         })
     }
 
-    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
-        self.read(Some(session), |conn| read::cold_keys(conn, session))
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.read(Some(side), |conn| read::cold_keys(conn, side))
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        let all = self.read(None, Session::all)?;
-        Ok(all.into_iter().map(Session::into_summary).collect())
+        let all = self.read(None, Side::all)?;
+        Ok(all.into_iter().map(Side::into_summary).collect())
     }
 
-    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
-        self.write(session, |conn| commit::delete(conn, session))
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        let sides = self.read(None, |conn| Side::of_session(conn, session))?;
+        Ok(sides.into_iter().map(Side::into_summary).collect())
     }
 
-    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
-        self.write(session, |conn| commit::retain(conn, session, retention))
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        let found = self.read(Some(side), |conn| Side::find(conn, side))?;
+        Ok(found.map(Side::into_summary))
     }
 
-    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
-        self.read(Some(session), |conn| verify::session(conn, session))
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        self.write(side, |conn| commit::delete(conn, side))
     }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        self.write(side, |conn| commit::retain(conn, side, retention))
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.read(Some(side), |conn| verify::side(conn, side))
+    }
+}
+
+impl Transactional for SqliteStore {
+    type Transaction = Connection;
+
+    fn commit_with(&mut self, group: &mut [Write<'_, Connection>]) -> Result<(), StoreError> {
+        let mut writes = group.iter();
+        if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
+            return Ok(());
+        }
+        let error = |fault: Fault| fault.in_file(&self.file);
+        let transaction = begin(&mut self.conn).map_err(error)?;
+        for Write { side, batch, rows } in group {
+            let mut written = Ok(());
+            if batch.is_durable() {
+                written = commit::batch(&transaction, side, batch);
+            }
+            if let Some(rows) = rows {
+                written = written.and_then(|()| write_rows(&transaction, rows));
+            }
+            written.map_err(|fault| error(fault).in_side(side))?;
+        }
+        transaction.commit().map_err(|fault| error(fault.into()))
+    }
+}
+
+/// Writes the application's rows in a savepoint, which shows whether the transaction is the same
+/// after.
+fn write_rows(conn: &Connection, rows: &mut WriteRows<'_, Connection>) -> Result<(), Fault> {
+    conn.execute_batch("SAVEPOINT accp_rows")?;
+    let written = rows(conn);
+    conn.execute_batch("RELEASE accp_rows")
+        .map_err(Fault::Ended)?;
+    written.map_err(Fault::Rows)
 }
 
 impl fmt::Debug for SqliteStore {
@@ -221,9 +258,9 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-fn in_session(error: StoreError, session: Option<&str>) -> StoreError {
-    match session {
-        Some(session) => error.in_session(session),
+fn in_side(error: StoreError, side: Option<&SideId>) -> StoreError {
+    match side {
+        Some(side) => error.in_side(side),
         None => error,
     }
 }

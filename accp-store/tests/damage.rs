@@ -6,7 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use accp_store::{SqliteStore, Store, StoreError};
+use accp_store::{SideId, SqliteStore, Store, StoreError};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -15,7 +15,7 @@ fn read(path: &Path) -> Result<String, StoreError> {
     let mut store = SqliteStore::open_read_only(path)?;
     store.check_file()?;
     for summary in store.list()? {
-        store.verify(&summary.session)?;
+        store.verify(&summary.side)?;
     }
     common::dump(&mut store)
 }
@@ -26,14 +26,17 @@ fn use_anyhow(path: &Path) {
         return;
     };
     let _ = store.list();
-    for name in ["launch", "Grüße"] {
-        let _ = store.load(name);
-        let _ = store.entries(name, 0, usize::MAX);
-        for key in store.cold_keys(name).unwrap_or_default() {
-            let _ = store.cold(name, &key);
+    for side in [common::launch(), SideId::new("Grüße", "hub")] {
+        let side = &side;
+        let _ = store.summary(side);
+        let _ = store.sides(side.session());
+        let _ = store.load(side);
+        let _ = store.entries(side, 0, usize::MAX);
+        for key in store.cold_keys(side).unwrap_or_default() {
+            let _ = store.cold(side, &key);
         }
-        let _ = store.retain(name, accp_store::Retention { log_before: 9 });
-        let _ = store.delete(name);
+        let _ = store.retain(side, accp_store::Retention { log_before: 9 });
+        let _ = store.delete(side);
     }
     let _ = common::fill(&mut store);
 }

@@ -14,7 +14,7 @@ use accp_store::{SqliteStore, Store, StoreError, StoreErrorKind};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use common::{cold, entry, outgoing, tamper};
+use common::{cold, entry, launch, outgoing, tamper};
 
 /// A file with one of each.
 fn file() -> (TempDir, PathBuf) {
@@ -31,13 +31,13 @@ fn words(error: &StoreError, path: &Path) -> String {
     format!("{:?}: {error}", error.kind()).replace(&format!("{folder}/"), "")
 }
 
-/// What a batch for the session that [`file`] makes is refused with.
+/// What a batch for the side that [`file`] makes is refused with.
 fn refusal(batch: &Batch) -> String {
     let (_folder, path) = file();
     let mut store = SqliteStore::open(&path).unwrap();
     let before = common::dump(&mut store).unwrap();
-    let error = store.commit(&[("launch", batch)]).unwrap_err();
-    assert_eq!(error.session(), Some("launch"));
+    let error = store.commit(&[(&launch(), batch)]).unwrap_err();
+    assert_eq!(error.side(), Some(&launch()));
     assert_eq!(common::dump(&mut store).unwrap(), before);
     words(&error, &path)
 }
@@ -48,7 +48,7 @@ fn damage(sql: &str) -> String {
     tamper(&path, sql);
     let read = || {
         let mut store = SqliteStore::open(&path)?;
-        store.verify("launch")?;
+        store.verify(&launch())?;
         store.check_file()
     };
     let error = read().unwrap_err();
@@ -63,36 +63,38 @@ fn conflicts() {
             ..Batch::default()
         })
     };
-    assert_snapshot!(entries(vec![entry(20)]), @"Conflict: sessions.accp, session `launch`: an entry at position 20, where the log stands at 20: restore the session from its store");
+    assert_snapshot!(entries(vec![entry(20)]), @"Conflict: sessions.accp, side `launch@planner`: an entry at position 20, where the log stands at 20: restore the session from its store");
     let mut twice = entry(21);
     twice.mid = entry(9).mid;
-    assert_snapshot!(entries(vec![twice]), @"Conflict: sessions.accp, session `launch`: the entry at position 21 has the message id 101000001009, which is that of position 9: restore the session from its store");
+    assert_snapshot!(entries(vec![twice]), @"Conflict: sessions.accp, side `launch@planner`: the entry at position 21 has the message id 101000001009, which is that of position 9: restore the session from its store");
     let mut large = entry(21);
     large.sequence = u64::MAX;
-    assert_snapshot!(entries(vec![large]), @"Conflict: sessions.accp, session `launch`: the number 18446744073709551615 is over 9223372036854775807, the largest that a store keeps");
+    assert_snapshot!(entries(vec![large]), @"Conflict: sessions.accp, side `launch@planner`: the number 18446744073709551615 is over 9223372036854775807, the largest that a store keeps");
     let handled = vec![9];
-    assert_snapshot!(refusal(&Batch { handled, ..Batch::default() }), @"Conflict: sessions.accp, session `launch`: position 9 is marked handled and is not due: it was handled before, by this process or another; restore the session from its store");
+    assert_snapshot!(refusal(&Batch { handled, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: position 9 is marked handled and is not due: it was handled before, by this process or another; restore the session from its store");
     let outbox = vec![OutboxChange::Put(outgoing(2, "102000001009"))];
-    assert_snapshot!(refusal(&Batch { outbox, ..Batch::default() }), @"Conflict: sessions.accp, session `launch`: place 2 of the outbox is for 102000001009 and taken by m2: restore the session from its store");
+    assert_snapshot!(refusal(&Batch { outbox, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: place 2 of the outbox is for 102000001009 and taken by m2: restore the session from its store");
+    let epoch = Some(4);
+    assert_snapshot!(refusal(&Batch { epoch, host: true, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a batch of the host, where the side of a member is kept: open the session as what it is, or under another agent");
     let epoch = Some(3);
-    assert_snapshot!(refusal(&Batch { epoch, ..Batch::default() }), @"Conflict: sessions.accp, session `launch`: epoch 3, where 3 was used: is the session open twice? Close one, then restore the session from its store");
+    assert_snapshot!(refusal(&Batch { epoch, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: epoch 3, where 3 was used: is the session open twice? Close one, then restore the session from its store");
     let snapshot = Some(Snapshot {
         position: 13,
         text: String::new(),
     });
-    assert_snapshot!(refusal(&Batch { snapshot, ..Batch::default() }), @"Conflict: sessions.accp, session `launch`: a snapshot at position 13, where one at 14 is kept: restore the session from its store");
+    assert_snapshot!(refusal(&Batch { snapshot, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a snapshot at position 13, where one at 14 is kept: restore the session from its store");
     let values = |cold| {
         refusal(&Batch {
             cold: vec![cold],
             ..Batch::default()
         })
     };
-    assert_snapshot!(values(cold("k101_1", b"other")), @"Conflict: sessions.accp, session `launch`: key `k101_1` is kept with digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061 and 6960 bytes, and put with digest d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa and 5 bytes: put other bytes under another key");
+    assert_snapshot!(values(cold("k101_1", b"other")), @"Conflict: sessions.accp, side `launch@planner`: key `k101_1` is kept with digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061 and 6960 bytes, and put with digest d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa and 5 bytes: put other bytes under another key");
     let wrong = Cold {
         digest: Hash::of(b""),
         ..cold("k9", b"bytes")
     };
-    assert_snapshot!(values(wrong), @"Conflict: sessions.accp, session `launch`: key `k9` is put with digest e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 and 5 bytes, and its bytes have digest 277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9 and are 5: fetch them again");
+    assert_snapshot!(values(wrong), @"Conflict: sessions.accp, side `launch@planner`: key `k9` is put with digest e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 and 5 bytes, and its bytes have digest 277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9 and are 5: fetch them again");
 }
 
 #[test]
@@ -120,9 +122,12 @@ fn files_of_others() {
 #[test]
 fn files_of_other_versions() {
     let (_folder, path) = file();
-    tamper(&path, "PRAGMA user_version = 2");
+    tamper(&path, "PRAGMA user_version = 3");
     let error = SqliteStore::open(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 2, and this version reads up to 1: update, or export the sessions with the version that wrote it");
+    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 3, and this version reads format 2: update, or export the sessions with the version that wrote it");
+    tamper(&path, "PRAGMA user_version = 1");
+    let error = SqliteStore::open(&path).unwrap_err();
+    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 1, and this version reads format 2: export its sessions with `accp session export` of the version that wrote it, and begin them anew in a new file");
     tamper(&path, "PRAGMA user_version = -1");
     let error = SqliteStore::open(&path).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Corrupt: sessions.accp: the header says format -1, and formats go from 1: the file is damaged; take a copy back from a backup, or export what is sound");
@@ -130,20 +135,20 @@ fn files_of_other_versions() {
 
 #[test]
 fn damage_is_found_and_placed() {
-    assert_snapshot!(damage("DROP INDEX log_due"), @"Corrupt: sessions.accp: `CREATE INDEX log_due ON log (session, position) WHERE due` is missing: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"), @"Corrupt: sessions.accp: `CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END` is not part of format 1: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE frame SET text = 'x' WHERE position = 7"), @"Corrupt: sessions.accp, session `launch`: table `frame`, row (1, 7): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("DELETE FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, session `launch`: table `frame` lacks the text of position 7: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("INSERT INTO frame SELECT session, 2, text, crc FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, session `launch`: table `frame` has 16 texts, and table `log` knows 15: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE log SET due = 0"), @"Corrupt: sessions.accp, session `launch`: table `log`, row (1, 10): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("DELETE FROM log WHERE position = 20"), @"Corrupt: sessions.accp, session `launch`: table `session` says 20 entries up to position 20 of time 1714000000.020, 11 due, 1387 bytes, and table `log` has 19 entries up to position 19 of time 1714000000.019, 10 due, 1294 bytes: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE blob SET bytes = x'00'"), @"Corrupt: sessions.accp, session `launch`: table `blob` keeps bytes under digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061, and theirs is 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("DELETE FROM blob"), @"Corrupt: sessions.accp, session `launch`: table `blob` lacks the 6960 bytes of key `k101_1`: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE blob SET digest = x'00'"), @"Corrupt: sessions.accp, session `launch`: table `blob` keeps bytes under digest 00, and theirs is b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE session SET epoch = 1"), @"Corrupt: sessions.accp, session `launch`: table `session`, row (1, `launch`): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("DELETE FROM snapshot"), @"Corrupt: sessions.accp, session `launch`: of snapshots, table `session` says one at position 14, and table `snapshot` has none: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE outbox SET head = 'x'"), @"Corrupt: sessions.accp, session `launch`: table `outbox`, row (1, 1): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE registry SET json = CAST(x'ff' AS TEXT)"), @"Corrupt: sessions.accp, session `launch`: table `registry`, row (1, 32 bytes): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DROP INDEX log_due"), @"Corrupt: sessions.accp: `CREATE INDEX log_due ON log (side, position) WHERE due` is missing: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"), @"Corrupt: sessions.accp: `CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END` is not part of format 2: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE frame SET text = 'x' WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame`, row (1, 7): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DELETE FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` lacks the text of position 7: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("INSERT INTO frame SELECT side, 2, text, crc FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` has 16 texts, and table `log` knows 15: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE log SET due = 0"), @"Corrupt: sessions.accp, side `launch@planner`: table `log`, row (1, 10): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DELETE FROM log WHERE position = 20"), @"Corrupt: sessions.accp, side `launch@planner`: table `side` says 20 entries up to position 20 of time 1714000000.020, 11 due, 1387 bytes, and table `log` has 19 entries up to position 19 of time 1714000000.019, 10 due, 1294 bytes: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE blob SET bytes = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061, and theirs is 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DELETE FROM blob"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` lacks the 6960 bytes of key `k101_1`: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE blob SET digest = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest 00, and theirs is b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE side SET epoch = 1"), @"Corrupt: sessions.accp, side `launch@planner`: table `side`, row (1, `launch`): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DELETE FROM snapshot"), @"Corrupt: sessions.accp, side `launch@planner`: of snapshots, table `side` says one at position 14, and table `snapshot` has none: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE outbox SET head = 'x'"), @"Corrupt: sessions.accp, side `launch@planner`: table `outbox`, row (1, 1): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE registry SET json = CAST(x'ff' AS TEXT)"), @"Corrupt: sessions.accp, side `launch@planner`: table `registry`, row (1, 32 bytes): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
 }
 
 #[test]
@@ -154,8 +159,8 @@ fn what_cannot_be_written() {
         ..Batch::default()
     };
     let mut store = SqliteStore::open_read_only(&path).unwrap();
-    let error = store.commit(&[("launch", &batch)]).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Io: sessions.accp, session `launch`: attempt to write a readonly database: see whether the folder is there and may be written, and whether the store was opened to be read only");
+    let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
+    assert_snapshot!(words(&error, &path), @"Io: sessions.accp, side `launch@planner`: attempt to write a readonly database: see whether the folder is there and may be written, and whether the store was opened to be read only");
     let path = folder.path().join("missing.accp");
     let error = SqliteStore::open_read_only(&path).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Io: missing.accp: unable to open database file: missing.accp: see whether the folder is there and may be written, and whether the store was opened to be read only");
@@ -177,10 +182,10 @@ fn a_file_that_another_process_writes_to() {
     store.set_patience(Duration::ZERO).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = store.commit(&[("launch", &batch)]).unwrap_err();
+    let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Busy: sessions.accp: database is locked: another process writes to it; try again, or close the other one");
     // Readers wait for nobody.
-    assert_eq!(store.load("launch").unwrap().unwrap().last, 20);
+    assert_eq!(store.load(&launch()).unwrap().unwrap().last, 20);
     other.execute_batch("COMMIT").unwrap();
-    store.commit(&[("launch", &batch)]).unwrap();
+    store.commit(&[(&launch(), &batch)]).unwrap();
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use accp_runtime::session::{Batch, Entry, OutboxChange, Stored};
 use accp_store::{
-    Freed, Kept, MemoryStore, Retention, Store, StoreError, StoreErrorKind, Summary, conformance,
+    Freed, Kept, MemoryStore, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    conformance,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,7 +16,7 @@ enum Bug {
     CommitsBatchByBatch,
     CommitsTheLastOfAGroup,
     TakesWhatDoesNotFit,
-    BlamesTheFirstSession,
+    BlamesTheFirstSide,
     SaysBusyForAConflict,
     ForgetsTheMark,
     ForgetsTheOutboxAtRestart,
@@ -27,10 +28,14 @@ enum Bug {
     IgnoresTheLimit,
     GivesBytesThatExpired,
     ForgetsKeysThatExpired,
-    KeepsTheSessionThatIsDeleted,
+    KeepsTheSideThatIsDeleted,
     KeepsTheOldSnapshot,
     ForgetsIdsWithTheTexts,
     LetsGoOfWhatIsDue,
+    TakesAMemberForTheHost,
+    TakesTwoSidesForOne,
+    TakesANameForASession,
+    CountsWhatIsCovered,
 }
 
 struct Planted {
@@ -39,13 +44,14 @@ struct Planted {
 }
 
 impl Store for Planted {
-    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         let mut group: Vec<_> = group
             .iter()
-            .map(|(name, batch)| (*name, Batch::clone(batch)))
+            .map(|(side, batch)| (*side, Batch::clone(batch)))
             .collect();
         for (_, batch) in &mut group {
             match self.bug {
+                Bug::TakesAMemberForTheHost => batch.host = true,
                 Bug::ForgetsTheMark => batch.handled.clear(),
                 Bug::ForgetsTheEpoch => batch.epoch = None,
                 Bug::LosesTheTextsFlags => batch.entries.iter_mut().for_each(|e| e.cut = false),
@@ -59,31 +65,41 @@ impl Store for Planted {
                 _ => {}
             }
         }
-        let group: Vec<_> = group.iter().map(|(name, batch)| (*name, batch)).collect();
+        let host = SideId::new("launch", "hub");
+        if self.bug == Bug::TakesTwoSidesForOne {
+            for (side, _) in &mut group {
+                *side = if side.session() == host.session() {
+                    &host
+                } else {
+                    *side
+                };
+            }
+        }
+        let group: Vec<_> = group.iter().map(|(side, batch)| (*side, batch)).collect();
         match self.bug {
             Bug::CommitsBatchByBatch => group.iter().try_for_each(|one| self.inner.commit(&[*one])),
             Bug::CommitsTheLastOfAGroup => self.inner.commit(&group[group.len() - 1..]),
             Bug::TakesWhatDoesNotFit => self.inner.commit(&group).or(Ok(())),
-            Bug::BlamesTheFirstSession => self
+            Bug::BlamesTheFirstSide => self
                 .inner
                 .commit(&group)
-                .map_err(|error| StoreError::new(error.kind(), "?").in_session(group[0].0)),
+                .map_err(|error| StoreError::new(error.kind(), "?").in_side(group[0].0)),
             Bug::SaysBusyForAConflict => self.inner.commit(&group).map_err(|error| {
-                let session = error.session().unwrap_or_default();
-                StoreError::new(StoreErrorKind::Busy, "?").in_session(session)
+                let side = error.side().unwrap_or(group[0].0);
+                StoreError::new(StoreErrorKind::Busy, "?").in_side(side)
             }),
             _ => self.inner.commit(&group),
         }
     }
 
-    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
-        let mut stored = self.inner.load(session)?;
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        let mut stored = self.inner.load(side)?;
         if let (Bug::ReversesTheOutbox, Some(stored)) = (self.bug, &mut stored) {
             stored.outbox.reverse();
         }
         if let (Bug::ForgetsIdsWithTheTexts, Some(stored)) = (self.bug, &mut stored) {
             let first = self
-                .entries(session, 0, 1)?
+                .entries(side, 0, 1)?
                 .first()
                 .map_or(0, |entry| entry.position);
             let lost = usize::from(first > 1).min(stored.seen.len());
@@ -94,19 +110,19 @@ impl Store for Planted {
 
     fn entries(
         &mut self,
-        session: &str,
+        side: &SideId,
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
         match self.bug {
-            Bug::StartsAfterFrom => self.inner.entries(session, from + 1, limit),
-            Bug::IgnoresTheLimit => self.inner.entries(session, from, usize::MAX),
-            _ => self.inner.entries(session, from, limit),
+            Bug::StartsAfterFrom => self.inner.entries(side, from + 1, limit),
+            Bug::IgnoresTheLimit => self.inner.entries(side, from, usize::MAX),
+            _ => self.inner.entries(side, from, limit),
         }
     }
 
-    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
-        let mut kept = self.inner.cold(session, key)?;
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        let mut kept = self.inner.cold(side, key)?;
         match (self.bug, &mut kept) {
             (Bug::GivesBytesThatExpired, Some(kept)) if kept.expired => {
                 kept.value.bytes = Some(Arc::from(*b"one"));
@@ -117,37 +133,54 @@ impl Store for Planted {
         Ok(kept)
     }
 
-    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
-        self.inner.cold_keys(session)
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.inner.cold_keys(side)
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
         self.inner.list()
     }
 
-    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
-        if self.bug == Bug::KeepsTheSessionThatIsDeleted {
-            return Ok(self.inner.load(session)?.is_some());
-        }
-        self.inner.delete(session)
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        let mut all = self.inner.list()?;
+        all.retain(|summary| match self.bug {
+            Bug::TakesANameForASession => summary.side.to_string().starts_with(session),
+            _ => summary.side.session() == session,
+        });
+        Ok(all)
     }
 
-    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        let mut summary = self.inner.summary(side)?;
+        if let (Bug::CountsWhatIsCovered, Some(summary)) = (self.bug, &mut summary) {
+            summary.entries -= summary.snapshot.unwrap_or_default().min(summary.entries);
+        }
+        Ok(summary)
+    }
+
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        if self.bug == Bug::KeepsTheSideThatIsDeleted {
+            return Ok(self.inner.load(side)?.is_some());
+        }
+        self.inner.delete(side)
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
         if self.bug == Bug::LetsGoOfWhatIsDue
-            && let Some(stored) = self.inner.load(session)?
+            && let Some(stored) = self.inner.load(side)?
         {
             let handled = stored.due.iter().map(|entry| entry.position).collect();
             let batch = Batch {
                 handled,
                 ..Batch::default()
             };
-            self.inner.commit(&[(session, &batch)])?;
+            self.inner.commit(&[(side, &batch)])?;
         }
-        self.inner.retain(session, retention)
+        self.inner.retain(side, retention)
     }
 
-    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
-        self.inner.verify(session)
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.inner.verify(side)
     }
 }
 
@@ -170,7 +203,7 @@ fn every_mistake_is_found() {
         Bug::CommitsBatchByBatch,
         Bug::CommitsTheLastOfAGroup,
         Bug::TakesWhatDoesNotFit,
-        Bug::BlamesTheFirstSession,
+        Bug::BlamesTheFirstSide,
         Bug::SaysBusyForAConflict,
         Bug::ForgetsTheMark,
         Bug::ForgetsTheOutboxAtRestart,
@@ -182,14 +215,40 @@ fn every_mistake_is_found() {
         Bug::IgnoresTheLimit,
         Bug::GivesBytesThatExpired,
         Bug::ForgetsKeysThatExpired,
-        Bug::KeepsTheSessionThatIsDeleted,
+        Bug::KeepsTheSideThatIsDeleted,
         Bug::KeepsTheOldSnapshot,
         Bug::ForgetsIdsWithTheTexts,
         Bug::LetsGoOfWhatIsDue,
+        Bug::TakesAMemberForTheHost,
+        Bug::TakesTwoSidesForOne,
+        Bug::TakesANameForASession,
+        Bug::CountsWhatIsCovered,
     ];
     let missed: Vec<_> = bugs.into_iter().filter(|bug| !is_found(*bug)).collect();
-    let sound = !is_found(Bug::None);
+    let behind_a_committer = |bug| {
+        let fresh = move || Planted {
+            bug,
+            inner: MemoryStore::new(),
+        };
+        let run = || conformance::run_committed(256, fresh);
+        catch_unwind(AssertUnwindSafe(run)).is_err()
+    };
+    // A committer finds out itself who is to blame.
+    let groups = [
+        Bug::CommitsBatchByBatch,
+        Bug::CommitsTheLastOfAGroup,
+        Bug::TakesWhatDoesNotFit,
+    ];
+    let missed_there: Vec<_> = groups
+        .into_iter()
+        .filter(|bug| !behind_a_committer(*bug))
+        .collect();
+    let sound = !is_found(Bug::None) && !behind_a_committer(Bug::None);
     let _ = std::panic::take_hook();
     assert!(missed.is_empty(), "the suite does not find {missed:?}");
+    assert!(
+        missed_there.is_empty(),
+        "behind a committer it does not find {missed_there:?}"
+    );
     assert!(sound, "the suite finds a fault where none is planted");
 }

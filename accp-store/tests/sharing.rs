@@ -5,9 +5,9 @@
 mod common;
 
 use accp_runtime::session::Batch;
-use accp_store::{SqliteStore, Store, StoreErrorKind};
+use accp_store::{SideId, SqliteStore, Store, StoreErrorKind};
 
-use common::entry;
+use common::{entry, launch};
 
 #[test]
 fn all_that_open_a_new_file_at_once_write_to_it() {
@@ -18,14 +18,13 @@ fn all_that_open_a_new_file_at_once_write_to_it() {
             let path = &path;
             scope.spawn(move || {
                 let mut store = SqliteStore::open(path).unwrap();
+                let side = SideId::new("launch", format!("agent {thread}"));
                 for position in 1..=20 {
                     let batch = Batch {
                         entries: vec![entry(position)],
                         ..Batch::default()
                     };
-                    store
-                        .commit(&[(&format!("session {thread}"), &batch)])
-                        .unwrap();
+                    store.commit(&[(&side, &batch)]).unwrap();
                 }
             });
         }
@@ -35,7 +34,7 @@ fn all_that_open_a_new_file_at_once_write_to_it() {
     assert_eq!(all.len(), 8);
     for summary in all {
         assert_eq!((summary.entries, summary.last), (20, 20));
-        store.verify(&summary.session).unwrap();
+        store.verify(&summary.side).unwrap();
     }
     store.check_file().unwrap();
 }
@@ -58,7 +57,7 @@ fn of_two_that_handle_one_frame_only_one_commits() {
             scope.spawn(move || {
                 SqliteStore::open(path)
                     .unwrap()
-                    .commit(&[("launch", reply)])
+                    .commit(&[(&launch(), reply)])
             })
         });
         threads
@@ -70,7 +69,7 @@ fn of_two_that_handle_one_frame_only_one_commits() {
     for error in results.into_iter().filter_map(Result::err) {
         assert_eq!(error.kind(), StoreErrorKind::Conflict);
     }
-    assert_eq!(store.load("launch").unwrap().unwrap().last, 21);
+    assert_eq!(store.load(&launch()).unwrap().unwrap().last, 21);
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn one_that_only_looks_sees_every_commit_of_one_that_writes() {
             entries: vec![entry(position)],
             ..Batch::default()
         };
-        writer.commit(&[("launch", &batch)]).unwrap();
-        assert_eq!(reader.load("launch").unwrap().unwrap().last, position);
+        writer.commit(&[(&launch(), &batch)]).unwrap();
+        assert_eq!(reader.load(&launch()).unwrap().unwrap().last, position);
     }
 }

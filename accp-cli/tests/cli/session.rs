@@ -8,7 +8,7 @@ use accp_runtime::session::{
     Batch, Entry, EntryKind, MemberId, Mid, Options, Outbound, Rules, Snapshot, Time, Transmit,
 };
 use accp_runtime::{AgentId, Message, Registry};
-use accp_store::{Driver, SqliteStore, Store as _};
+use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
 use crate::{Folder, workspace};
@@ -251,14 +251,14 @@ fn a_damaged_file_is_refused() {
         }
     }
     insta::assert_snapshot!(told, @r"
-    verify 1: error: bad.db: the file has format 7, and this version reads up to 1: update, or export the sessions with the version that wrote it
-    export 1: error: bad.db: the file has format 7, and this version reads up to 1: update, or export the sessions with the version that wrote it
-    show 1: error: bad.db: the file has format 7, and this version reads up to 1: update, or export the sessions with the version that wrote it
-    list 1: error: bad.db: the file has format 7, and this version reads up to 1: update, or export the sessions with the version that wrote it
-    verify 1: error: bad.db: session `stock/1`: bad.db, session `stock/1`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    export 1: error: bad.db, session `stock/1`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    show 1: error: bad.db, session `stock/1`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    list 1: error: bad.db, session `stock/1`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
+    verify 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
+    export 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
+    show 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
+    list 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
+    verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
+    export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
+    show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
+    list 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
     ");
 }
 
@@ -280,6 +280,7 @@ fn verify_reads_what_stands_there() {
         text: Arc::from(text),
     };
     let batch = Batch {
+        host: true,
         entries: vec![
             entry(
                 29,
@@ -289,7 +290,9 @@ fn verify_reads_what_stands_there() {
         ],
         ..Batch::default()
     };
-    store.commit(&[("stock/1", &batch)]).unwrap();
+    store
+        .commit(&[(&SideId::new("stock/1", "accp"), &batch)])
+        .unwrap();
     drop(store);
     let run = folder.run(&["session", "verify", "chats.db"], "");
     assert_eq!(run.code, Some(1));
@@ -341,14 +344,16 @@ fn verify_folds_the_log_again() {
     ");
 
     let mut store = SqliteStore::open(folder.path("long.db")).unwrap();
-    let snapshot = store.load("long").unwrap().unwrap().snapshot.unwrap();
+    let side = SideId::new("long", "hub");
+    let snapshot = store.load(&side).unwrap().unwrap().snapshot.unwrap();
     let text = snapshot.text.replacen("\"hub\"", "\"hut\"", 1);
     assert_ne!(text, snapshot.text);
     let batch = Batch {
+        host: true,
         snapshot: Some(Snapshot { text, ..snapshot }),
         ..Batch::default()
     };
-    store.commit(&[("long", &batch)]).unwrap();
+    store.commit(&[(&side, &batch)]).unwrap();
     drop(store);
     let run = folder.run(&["session", "verify", "long.db"], "");
     assert_eq!(run.code, Some(1));

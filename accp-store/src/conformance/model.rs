@@ -9,15 +9,16 @@ use accp_runtime::session::{
     Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored,
 };
 
-use crate::{Freed, Kept, Retention, Summary};
+use crate::{Freed, Kept, Retention, SideId, Summary};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
-    sessions: BTreeMap<String, Session>,
+    sides: BTreeMap<SideId, Side>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Session {
+struct Side {
+    host: bool,
     entries: Vec<Entry>,
     /// Entries before this position have lost their text.
     first: u64,
@@ -33,36 +34,38 @@ struct Session {
 
 impl Model {
     /// Whether the batch fits; where it does not, the model is of no use any more.
-    pub(super) fn apply(&mut self, name: &str, batch: &Batch) -> bool {
+    pub(super) fn apply(&mut self, id: &SideId, batch: &Batch) -> bool {
         if !batch.is_durable() {
             return true;
         }
-        let session = self.sessions.entry(name.into()).or_default();
-        session.first = session.first.max(1);
-        batch.cold.iter().all(|value| session.put(value))
-            && batch.expired.iter().all(|key| session.expire(key))
-            && batch.entries.iter().all(|entry| session.append(entry))
-            && batch
-                .handled
-                .iter()
-                .all(|&position| session.handle(position))
-            && batch.outbox.iter().all(|change| session.change(change))
-            && session.settle(batch)
+        let side = self.sides.entry(id.clone()).or_insert_with(|| Side {
+            host: batch.host,
+            first: 1,
+            ..Side::default()
+        });
+        side.host == batch.host
+            && batch.cold.iter().all(|value| side.put(value))
+            && batch.expired.iter().all(|key| side.expire(key))
+            && batch.entries.iter().all(|entry| side.append(entry))
+            && batch.handled.iter().all(|&position| side.handle(position))
+            && batch.outbox.iter().all(|change| side.change(change))
+            && side.settle(batch)
     }
 
-    pub(super) fn load(&self, name: &str) -> Option<Stored> {
-        let session = self.sessions.get(name)?;
-        let covered = session.covered();
-        let (before, after): (Vec<_>, Vec<_>) = session
+    pub(super) fn load(&self, id: &SideId) -> Option<Stored> {
+        let side = self.sides.get(id)?;
+        let covered = side.covered();
+        let (before, after): (Vec<_>, Vec<_>) = side
             .entries
             .iter()
             .cloned()
             .partition(|entry| entry.position <= covered);
-        let consumed = session.entries.iter().filter(|entry| entry.sequence > 0);
+        let consumed = side.entries.iter().filter(|entry| entry.sequence > 0);
         Some(Stored {
-            snapshot: session.snapshot.clone(),
+            host: side.host,
+            snapshot: side.snapshot.clone(),
             entries: after,
-            last: session.last(),
+            last: side.last(),
             due: before.into_iter().filter(|entry| entry.due).collect(),
             seen: consumed
                 .map(|entry| Seen {
@@ -72,31 +75,30 @@ impl Model {
                     dropped: entry.kind == EntryKind::Dropped,
                 })
                 .collect(),
-            outbox: session.outbox.clone(),
-            outbox_sequence: session.outbox_sequence,
-            last_put: session.last_put,
-            epoch: session.epoch,
-            registries: session.registries.clone().into_iter().collect(),
+            outbox: side.outbox.clone(),
+            outbox_sequence: side.outbox_sequence,
+            last_put: side.last_put,
+            epoch: side.epoch,
+            registries: side.registries.clone().into_iter().collect(),
         })
     }
 
-    pub(super) fn entries(&self, name: &str, from: u64) -> Vec<Entry> {
-        let Some(session) = self.sessions.get(name) else {
+    pub(super) fn entries(&self, id: &SideId, from: u64) -> Vec<Entry> {
+        let Some(side) = self.sides.get(id) else {
             return Vec::new();
         };
-        let from = from.max(session.first);
-        session
-            .entries
+        let from = from.max(side.first);
+        side.entries
             .iter()
             .filter(|entry| entry.position >= from)
             .cloned()
             .collect()
     }
 
-    pub(super) fn cold(&self, name: &str, key: &str) -> Option<Kept> {
-        let session = self.sessions.get(name)?;
-        let &(digest, length, expired) = session.cold.get(key)?;
-        let bytes = session.bytes.get(&digest).cloned();
+    pub(super) fn cold(&self, id: &SideId, key: &str) -> Option<Kept> {
+        let side = self.sides.get(id)?;
+        let &(digest, length, expired) = side.cold.get(key)?;
+        let bytes = side.bytes.get(&digest).cloned();
         let value = Cold {
             key: key.into(),
             digest,
@@ -106,57 +108,58 @@ impl Model {
         Some(Kept { value, expired })
     }
 
-    pub(super) fn cold_keys(&self, name: &str) -> Vec<String> {
-        let session = self.sessions.get(name);
-        session.map_or_else(Vec::new, |session| session.cold.keys().cloned().collect())
+    pub(super) fn cold_keys(&self, id: &SideId) -> Vec<String> {
+        let side = self.sides.get(id);
+        side.map_or_else(Vec::new, |side| side.cold.keys().cloned().collect())
     }
 
     pub(super) fn list(&self) -> Vec<Summary> {
-        let summary = |(name, session): (&String, &Session)| Summary {
-            session: name.clone(),
-            last: session.last(),
-            first: session.first,
-            snapshot: session.snapshot.as_ref().map(|snapshot| snapshot.position),
-            entries: session.entries.len() as u64,
-            bytes: session
+        let summary = |(id, side): (&SideId, &Side)| Summary {
+            side: id.clone(),
+            host: side.host,
+            last: side.last(),
+            first: side.first,
+            snapshot: side.snapshot.as_ref().map(|snapshot| snapshot.position),
+            entries: side.entries.len() as u64,
+            bytes: side
                 .entries
                 .iter()
                 .map(|entry| entry.text.len() as u64)
                 .sum(),
-            due: session.entries.iter().filter(|entry| entry.due).count() as u64,
-            at: session.entries.last().map(|entry| entry.at),
+            due: side.entries.iter().filter(|entry| entry.due).count() as u64,
+            at: side.entries.last().map(|entry| entry.at),
         };
-        self.sessions.iter().map(summary).collect()
+        self.sides.iter().map(summary).collect()
     }
 
-    pub(super) fn delete(&mut self, name: &str) -> bool {
-        self.sessions.remove(name).is_some()
+    pub(super) fn delete(&mut self, id: &SideId) -> bool {
+        self.sides.remove(id).is_some()
     }
 
-    pub(super) fn retain(&mut self, name: &str, retention: Retention) -> Freed {
+    pub(super) fn retain(&mut self, id: &SideId, retention: Retention) -> Freed {
         let mut freed = Freed::default();
-        let Some(session) = self.sessions.get_mut(name) else {
+        let Some(side) = self.sides.get_mut(id) else {
             return freed;
         };
-        for (digest, bytes) in session.bytes.clone() {
-            let is_needed = session.cold.values().any(|key| key.0 == digest && !key.2);
+        for (digest, bytes) in side.bytes.clone() {
+            let is_needed = side.cold.values().any(|key| key.0 == digest && !key.2);
             if !is_needed {
                 freed.bytes += bytes.len() as u64;
-                session.bytes.remove(&digest);
+                side.bytes.remove(&digest);
             }
         }
-        let covered = session.covered();
-        let first_due = session
+        let covered = side.covered();
+        let first_due = side
             .entries
             .iter()
             .find(|entry| entry.due)
             .map(|entry| entry.position);
-        for position in session.first..=covered {
+        for position in side.first..=covered {
             if position >= retention.log_before || first_due == Some(position) {
                 break;
             }
-            session.first = position + 1;
-            if let Some(entry) = session.entries.iter_mut().find(|e| e.position == position) {
+            side.first = position + 1;
+            if let Some(entry) = side.entries.iter_mut().find(|e| e.position == position) {
                 freed.entries += 1;
                 freed.bytes += entry.text.len() as u64;
                 entry.text = "".into();
@@ -165,17 +168,17 @@ impl Model {
         freed
     }
 
-    /// The last position that is kept of a session, or covered.
-    pub(super) fn end(&self, name: &str) -> u64 {
-        self.sessions
-            .get(name)
-            .map_or(0, |session| session.last().max(session.covered()))
+    /// The last position that is kept of a side, or covered.
+    pub(super) fn end(&self, id: &SideId) -> u64 {
+        self.sides
+            .get(id)
+            .map_or(0, |side| side.last().max(side.covered()))
     }
 
     /// The position of an entry that is due, and of one that is not.
-    pub(super) fn due(&self, name: &str) -> (Option<u64>, Option<u64>) {
+    pub(super) fn due(&self, id: &SideId) -> (Option<u64>, Option<u64>) {
         let find = |due| {
-            let entries = &self.sessions.get(name)?.entries;
+            let entries = &self.sides.get(id)?.entries;
             entries
                 .iter()
                 .rfind(|entry| entry.due == due)
@@ -184,12 +187,12 @@ impl Model {
         (find(true), find(false))
     }
 
-    pub(super) fn epoch(&self, name: &str) -> u32 {
-        self.sessions.get(name).map_or(0, |session| session.epoch)
+    pub(super) fn epoch(&self, id: &SideId) -> u32 {
+        self.sides.get(id).map_or(0, |side| side.epoch)
     }
 }
 
-impl Session {
+impl Side {
     fn last(&self) -> u64 {
         self.entries.last().map_or(0, |entry| entry.position)
     }
@@ -254,7 +257,7 @@ impl Session {
         is_free
     }
 
-    /// What a session has one of.
+    /// What a side has one of.
     fn settle(&mut self, batch: &Batch) -> bool {
         self.outbox_sequence = batch.outbox_sequence.unwrap_or(self.outbox_sequence);
         self.last_put = batch.last_put.unwrap_or(self.last_put);

@@ -1,5 +1,6 @@
 //! What a store is made to do.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
@@ -10,9 +11,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::model::Model;
+use crate::SideId;
 
-/// The names of the sessions there are.
-pub(super) const SESSIONS: [&str; 3] = ["launch", "", "Grüße, '%\"\u{0}/"];
+/// The sides there are: session, agent, and whether it is the host's.
+const SIDES: [(&str, &str, bool); 5] = [
+    ("launch", "hub", true),
+    ("launch", "dev", false),
+    ("launch@dev", "hub", true),
+    ("", "", false),
+    ("Grüße, '%\"\u{0}/", "ü@\u{0}", false),
+];
 /// The keys of values.
 pub(super) const KEYS: [&str; 5] = ["k101_1", "k101_2", "k102_1", "", "ü'\u{0}"];
 
@@ -25,18 +33,17 @@ pub(super) struct Script {
 
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    Commit(Vec<(&'static str, Plan)>),
+    Commit(Vec<(SideId, Plan)>),
     Reopen,
-    Retain {
-        session: &'static str,
-        log_before: u64,
-    },
-    Delete(&'static str),
+    Retain { side: SideId, log_before: u64 },
+    Delete(SideId),
 }
 
 /// A batch, as far as it is known before the state that it meets.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
+    /// Whether it says that it is a host's where it is a member's, or the other way round.
+    wrong_host: bool,
     batch: Parts,
     /// How far each entry is after the one before; 0 does not fit.
     gaps: Vec<u64>,
@@ -67,15 +74,15 @@ enum Handled {
 
 impl Plan {
     /// The batch for what is kept of the session now.
-    pub(super) fn to_batch(&self, model: &Model, name: &str) -> Batch {
+    pub(super) fn to_batch(&self, model: &Model, side: &SideId) -> Batch {
         let parts = self.batch.clone();
-        let mut end = model.end(name);
+        let mut end = model.end(side);
         let mut entries = parts.entries;
         for (entry, gap) in entries.iter_mut().zip(&self.gaps) {
             end += gap;
             entry.position = end;
         }
-        let (due, not_due) = model.due(name);
+        let (due, not_due) = model.due(side);
         let handled = match self.handled {
             Some(Handled::Due) => due,
             Some(Handled::NotDue) => not_due,
@@ -87,6 +94,7 @@ impl Plan {
             text: text.clone(),
         });
         Batch {
+            host: is_host(side) != self.wrong_host,
             cold: parts.cold,
             expired: parts.expired.into_iter().map(Into::into).collect(),
             entries,
@@ -96,7 +104,7 @@ impl Plan {
             last_put: parts.last_put,
             epoch: self
                 .epoch
-                .map(|ahead| model.epoch(name).saturating_add(ahead)),
+                .map(|ahead| model.epoch(side).saturating_add(ahead)),
             registries: parts.registry.into_iter().collect(),
             snapshot,
             ..Batch::default()
@@ -110,17 +118,37 @@ pub(super) fn script() -> impl Strategy<Value = Script> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        12 => vec((name(), plan()), 1..4).prop_map(Step::Commit),
+        12 => vec((side(), plan()), 1..4).prop_map(Step::Commit),
         3 => Just(Step::Reopen),
-        2 => (name(), prop_oneof![0u64..12, Just(u64::MAX)])
-            .prop_map(|(session, log_before)| Step::Retain { session, log_before }),
-        1 => name().prop_map(Step::Delete),
+        2 => (side(), prop_oneof![0u64..12, Just(u64::MAX)])
+            .prop_map(|(side, log_before)| Step::Retain { side, log_before }),
+        1 => side().prop_map(Step::Delete),
     ]
 }
 
+/// All sides that a script may speak of.
+pub(super) fn sides() -> impl Iterator<Item = SideId> {
+    SIDES
+        .iter()
+        .map(|(session, agent, _)| SideId::new(session, agent))
+}
+
+/// All sessions that a script may speak of.
+pub(super) fn sessions() -> BTreeSet<&'static str> {
+    SIDES.iter().map(|(session, ..)| *session).collect()
+}
+
+fn is_host(side: &SideId) -> bool {
+    let mut sides = SIDES.iter();
+    sides.any(|(session, agent, host)| *host && (side.session(), side.agent()) == (session, agent))
+}
+
 /// Mostly the first, so that something builds up.
-fn name() -> impl Strategy<Value = &'static str> {
-    prop_oneof![4 => Just(SESSIONS[0]), 1 => Just(SESSIONS[1]), 1 => Just(SESSIONS[2])]
+fn side() -> impl Strategy<Value = SideId> {
+    prop_oneof![5 => Just(0), 4 => 1..SIDES.len()].prop_map(|index| {
+        let (session, agent, _) = SIDES[index];
+        SideId::new(session, agent)
+    })
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -139,8 +167,10 @@ fn plan() -> impl Strategy<Value = Plan> {
         sometimes(handled),
         sometimes(prop_oneof![9 => 1u32..4, 1 => Just(0)]),
         sometimes(snapshot),
+        prop::bool::weighted(0.02),
     )
-        .prop_map(|(batch, gaps, handled, epoch, snapshot)| Plan {
+        .prop_map(|(batch, gaps, handled, epoch, snapshot, wrong_host)| Plan {
+            wrong_host,
             batch,
             gaps,
             handled,

@@ -6,7 +6,7 @@ use std::fmt;
 use accp_runtime::ErrorCode;
 use accp_runtime::session::{InputError, ReadError, RestoreError};
 
-use crate::StoreError;
+use crate::{SideId, StoreError};
 
 /// What went wrong while a session was driven, told apart by who is at fault.
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub enum DriverError {
     Store(StoreError),
     /// The store, in a call before this one, with these words: the session was put aside.
     Failed(String),
-    /// What the store gave back under this name: it is not what was put there.
-    Restore(String, RestoreError),
+    /// What the store gave back of this side: it is not what was put there.
+    Restore(SideId, RestoreError),
     /// This reference, without its `$`.
     Reference(String, ReadError),
 }
@@ -44,9 +44,9 @@ impl fmt::Display for DriverError {
                 f,
                 "the session was put aside when its store failed ({failure}): open it again from the store"
             ),
-            Self::Restore(name, error) => write!(
+            Self::Restore(side, error) => write!(
                 f,
-                "session `{name}`: {error}: take a copy of the store back from a backup"
+                "side `{side}`: {error}: take a copy of the store back from a backup"
             ),
             Self::Reference(key, error) => write!(f, "`${key}`: {error}"),
         }

@@ -10,7 +10,7 @@ use accp_runtime::session::{
 };
 use accp_runtime::{DecodeOptions, Limits, Message, Registry, Value};
 
-use crate::{Driver, DriverError, Link, Store, StoreError};
+use crate::{Driver, DriverError, Link, SideId, Store, StoreError};
 
 /// How many references are followed, one to the next: they can form a circle.
 const HOPS: usize = 8;
@@ -77,12 +77,12 @@ impl<S: Store, L: Link> Driver<S, L> {
             Located::Log(position) => {
                 // Hot state reaches back further than the log of a side that joined late.
                 let hot = state.hot().frame(position).map(Source::from);
-                match frame(store, &self.name, position) {
+                match frame(store, &self.side, position) {
                     Ok(frame) => frame,
                     Err(fault) => {
                         let here = match hot {
                             Some(hot) => Some(hot),
-                            None => fetched(store, &self.name, position)?,
+                            None => fetched(store, &self.side, position)?,
                         };
                         match here {
                             Some(source) => source,
@@ -96,7 +96,7 @@ impl<S: Store, L: Link> Driver<S, L> {
                     }
                 }
             }
-            Located::Cold(key) => match value(store, &self.name, &key) {
+            Located::Cold(key) => match value(store, &self.side, &key) {
                 Ok(value) => {
                     let Some(bytes) = value.bytes else {
                         self.fetch(&key, Some((value.digest, value.length)))?;
@@ -113,12 +113,10 @@ impl<S: Store, L: Link> Driver<S, L> {
                 }
             },
             Located::Foreign { session, key } => {
-                // The same side of the other session.
-                let side = self.name.strip_prefix(self.session.id());
-                let name = format!("{session}{}", side.unwrap_or_default());
+                let side = self.sibling(&session)?;
                 match ColdKey::parse(&key) {
-                    Some(ColdKey::Frame(position)) => frame(store, &name, position)?,
-                    _ => value(store, &name, &key)?
+                    Some(ColdKey::Frame(position)) => frame(&mut self.store, &side, position)?,
+                    _ => value(&mut self.store, &side, &key)?
                         .bytes
                         .map(Source::Wire)
                         .ok_or(NotFound)?,
@@ -127,6 +125,18 @@ impl<S: Store, L: Link> Driver<S, L> {
             _ => return Err(NotFound.into()),
         };
         Ok(Some(source))
+    }
+
+    /// The same side of another session: of a host its host's, of a member that of its agent.
+    fn sibling(&mut self, session: &str) -> Result<SideId, Fault> {
+        let own = SideId::new(session, self.side.agent());
+        if self.session.is_host() {
+            let sides = self.store.sides(session)?.into_iter();
+            let hosts = sides.filter(|kept| kept.host).map(|kept| kept.side);
+            // When several agents have hosted it, this one goes first.
+            return Ok(hosts.min_by_key(|host| *host != own).unwrap_or(own));
+        }
+        Ok(own)
     }
 
     /// Asks the host for bytes. Whether they may come: a host fetches all that is put without
@@ -139,29 +149,29 @@ impl<S: Store, L: Link> Driver<S, L> {
 }
 
 /// A frame of a log, which is the cold history.
-fn frame(store: &mut impl Store, name: &str, position: u64) -> Result<Source, Fault> {
-    let entry = store.entries(name, position, 1)?.pop();
+fn frame(store: &mut impl Store, side: &SideId, position: u64) -> Result<Source, Fault> {
+    let entry = store.entries(side, position, 1)?.pop();
     if let Some(entry) = entry.filter(|entry| entry.position == position) {
         let is_said = entry.kind.is_relayed();
         return Ok(is_said
             .then(|| Source::from(&*entry.text))
             .ok_or(NotFound)?);
     }
-    let kept = store.list()?.into_iter().find(|kept| kept.session == name);
+    let kept = store.summary(side)?;
     let is_gone = kept.is_some_and(|kept| position < kept.first);
     Err(if is_gone { Expired } else { NotFound }.into())
 }
 
 /// A frame that was fetched from the host, because it is older than the log of this side.
-fn fetched(store: &mut impl Store, name: &str, position: u64) -> Result<Option<Source>, Fault> {
-    let kept = store.cold(name, &format!("p{position}"))?;
+fn fetched(store: &mut impl Store, side: &SideId, position: u64) -> Result<Option<Source>, Fault> {
+    let kept = store.cold(side, &format!("p{position}"))?;
     let bytes = kept.and_then(|kept| kept.value.bytes);
     let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     Ok(text.map(Source::Frame))
 }
 
-fn value(store: &mut impl Store, name: &str, key: &str) -> Result<Cold, Fault> {
-    let kept = store.cold(name, key)?.ok_or(NotFound)?;
+fn value(store: &mut impl Store, side: &SideId, key: &str) -> Result<Cold, Fault> {
+    let kept = store.cold(side, key)?.ok_or(NotFound)?;
     Ok((!kept.expired).then_some(kept.value).ok_or(Expired)?)
 }
 

@@ -11,9 +11,10 @@ use accp_runtime::{AgentId, Message, Registry, Value};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use crate::{Driver, DriverError, MemoryStore, Retention, Store};
+use crate::{Driver, DriverError, MemoryStore, Retention, SideId, Store};
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
+static HUB: LazyLock<SideId> = LazyLock::new(|| SideId::new("s", "hub"));
 const START: Time = Time::from_secs(1_714_000_000);
 
 type Shared = Arc<Mutex<MemoryStore>>;
@@ -168,8 +169,8 @@ fn shown(read: Result<Option<Value<'static>>, DriverError>) -> String {
     }
 }
 
-fn log(store: &Shared, name: &str) -> Vec<Entry> {
-    store.lock().unwrap().entries(name, 0, usize::MAX).unwrap()
+fn log(store: &Shared, side: &SideId) -> Vec<Entry> {
+    store.lock().unwrap().entries(side, 0, usize::MAX).unwrap()
 }
 
 proptest! {
@@ -232,7 +233,7 @@ proptest! {
         prop_assert!(pair.is_quiet());
         prop_assert_eq!(pair.host.session().state(), pair.member.session().state());
 
-        let log = log(&pair.store, "s");
+        let log = log(&pair.store, &HUB);
         let frames = || log.iter().filter(|entry| entry.kind == EntryKind::Frame);
         for (at, sender) in [MemberId::HOST, pair.dev].into_iter().enumerate() {
             let own = frames().filter(|entry| entry.sender == sender);
@@ -255,8 +256,8 @@ proptest! {
             prop_assert_eq!(replies, once);
         }
         let summaries = pair.store.lock().unwrap().list().unwrap();
-        let due: Vec<_> = summaries.iter().map(|s| (s.session.as_str(), s.due)).collect();
-        prop_assert_eq!(due, [("s", 0), ("s@dev", 0)]);
+        let due: Vec<_> = summaries.iter().map(|s| (s.side.to_string(), s.host, s.due)).collect();
+        prop_assert_eq!(due, [("s@dev".to_owned(), false, 0), ("s@hub".to_owned(), true, 0)]);
     }
 }
 
@@ -282,7 +283,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
 
     // What was let go of has expired.
     let retention = Retention { log_before: 500 };
-    pair.store.lock().unwrap().retain("s", retention).unwrap();
+    pair.store.lock().unwrap().retain(&HUB, retention).unwrap();
     assert_snapshot!(pair.read_at_host("cold.p400"), @"`$cold.p400`: E2002: what this reference names has expired");
 }
 
@@ -303,17 +304,17 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
         .send(&Outbound::message(&message), pair.now)
         .unwrap();
     pair.host.carry_out(pair.now).unwrap();
-    let before = log(&pair.store, "s");
+    let before = log(&pair.store, &HUB);
 
     let error = other.carry_out(pair.now).unwrap_err();
-    assert_snapshot!(error, @"session `s`: an entry at position 4, where the log stands at 4: restore the session from its store");
+    assert_snapshot!(error, @"side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store");
     let reference = Reference::parse("ctx.budget").unwrap();
-    assert_snapshot!(other.carry_out(pair.now).unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
-    assert_snapshot!(other.session_mut().unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
-    assert_snapshot!(other.read(&reference).unwrap_err(), @"the session was put aside when its store failed (session `s`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.carry_out(pair.now).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.session_mut().unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.read(&reference).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
     let (store, link) = other.into_parts();
     assert_eq!(link, []);
-    assert_eq!(log(&store, "s"), before);
+    assert_eq!(log(&store, &HUB), before);
 
     let (mut again, _) = open_host("s", &store, pair.now);
     again.carry_out(pair.now).unwrap();
@@ -362,14 +363,19 @@ fn what_was_kept_and_cannot_be_read_is_refused() {
         snapshot,
         ..Batch::default()
     };
-    store.commit(&[("s", &batch), ("s@dev", &batch)]).unwrap();
+    let of_host = Batch {
+        host: true,
+        ..batch.clone()
+    };
+    let dev = SideId::new("s", "dev");
+    store.commit(&[(&HUB, &of_host), (&dev, &batch)]).unwrap();
     let link = Vec::<Transmit>::new;
     let rules = Rules::default();
     let host = Driver::open_host(&mut store, link(), options("s", "hub"), rules, START);
-    assert_snapshot!(host.unwrap_err(), @"session `s`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
+    assert_snapshot!(host.unwrap_err(), @"side `s@hub`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
     let mut boxed = Box::new(store);
     let member = Driver::open_member(&mut boxed, link(), options("s", "dev"), START);
-    assert_snapshot!(member.unwrap_err(), @"session `s@dev`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
+    assert_snapshot!(member.unwrap_err(), @"side `s@dev`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
 }
 
 const LONG: &str = "It is far too long for a frame, so that it goes to cold state.";

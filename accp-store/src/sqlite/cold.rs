@@ -29,18 +29,18 @@ pub(super) enum State {
     Expired = 2,
 }
 
-pub(super) fn find(conn: &Connection, session: i64, key: &str) -> Result<Option<Key>, Fault> {
-    let sql = "SELECT * FROM cold WHERE session = ?1 AND key = ?2";
+pub(super) fn find(conn: &Connection, side: i64, key: &str) -> Result<Option<Key>, Fault> {
+    let sql = "SELECT * FROM cold WHERE side = ?1 AND key = ?2";
     let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query((session, key))?;
+    let mut rows = statement.query((side, key))?;
     Ok(rows.next()?.map(read).transpose()?.map(|(_, key)| key))
 }
 
-pub(super) fn save(conn: &Connection, session: i64, key: &str, row: &Key) -> Result<(), Fault> {
+pub(super) fn save(conn: &Connection, side: i64, key: &str, row: &Key) -> Result<(), Fault> {
     let sql = "INSERT INTO cold VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT DO UPDATE SET state = ?5, crc = ?6";
     let columns = [
-        ValueRef::Integer(session),
+        ValueRef::Integer(side),
         text(key),
         ValueRef::Blob(row.digest.as_bytes()),
         integer(row.length)?,
@@ -50,10 +50,10 @@ pub(super) fn save(conn: &Connection, session: i64, key: &str, row: &Key) -> Res
 }
 
 /// Marks a key expired, if it is known.
-pub(super) fn expire(conn: &Connection, session: i64, key: &str) -> Result<(), Fault> {
-    if let Some(mut row) = find(conn, session, key)? {
+pub(super) fn expire(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
+    if let Some(mut row) = find(conn, side, key)? {
         row.state = State::Expired;
-        save(conn, session, key, &row)?;
+        save(conn, side, key, &row)?;
     }
     Ok(())
 }
@@ -61,7 +61,7 @@ pub(super) fn expire(conn: &Connection, session: i64, key: &str) -> Result<(), F
 /// A key and what is kept of it, from a row of the table.
 pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
     let mut columns = Columns::new(row, "cold", 0, 6)?;
-    columns.integer()?; // the session
+    columns.integer()?; // the side
     let name = columns.text()?.to_owned();
     let key = Key {
         digest: columns.digest()?,
@@ -77,15 +77,15 @@ pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
 }
 
 /// The value under a key.
-pub(super) fn value(conn: &Connection, session: i64, key: &str) -> Result<Option<Kept>, Fault> {
-    let Some(row) = find(conn, session, key)? else {
+pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Kept>, Fault> {
+    let Some(row) = find(conn, side, key)? else {
         return Ok(None);
     };
     let expired = row.state == State::Expired;
     let bytes = if expired {
         None
     } else {
-        bytes(conn, session, &row.digest)?
+        bytes(conn, side, &row.digest)?
     };
     check(key, &row, bytes.as_deref().map(|bytes| bytes.len() as u64))?;
     let value = Cold {
@@ -111,33 +111,33 @@ pub(super) fn check(key: &str, row: &Key, length: Option<u64>) -> Result<(), Fau
 
 pub(super) fn insert_bytes(
     conn: &Connection,
-    session: i64,
+    side: i64,
     digest: &Hash,
     bytes: &[u8],
 ) -> Result<(), Fault> {
     let sql = "INSERT INTO blob VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     conn.prepare_cached(sql)?
-        .execute((session, digest.as_bytes(), bytes))?;
+        .execute((side, digest.as_bytes(), bytes))?;
     Ok(())
 }
 
 /// Whether another key brought the bytes of this value.
-pub(super) fn has_bytes(conn: &Connection, session: i64, value: &Cold) -> Result<bool, Fault> {
-    let sql = "SELECT 1 FROM blob WHERE session = ?1 AND digest = ?2 AND octet_length(bytes) = ?3";
+pub(super) fn has_bytes(conn: &Connection, side: i64, value: &Cold) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM blob WHERE side = ?1 AND digest = ?2 AND octet_length(bytes) = ?3";
     let Ok(length) = i64::try_from(value.length) else {
         return Ok(false);
     };
     Ok(conn
         .prepare_cached(sql)?
-        .exists((session, value.digest.as_bytes(), length))?)
+        .exists((side, value.digest.as_bytes(), length))?)
 }
 
 /// The bytes with this digest, which they are held to.
-fn bytes(conn: &Connection, session: i64, digest: &Hash) -> Result<Option<Arc<[u8]>>, Fault> {
-    let sql = "SELECT bytes FROM blob WHERE session = ?1 AND digest = ?2";
+fn bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<Arc<[u8]>>, Fault> {
+    let sql = "SELECT bytes FROM blob WHERE side = ?1 AND digest = ?2";
     let bytes: Option<Arc<[u8]>> = conn
         .prepare_cached(sql)?
-        .query_row((session, digest.as_bytes()), |row| row.get(0))
+        .query_row((side, digest.as_bytes()), |row| row.get(0))
         .optional()?;
     let found = bytes.as_deref().map(Hash::of);
     match found.filter(|found| found != digest) {
@@ -155,11 +155,11 @@ pub(super) fn other_digest(digest: &[u8], found: &Hash) -> Fault {
 }
 
 /// Deletes bytes that only expired keys need; how many.
-pub(super) fn drop_unused(conn: &Connection, session: i64) -> Result<u64, Fault> {
-    let sql = "DELETE FROM blob WHERE session = ?1 AND digest NOT IN
-        (SELECT digest FROM cold WHERE session = ?1 AND state < 2)
+pub(super) fn drop_unused(conn: &Connection, side: i64) -> Result<u64, Fault> {
+    let sql = "DELETE FROM blob WHERE side = ?1 AND digest NOT IN
+        (SELECT digest FROM cold WHERE side = ?1 AND state < 2)
         RETURNING octet_length(bytes)";
     let mut statement = conn.prepare(sql)?;
-    let mut lengths = statement.query_map([session], |row| row.get::<_, u64>(0))?;
+    let mut lengths = statement.query_map([side], |row| row.get::<_, u64>(0))?;
     lengths.try_fold(0, |sum, length| Ok(sum + length?))
 }

@@ -11,39 +11,39 @@ use super::fault::Fault;
 use super::row::{Columns, MidColumn, integer, text, write};
 
 /// The columns of `log`, which those of `frame` follow in a join.
-pub(super) const LOG: usize = 11;
+pub(super) const LOG: usize = 12;
 const FRAME: usize = 4;
 
-/// A query for the entries of session `?1` that meet a condition on `l`, ascending. `by` may
+/// A query for the entries of side `?1` that meet a condition on `l`, ascending. `by` may
 /// say by which index.
 pub(super) fn select(by: &str, condition: &str) -> String {
     format!(
-        "SELECT l.session, l.position, at, kind, sender, mid, sequence, tokens, cut, due, l.crc,
-            f.session, f.position, text, f.crc
-        FROM log l {by} LEFT JOIN frame f ON f.session = l.session AND f.position = l.position
-        WHERE l.session = ?1 AND {condition} ORDER BY l.position"
+        "SELECT l.side, l.position, at, kind, sender, mid, sequence, tokens, cut, due, hash, l.crc,
+            f.side, f.position, text, f.crc
+        FROM log l {by} LEFT JOIN frame f ON f.side = l.side AND f.position = l.position
+        WHERE l.side = ?1 AND {condition} ORDER BY l.position"
     )
 }
 
 /// Adds an entry to the log.
-pub(super) fn insert(conn: &Connection, session: i64, entry: &Entry) -> Result<(), Fault> {
-    let sql = "INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    write_log(conn, sql, session, entry)?;
+pub(super) fn insert(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
+    let sql = "INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    write_log(conn, sql, side, entry)?;
     let sql = "INSERT INTO frame VALUES (?1, ?2, ?3, ?4)";
     let position = integer(entry.position)?;
     write(
         conn,
         sql,
-        &[ValueRef::Integer(session), position, text(&entry.text)],
+        &[ValueRef::Integer(side), position, text(&entry.text)],
     )
 }
 
 /// Marks an entry handled that was read before.
-pub(super) fn mark(conn: &Connection, session: i64, entry: &Entry) -> Result<(), Fault> {
+pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
     // A row is written as a whole, for its checksum; the key finds it.
     let sql = "UPDATE log SET at = ?3, kind = ?4, sender = ?5, mid = ?6, sequence = ?7, \
-        tokens = ?8, cut = ?9, due = ?10, crc = ?11 WHERE session = ?1 AND position = ?2";
-    write_log(conn, sql, session, entry)
+        tokens = ?8, cut = ?9, due = ?10, hash = ?11, crc = ?12 WHERE side = ?1 AND position = ?2";
+    write_log(conn, sql, side, entry)
 }
 
 /// An entry from a row that [`select`] gives.
@@ -61,12 +61,12 @@ pub(super) fn read(row: &Row<'_>) -> Result<Entry, Fault> {
 /// An entry without its text, from a row that begins with the columns of `log`.
 pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
     let mut columns = Columns::new(row, "log", 0, LOG)?;
-    columns.integer()?; // the session
+    columns.integer()?; // the side
     let position = columns.number()?;
     if position == 0 {
         return Err(columns.wrong("a position, from 1"));
     }
-    Ok(Entry {
+    let entry = Entry {
         position,
         at: Time::from_millis(columns.integer()?),
         kind: kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?,
@@ -77,7 +77,9 @@ pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
         cut: columns.flag()?,
         due: columns.flag()?,
         text: Arc::from(""),
-    })
+    };
+    columns.reserved()?;
+    Ok(entry)
 }
 
 /// The text in a row that [`select`] gives.
@@ -86,7 +88,7 @@ pub(super) fn read_text(row: &Row<'_>) -> Result<Option<Arc<str>>, Fault> {
         return Ok(None);
     }
     let mut columns = Columns::new(row, "frame", LOG, FRAME)?;
-    columns.integer()?; // the session
+    columns.integer()?; // the side
     columns.integer()?; // the position
     Ok(Some(Arc::from(columns.text()?)))
 }
@@ -101,10 +103,10 @@ pub(super) fn to_seen(entry: Entry) -> Seen {
     }
 }
 
-fn write_log(conn: &Connection, sql: &str, session: i64, entry: &Entry) -> Result<(), Fault> {
+fn write_log(conn: &Connection, sql: &str, side: i64, entry: &Entry) -> Result<(), Fault> {
     let mid = MidColumn::new(&entry.mid);
     let columns = [
-        ValueRef::Integer(session),
+        ValueRef::Integer(side),
         integer(entry.position)?,
         ValueRef::Integer(entry.at.as_millis()),
         ValueRef::Integer(to_kind(entry.kind)?),
@@ -114,6 +116,7 @@ fn write_log(conn: &Connection, sql: &str, session: i64, entry: &Entry) -> Resul
         ValueRef::Integer(entry.tokens.into()),
         ValueRef::Integer(entry.cut.into()),
         ValueRef::Integer(entry.due.into()),
+        ValueRef::Null, // the running hash is reserved
     ];
     write(conn, sql, &columns)
 }

@@ -4,7 +4,7 @@ use std::str::Utf8Error;
 
 use rusqlite::ErrorCode;
 
-use crate::{StoreError, StoreErrorKind};
+use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -16,8 +16,12 @@ pub(super) enum Fault {
     Conflict(String),
     /// Another program's file.
     Foreign,
-    /// A format that is newer.
-    Version(i32),
+    /// A format that is older or newer.
+    Version { found: i32, read: i32 },
+    /// The application's rows could not be written.
+    Rows(RowsError),
+    /// What wrote the application's rows ended the transaction.
+    Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
 }
@@ -34,14 +38,29 @@ impl Fault {
             Self::Corrupt(text) => error(StoreErrorKind::Corrupt, &format!("{text}: {BACKUP}")),
             Self::Conflict(text) => error(StoreErrorKind::Conflict, &text),
             Self::Foreign => error(StoreErrorKind::Foreign, FOREIGN),
-            Self::Version(version) => error(
-                StoreErrorKind::Version,
-                &format!(
-                    "the file has format {version}, and this version reads up to {}: update, or \
-                     export the sessions with the version that wrote it",
-                    super::schema::VERSION
-                ),
-            ),
+            Self::Version { found, read } => {
+                let cure = if found > read {
+                    "update, or export the sessions with the version that wrote it"
+                } else {
+                    "export its sessions with `accp session export` of the version that wrote it, \
+                     and begin them anew in a new file"
+                };
+                let text = format!(
+                    "the file has format {found}, and this version reads format {read}: {cure}"
+                );
+                error(StoreErrorKind::Version, &text)
+            }
+            Self::Rows(source) => {
+                let text = format!("the rows of the application were not written: {source}");
+                error(StoreErrorKind::Rows, &text).caused_by(source)
+            }
+            Self::Ended(source) => {
+                let text = format!(
+                    "the transaction ended while the application wrote its rows ({source}): write \
+                     them without COMMIT and ROLLBACK, and open the store anew"
+                );
+                error(StoreErrorKind::Io, &text).caused_by(source)
+            }
             Self::NoWal(mode) => error(
                 StoreErrorKind::Io,
                 &format!(

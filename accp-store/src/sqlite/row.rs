@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use accp_registry::Hash;
 use accp_runtime::session::{MemberId, Mid};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, Params, Row, params_from_iter};
 
 use super::fault::Fault;
 
@@ -23,6 +23,22 @@ pub(super) fn write(conn: &Connection, sql: &str, columns: &[ValueRef<'_>]) -> R
         .map(ToSqlOutput::Borrowed);
     conn.prepare_cached(sql)?.execute(params_from_iter(all))?;
     Ok(())
+}
+
+/// Every row of a query.
+pub(super) fn all<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
 }
 
 /// The columns of a row, in order, once its checksum has been compared.
@@ -91,6 +107,14 @@ impl<'a> Columns<'a> {
         match self.take()? {
             ValueRef::Text(bytes) => std::str::from_utf8(bytes).map_err(|_| self.wrong("UTF-8")),
             _ => Err(self.wrong("a text")),
+        }
+    }
+
+    /// A column that a later version may fill.
+    pub(super) fn reserved(&mut self) -> Result<(), Fault> {
+        match self.take()? {
+            ValueRef::Null => Ok(()),
+            _ => Err(self.wrong("nothing")),
         }
     }
 

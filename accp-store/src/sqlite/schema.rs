@@ -1,4 +1,4 @@
-//! Format 1 of the file; `docs/format.md` describes it.
+//! Format 2 of the file; `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
@@ -7,14 +7,16 @@ use super::fault::Fault;
 /// In the header of every file of ours: `ACCP`.
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
-/// The format that is written, and the highest that is read.
-pub(super) const VERSION: i32 = 1;
+/// The format that is written, and the only one that is read.
+pub(super) const VERSION: i32 = 2;
 
-/// What makes an empty file one of format 1.
+/// What makes an empty file one of format 2.
 pub(super) const TABLES: &[&str] = &[
-    "CREATE TABLE session (
-  session INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
+    "CREATE TABLE side (
+  side INTEGER PRIMARY KEY,
+  session TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  host INTEGER NOT NULL,
   last INTEGER NOT NULL,
   first INTEGER NOT NULL,
   covered INTEGER,
@@ -25,10 +27,14 @@ pub(super) const TABLES: &[&str] = &[
   epoch INTEGER NOT NULL,
   outbox_sequence INTEGER NOT NULL,
   last_put INTEGER NOT NULL,
-  crc INTEGER NOT NULL
+  identity BLOB,
+  secret BLOB,
+  proof BLOB,
+  crc INTEGER NOT NULL,
+  UNIQUE (session, agent)
 ) STRICT",
     "CREATE TABLE log (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   position INTEGER NOT NULL,
   at INTEGER NOT NULL,
   kind INTEGER NOT NULL,
@@ -38,52 +44,53 @@ pub(super) const TABLES: &[&str] = &[
   tokens INTEGER NOT NULL,
   cut INTEGER NOT NULL,
   due INTEGER NOT NULL,
+  hash BLOB,
   crc INTEGER NOT NULL,
-  PRIMARY KEY (session, position)
+  PRIMARY KEY (side, position)
 ) STRICT, WITHOUT ROWID",
-    "CREATE UNIQUE INDEX log_mid ON log (session, mid) WHERE sequence > 0",
-    "CREATE INDEX log_due ON log (session, position) WHERE due",
+    "CREATE UNIQUE INDEX log_mid ON log (side, mid) WHERE sequence > 0",
+    "CREATE INDEX log_due ON log (side, position) WHERE due",
     "CREATE TABLE frame (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   position INTEGER NOT NULL,
   text TEXT NOT NULL,
   crc INTEGER NOT NULL,
-  PRIMARY KEY (session, position)
+  PRIMARY KEY (side, position)
 ) STRICT, WITHOUT ROWID",
     "CREATE TABLE cold (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   key TEXT NOT NULL,
   digest BLOB NOT NULL,
   length INTEGER NOT NULL,
   state INTEGER NOT NULL,
   crc INTEGER NOT NULL,
-  PRIMARY KEY (session, key)
+  PRIMARY KEY (side, key)
 ) STRICT, WITHOUT ROWID",
     "CREATE TABLE blob (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   digest BLOB NOT NULL,
   bytes BLOB NOT NULL,
-  PRIMARY KEY (session, digest)
+  PRIMARY KEY (side, digest)
 ) STRICT",
     "CREATE TABLE outbox (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   place INTEGER NOT NULL,
   mid ANY NOT NULL,
   head TEXT NOT NULL,
   tail TEXT NOT NULL,
   crc INTEGER NOT NULL,
-  PRIMARY KEY (session, place)
+  PRIMARY KEY (side, place)
 ) STRICT, WITHOUT ROWID",
-    "CREATE UNIQUE INDEX outbox_mid ON outbox (session, mid)",
+    "CREATE UNIQUE INDEX outbox_mid ON outbox (side, mid)",
     "CREATE TABLE registry (
-  session INTEGER NOT NULL,
+  side INTEGER NOT NULL,
   digest BLOB NOT NULL,
   json TEXT NOT NULL,
   crc INTEGER NOT NULL,
-  PRIMARY KEY (session, digest)
+  PRIMARY KEY (side, digest)
 ) STRICT",
     "CREATE TABLE snapshot (
-  session INTEGER PRIMARY KEY,
+  side INTEGER PRIMARY KEY,
   position INTEGER NOT NULL,
   text TEXT NOT NULL,
   crc INTEGER NOT NULL
@@ -112,16 +119,21 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         return Err(Fault::Foreign);
     }
     let version = version(conn)?;
-    if version > VERSION {
-        return Err(Fault::Version(version));
-    }
-    if version != VERSION {
+    if version < 1 {
         let text = format!("the header says format {version}, and formats go from 1");
         return Err(Fault::Corrupt(text));
     }
+    if version != VERSION {
+        return Err(Fault::Version {
+            found: version,
+            read: VERSION,
+        });
+    }
     let mut statement = conn.prepare(
-        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format.
-        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format. Nor are
+        // the application's tables, with what stands on them.
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND NOT (name GLOB 'sqlite_*'
+            OR (name GLOB 'app_*' AND tbl_name GLOB 'app_*'))",
     )?;
     let mut found = statement
         .query_map((), |row| row.get(0))?
@@ -138,7 +150,7 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         .find(|sql| !found.iter().any(|found| found == *sql));
     let first_line = |sql: &str| sql.lines().next().unwrap_or_default().to_owned();
     let text = match (odd, lost) {
-        (Some(odd), _) => format!("`{}` is not part of format 1", first_line(odd)),
+        (Some(odd), _) => format!("`{}` is not part of format {VERSION}", first_line(odd)),
         (None, Some(lost)) => format!("`{}` is missing", first_line(lost)),
         (None, None) => "a table stands twice in the schema".to_owned(),
     };

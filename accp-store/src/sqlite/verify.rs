@@ -8,8 +8,10 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::fault::Fault;
-use super::session::Session;
+use super::row::all;
+use super::side::Side;
 use super::{cold, entry, read, schema};
+use crate::SideId;
 
 /// What SQLite itself knows of the file: pages, indexes, constraints; and that the tables are
 /// those of the format.
@@ -22,36 +24,36 @@ pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     Err(Fault::Corrupt(found))
 }
 
-/// All that is kept of a session.
-pub(super) fn session(conn: &Connection, name: &str) -> Result<(), Fault> {
-    let Some(session) = Session::find(conn, name)? else {
+/// All that is kept of a side.
+pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
+    let Some(side) = Side::find(conn, id)? else {
         return Ok(());
     };
-    log(conn, &session)?;
-    read::snapshot(conn, &session)?;
-    values(conn, session.id)?;
-    read::outbox(conn, session.id)?;
-    read::registries(conn, session.id)?;
+    log(conn, &side)?;
+    read::snapshot(conn, &side)?;
+    values(conn, side.number)?;
+    read::outbox(conn, side.number)?;
+    read::registries(conn, side.number)?;
     Ok(())
 }
 
 /// That every entry reads, has its text where it must, and that the sums are right.
-fn log(conn: &Connection, session: &Session) -> Result<(), Fault> {
-    let mut found = Session {
+fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
+    let mut found = Side {
         last: 0,
         entries: 0,
         bytes: 0,
         due: 0,
         at: None,
-        ..session.clone()
+        ..side.clone()
     };
     let mut texts = 0;
     let sql = entry::select("", "true");
     let mut statement = conn.prepare(&sql)?;
-    let mut rows = statement.query([session.id])?;
+    let mut rows = statement.query([side.number])?;
     while let Some(row) = rows.next()? {
         let entry = entry::read_log(row)?;
-        if entry.position >= session.first {
+        if entry.position >= side.first {
             found.bytes += entry::read(row)?.text.len() as u64;
             texts += 1;
         }
@@ -60,15 +62,15 @@ fn log(conn: &Connection, session: &Session) -> Result<(), Fault> {
         found.entries += 1;
         found.due += u64::from(entry.due);
     }
-    if found != *session {
+    if found != *side {
         return Err(Fault::Corrupt(format!(
-            "table `session` says {}, and table `log` has {}",
-            sums(session),
+            "table `side` says {}, and table `log` has {}",
+            sums(side),
             sums(&found)
         )));
     }
-    let sql = "SELECT count(*) FROM frame WHERE session = ?1";
-    let all: u64 = conn.query_row(sql, [session.id], |row| row.get(0))?;
+    let sql = "SELECT count(*) FROM frame WHERE side = ?1";
+    let all: u64 = conn.query_row(sql, [side.number], |row| row.get(0))?;
     if all != texts {
         return Err(Fault::Corrupt(format!(
             "table `frame` has {all} texts, and table `log` knows {texts}"
@@ -78,10 +80,10 @@ fn log(conn: &Connection, session: &Session) -> Result<(), Fault> {
 }
 
 /// That every key reads, and has its bytes where it must, with the digest that it says.
-fn values(conn: &Connection, session: i64) -> Result<(), Fault> {
+fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
     let mut lengths: BTreeMap<Hash, u64> = BTreeMap::new();
-    let mut statement = conn.prepare("SELECT digest, bytes FROM blob WHERE session = ?1")?;
-    let mut rows = statement.query([session])?;
+    let mut statement = conn.prepare("SELECT digest, bytes FROM blob WHERE side = ?1")?;
+    let mut rows = statement.query([side])?;
     while let Some(row) = rows.next()? {
         let (ValueRef::Blob(digest), ValueRef::Blob(bytes)) = (row.get_ref(0)?, row.get_ref(1)?)
         else {
@@ -95,9 +97,9 @@ fn values(conn: &Connection, session: i64) -> Result<(), Fault> {
         }
         lengths.insert(found, bytes.len() as u64);
     }
-    let sql = "SELECT * FROM cold WHERE session = ?1 ORDER BY key";
+    let sql = "SELECT * FROM cold WHERE side = ?1 ORDER BY key";
     let mut named = BTreeSet::new();
-    for (name, key) in read::all(conn, sql, [session], cold::read)? {
+    for (name, key) in all(conn, sql, [side], cold::read)? {
         cold::check(&name, &key, lengths.get(&key.digest).copied())?;
         named.insert(key.digest);
     }
@@ -110,13 +112,13 @@ fn values(conn: &Connection, session: i64) -> Result<(), Fault> {
     }
 }
 
-fn sums(session: &Session) -> String {
+fn sums(side: &Side) -> String {
     format!(
         "{} entries up to position {} of time {}, {} due, {} bytes",
-        session.entries,
-        session.last,
-        session.at.unwrap_or(Time::from_millis(0)),
-        session.due,
-        session.bytes
+        side.entries,
+        side.last,
+        side.at.unwrap_or(Time::from_millis(0)),
+        side.due,
+        side.bytes
     )
 }

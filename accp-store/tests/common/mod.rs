@@ -10,7 +10,12 @@ use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{
     Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
 };
-use accp_store::{Store, StoreError};
+use accp_store::{SideId, Store, StoreError};
+
+/// The side that [`fill`] fills.
+pub(crate) fn launch() -> SideId {
+    SideId::new("launch", "planner")
+}
 
 /// An entry at a position, with an id of its own.
 pub(crate) fn entry(position: u64) -> Entry {
@@ -102,12 +107,14 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
         ..Batch::default()
     };
     let other = Batch {
+        host: true,
         entries: vec![entry(1)],
         ..Batch::default()
     };
-    store.commit(&[("launch", &first), ("Grüße", &other), ("launch", &second)])?;
+    let (launch, greetings) = (launch(), SideId::new("Grüße", "hub"));
+    store.commit(&[(&launch, &first), (&greetings, &other), (&launch, &second)])?;
     let retention = accp_store::Retention { log_before: 6 };
-    store.retain("launch", retention)?;
+    store.retain(&launch, retention)?;
     Ok(())
 }
 
@@ -115,12 +122,12 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
 pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
     let mut text = String::new();
     for summary in store.list()? {
-        let name = summary.session.clone();
+        let side = summary.side.clone();
         let _ = writeln!(text, "{summary:#?}");
-        let _ = writeln!(text, "{:#?}", store.load(&name)?);
-        let _ = writeln!(text, "{:#?}", store.entries(&name, 0, usize::MAX)?);
-        for key in store.cold_keys(&name)? {
-            let kept = store.cold(&name, &key)?.map(|mut kept| {
+        let _ = writeln!(text, "{:#?}", store.load(&side)?);
+        let _ = writeln!(text, "{:#?}", store.entries(&side, 0, usize::MAX)?);
+        for key in store.cold_keys(&side)? {
+            let kept = store.cold(&side, &key)?.map(|mut kept| {
                 let bytes = kept.value.bytes.take();
                 (
                     kept,

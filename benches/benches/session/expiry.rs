@@ -214,7 +214,9 @@ impl Desk {
 
     fn keep(&mut self, batch: &Batch) {
         if let Some(store) = &mut self.store {
-            store.commit(&[(talk::SESSION, batch)]).expect("it is kept");
+            store
+                .commit(&[(&super::side(), batch)])
+                .expect("it is kept");
         }
     }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use accp_bench::talk::{self, Counter, SESSION};
+use accp_bench::talk::{self, Counter};
 use accp_runtime::session::{Batch, MemberId, Output, Scope, Session};
-use accp_store::{SqliteStore, Store as _};
+use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 use tempfile::TempDir;
 
@@ -46,7 +46,9 @@ impl Log {
         let Some(Output::Batch(start)) = host.poll() else {
             panic!("it has begun");
         };
-        store.commit(&[(SESSION, &start)]).expect("it is kept");
+        store
+            .commit(&[(&super::side(), &start)])
+            .expect("it is kept");
         Self {
             folder,
             store,
@@ -72,7 +74,9 @@ impl Log {
                 assert_eq!(taken as u64, BATCH);
                 self.frames += BATCH;
             }
-            let batches: Vec<(&str, &Batch)> = group.iter().map(|batch| (SESSION, batch)).collect();
+            let side = super::side();
+            let batches: Vec<(&SideId, &Batch)> =
+                group.iter().map(|batch| (&side, batch)).collect();
             self.store.commit(&batches).expect("it is kept");
             for batch in &group {
                 let texts = batch.entries.iter().map(|entry| entry.text.len() as u64);

@@ -9,6 +9,14 @@ mod log;
 mod receive;
 mod restore;
 
+use accp_bench::talk::SESSION;
+use accp_store::SideId;
+
+/// The host's side of the session that is measured.
+fn side() -> SideId {
+    SideId::new(SESSION, "hub")
+}
+
 fn main() {
     let parts: [(&str, fn()); 4] = [
         ("receive", receive::bench),

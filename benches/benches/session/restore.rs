@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use accp_bench::talk::{self, SESSION};
+use accp_bench::talk;
 use accp_bench::{Goal, figure, median};
 use accp_runtime::session::{Scope, Session};
 use accp_store::{SqliteStore, Store as _};
@@ -27,7 +27,7 @@ pub fn bench() {
         opens.push(milliseconds(start));
         let start = Instant::now();
         let stored = store
-            .load(SESSION)
+            .load(&super::side())
             .expect("it is sound")
             .expect("it is there");
         loads.push(milliseconds(start));

@@ -58,7 +58,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     let log = world.host_log(contents)?;
     let mut logs = vec![contents.entries.clone()];
     for peer in world.peers.values() {
-        logs.push(world.log_of(peer.name())?);
+        logs.push(world.log_of(peer.id())?);
     }
     if let Some(entry) = logs.iter().flatten().find(|entry| entry.due) {
         return Err(format!("nobody has handled {}", entry.position));
@@ -87,7 +87,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     };
     let state = state.map_err(|error| error.to_string())?;
     match world.peers.values().find(|peer| *peer.state() != state) {
-        Some(peer) => Err(format!("{} folds to something else", peer.name())),
+        Some(peer) => Err(format!("{} folds to something else", peer.id())),
         None => Ok(()),
     }
 }
@@ -167,10 +167,10 @@ fn acknowledged(world: &World<'_>, log: &[Entry]) -> Result {
         ));
     }
     for peer in world.peers.values() {
-        for copy in world.log_of(peer.name())? {
+        for copy in world.log_of(peer.id())? {
             let entry = log.get(copy.position as usize - 1);
             if entry.is_none_or(|entry| entry.text != copy.text || entry.sender != copy.sender) {
-                return Err(format!("{} has another {}", peer.name(), copy.position));
+                return Err(format!("{} has another {}", peer.id(), copy.position));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use accp_runtime::session::{Entry, Stored};
-use accp_store::{SqliteStore, Store};
+use accp_store::{SideId, SqliteStore, Store};
 
 /// What the file holds of the session.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Contents {
 }
 
 /// Reads a copy, so that the process finds its file as it left it.
-pub(crate) fn read(file: &Path, name: &str) -> Result<Contents, String> {
+pub(crate) fn read(file: &Path, side: &SideId) -> Result<Contents, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let copy = folder.path().join("copy");
     if !file.exists() {
@@ -28,7 +28,7 @@ pub(crate) fn read(file: &Path, name: &str) -> Result<Contents, String> {
             fs::copy(from, to).map_err(|error| error.to_string())?;
         }
     }
-    contents(&copy, name).map_err(|error| error.to_string())
+    contents(&copy, side).map_err(|error| error.to_string())
 }
 
 fn with_end(file: &Path, end: &str) -> PathBuf {
@@ -37,19 +37,19 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-fn contents(file: &Path, name: &str) -> Result<Contents, accp_store::StoreError> {
+fn contents(file: &Path, side: &SideId) -> Result<Contents, accp_store::StoreError> {
     let mut store = SqliteStore::open(file)?;
     store.check_file()?;
-    store.verify(name)?;
+    store.verify(side)?;
     let mut values = (0, 0);
-    for key in store.cold_keys(name)? {
-        let kept = store.cold(name, &key)?;
+    for key in store.cold_keys(side)? {
+        let kept = store.cold(side, &key)?;
         values.0 += 1;
         values.1 += usize::from(kept.is_none_or(|kept| kept.value.bytes.is_none()));
     }
     Ok(Contents {
-        entries: store.entries(name, 0, usize::MAX)?,
-        stored: store.load(name)?.unwrap_or_default(),
+        entries: store.entries(side, 0, usize::MAX)?,
+        stored: store.load(side)?.unwrap_or_default(),
         values,
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use accp_runtime::session::{Batch, Entry, Stored};
-use accp_store::{Freed, Kept, Retention, SqliteStore, Store, StoreError, Summary};
+use accp_store::{Freed, Kept, Retention, SideId, SqliteStore, Store, StoreError, Summary};
 
 /// A bug in the store of the process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,55 +54,63 @@ impl Planted {
 }
 
 impl Store for Planted {
-    fn commit(&mut self, group: &[(&str, &Batch)]) -> Result<(), StoreError> {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         let Some(plant) = self.plant else {
             return self.store.commit(group);
         };
-        for (name, batch) in group {
+        for (side, batch) in group {
             let mut copy = Batch::clone(batch);
             match plant {
                 Plant::Early => std::mem::swap(&mut self.late, &mut copy),
                 Plant::Apart => std::mem::swap(&mut self.late.handled, &mut copy.handled),
             }
-            self.store.commit(&[(name, &copy)])?;
+            self.store.commit(&[(side, &copy)])?;
         }
         Ok(())
     }
 
-    fn load(&mut self, session: &str) -> Result<Option<Stored>, StoreError> {
-        self.store.load(session)
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.store.load(side)
     }
 
     fn entries(
         &mut self,
-        session: &str,
+        side: &SideId,
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        self.store.entries(session, from, limit)
+        self.store.entries(side, from, limit)
     }
 
-    fn cold(&mut self, session: &str, key: &str) -> Result<Option<Kept>, StoreError> {
-        self.store.cold(session, key)
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.store.cold(side, key)
     }
 
-    fn cold_keys(&mut self, session: &str) -> Result<Vec<String>, StoreError> {
-        self.store.cold_keys(session)
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.store.cold_keys(side)
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
         self.store.list()
     }
 
-    fn delete(&mut self, session: &str) -> Result<bool, StoreError> {
-        self.store.delete(session)
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        self.store.sides(session)
     }
 
-    fn retain(&mut self, session: &str, retention: Retention) -> Result<Freed, StoreError> {
-        self.store.retain(session, retention)
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        self.store.summary(side)
     }
 
-    fn verify(&mut self, session: &str) -> Result<(), StoreError> {
-        self.store.verify(session)
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        self.store.delete(side)
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        self.store.retain(side, retention)
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.store.verify(side)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use accp_runtime::session::{Entry, EntryKind, MemberId, Mid, Scope, State, Time, Transmit};
 use accp_runtime::testing::Rng;
-use accp_store::{MemoryStore, Store};
+use accp_store::{MemoryStore, SideId, Store};
 use tempfile::TempDir;
 
 use super::check;
@@ -93,7 +93,7 @@ pub(crate) trait Peer {
     fn say(&mut self, n: u64, length: usize, now: Time) -> Result<(), String>;
     fn turn(&mut self, now: Time) -> Result<(Done, Vec<Transmit>), String>;
     fn is_quiet(&self) -> bool;
-    fn name(&self) -> &str;
+    fn id(&self) -> &SideId;
     fn state(&self) -> &State;
 }
 
@@ -124,8 +124,8 @@ impl Peer for Side<Shared, Vec<Transmit>> {
         self.is_quiet()
     }
 
-    fn name(&self) -> &str {
-        self.driver.name()
+    fn id(&self) -> &SideId {
+        self.driver.side()
     }
 
     fn state(&self) -> &State {
@@ -224,11 +224,11 @@ impl<'p> World<'p> {
     }
 
     fn contents(&self) -> Result<Contents, String> {
-        let name = match self.plan.side {
-            Kind::Host => SESSION.into(),
-            Kind::Member => format!("{SESSION}@{}", AGENTS[1]),
-        };
-        file::read(&self.file(), &name)
+        let side = side_of(match self.plan.side {
+            Kind::Host => AGENTS[0],
+            Kind::Member => AGENTS[1],
+        });
+        file::read(&self.file(), &side)
     }
 
     fn begin(&mut self, fuse: Option<Fuse>) -> Result<Life, String> {
@@ -380,16 +380,21 @@ impl<'p> World<'p> {
     pub(crate) fn host_log(&self, contents: &Contents) -> Result<Vec<Entry>, String> {
         match self.plan.side {
             Kind::Host => Ok(contents.entries.clone()),
-            Kind::Member => self.log_of(SESSION),
+            Kind::Member => self.log_of(&side_of(AGENTS[0])),
         }
     }
 
     /// The log of a peer.
-    pub(crate) fn log_of(&self, name: &str) -> Result<Vec<Entry>, String> {
+    pub(crate) fn log_of(&self, side: &SideId) -> Result<Vec<Entry>, String> {
         let mut store = self.store.lock().map_err(|error| error.to_string())?;
-        let log = store.entries(name, 0, usize::MAX);
+        let log = store.entries(side, 0, usize::MAX);
         log.map_err(|error| error.to_string())
     }
+}
+
+/// The side of an agent.
+fn side_of(agent: &str) -> SideId {
+    SideId::new(SESSION, agent)
 }
 
 /// The host, and the members in the order in which they join.

@@ -7,13 +7,15 @@ use accp_runtime::session::{
     Batch, Inbound, Input, MemberId, Mid, Options, Output, Read, Rules, Session, Time,
 };
 use accp_runtime::{AgentId, Registry, TokenCounter};
-use accp_store::{MemoryStore, Store};
+use accp_store::{MemoryStore, SideId, Store};
 
 use super::plan::Plan;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Arc::new(Registry::standard()));
-pub(crate) const SESSION: &str = "s";
+const SESSION: &str = "s";
+/// Each node has a store of its own, with this side in it.
+pub(crate) static SIDE: LazyLock<SideId> = LazyLock::new(|| SideId::new(SESSION, "own"));
 const AGENTS: [&str; 6] = ["hub", "a1", "a2", "a3", "a4", "a5"];
 
 /// What went wrong, for the one who reads it.
@@ -33,12 +35,12 @@ pub(crate) fn next_batch(
         };
         match read {
             Read::Entries { from, limit } => {
-                let entries = &store.entries(SESSION, from, limit).map_err(said)?;
+                let entries = &store.entries(&SIDE, from, limit).map_err(said)?;
                 let input = Input::Entries { from, entries };
                 session.handle(input, now).map_err(said)?;
             }
             Read::Cold { key } => {
-                let kept = store.cold(SESSION, &key).map_err(said)?;
+                let kept = store.cold(&SIDE, &key).map_err(said)?;
                 let value = kept.map(|kept| kept.value);
                 let input = Input::Cold { key: &key, value };
                 session.handle(input, now).map_err(said)?;
@@ -111,7 +113,7 @@ impl Node {
         let now = self.clock(now);
         self.inbox.clear();
         let options = self.options(plan)?;
-        let stored = self.store.load(SESSION).map_err(said)?;
+        let stored = self.store.load(&SIDE).map_err(said)?;
         let bad = |error| format!("@{} cannot be restored: {error}", self.agent);
         let session = if self.id == MemberId::HOST {
             let rules = Rules {

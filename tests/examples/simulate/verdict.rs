@@ -9,7 +9,7 @@ use accp_runtime::{Message, Value};
 use accp_store::Store;
 
 use super::World;
-use super::node::{Node, REGISTRY, Result, SESSION, said};
+use super::node::{Node, REGISTRY, Result, SIDE, said};
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
 
 /// Values that a member fetches at the end.
@@ -220,7 +220,7 @@ impl World {
     /// The host has the bytes of every value that has not expired.
     fn judge_values(&mut self) -> Result {
         for key in self.observer.keys() {
-            let kept = self.nodes[0].store.cold(SESSION, &key).map_err(said)?;
+            let kept = self.nodes[0].store.cold(&SIDE, &key).map_err(said)?;
             if kept.is_none_or(|kept| kept.value.bytes.is_none()) {
                 return Err(format!("the bytes of {key} are gone"));
             }
@@ -247,7 +247,7 @@ impl World {
                 let is_same = match message.payload.get(name) {
                     Some(Value::Ref(key)) if !matches!(value, Value::Ref(_)) => {
                         let key = key.strip_prefix("cold.").unwrap_or(key);
-                        let kept = store.cold(SESSION, key).map_err(said)?;
+                        let kept = store.cold(&SIDE, key).map_err(said)?;
                         let bytes = kept.and_then(|kept| kept.value.bytes);
                         bytes.is_none_or(|bytes| *bytes == *value.to_string().as_bytes())
                     }
@@ -271,6 +271,6 @@ impl World {
 
 /// What a side has under a key.
 fn cold(node: &mut Node, key: &str) -> Result<Option<Cold>> {
-    let kept = node.store.cold(SESSION, key).map_err(said)?;
+    let kept = node.store.cold(&SIDE, key).map_err(said)?;
     Ok(kept.map(|kept| kept.value))
 }

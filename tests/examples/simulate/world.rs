@@ -24,7 +24,7 @@ use accp_store::Store;
 pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
-use node::{Node, Result, SESSION, next_batch, said};
+use node::{Node, Result, SIDE, next_batch, said};
 use observer::Observer;
 
 /// What came of a run.
@@ -301,7 +301,7 @@ impl World {
             script.push(format!("{} {who} commits {what}; {events:?}", self.now));
         }
         node.store
-            .commit(&[(SESSION, batch)])
+            .commit(&[(&SIDE, batch)])
             .map_err(|error| format!("@{} cannot commit: {error}", node.agent))?;
         let snapshots = match who {
             0 => &mut self.counts.host_snapshots,

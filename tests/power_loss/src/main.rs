@@ -47,7 +47,7 @@ fn file(folder: &Path) -> std::path::PathBuf {
 fn check(store: &mut SqliteStore) -> Result<(), StoreError> {
     store.check_file()?;
     for summary in store.list()? {
-        store.verify(&summary.session)?;
+        store.verify(&summary.side)?;
     }
     Ok(())
 }

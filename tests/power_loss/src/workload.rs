@@ -7,7 +7,7 @@ use accp_registry::Hash;
 use accp_runtime::session::{
     Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
 };
-use accp_store::{MemoryStore, Retention, Store, StoreError};
+use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;
 
@@ -19,9 +19,9 @@ pub struct Workload {
 }
 
 pub enum Step {
-    Commit(Vec<(&'static str, Batch)>),
-    Retain(&'static str, Retention),
-    Delete(&'static str),
+    Commit(Vec<(SideId, Batch)>),
+    Retain(SideId, Retention),
+    Delete(SideId),
     /// Closes the store and opens it again, which holds the same after.
     Reopen,
 }
@@ -31,11 +31,11 @@ impl Step {
     pub fn take(&self, store: &mut impl Store) -> Result<(), StoreError> {
         match self {
             Self::Commit(group) => {
-                let group: Vec<_> = group.iter().map(|(name, batch)| (*name, batch)).collect();
+                let group: Vec<_> = group.iter().map(|(side, batch)| (side, batch)).collect();
                 store.commit(&group)
             }
-            Self::Retain(name, retention) => store.retain(name, *retention).map(drop),
-            Self::Delete(name) => store.delete(name).map(drop),
+            Self::Retain(side, retention) => store.retain(side, *retention).map(drop),
+            Self::Delete(side) => store.delete(side).map(drop),
             Self::Reopen => Ok(()),
         }
     }
@@ -45,12 +45,12 @@ impl Step {
 pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
     let mut text = String::new();
     for summary in store.list()? {
-        let name = summary.session.clone();
-        let _ = write!(text, "{summary:?} {:?}", store.load(&name)?);
-        let _ = write!(text, "{:?}", store.entries(&name, 0, usize::MAX)?);
-        for key in store.cold_keys(&name)? {
+        let side = summary.side.clone();
+        let _ = write!(text, "{summary:?} {:?}", store.load(&side)?);
+        let _ = write!(text, "{:?}", store.entries(&side, 0, usize::MAX)?);
+        for key in store.cold_keys(&side)? {
             // The store holds bytes to their digest when it reads them.
-            let kept = store.cold(&name, &key)?.map(|mut kept| {
+            let kept = store.cold(&side, &key)?.map(|mut kept| {
                 let bytes = kept.value.bytes.take();
                 (kept, bytes.map(|bytes| bytes.len()))
             });
@@ -60,30 +60,43 @@ pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
     Ok(Hash::of(text.as_bytes()))
 }
 
-const NAMES: [&str; 4] = ["launch", "review", "budget", "notes"];
+/// The sides that are written to: of the first session there are two.
+fn side(index: usize) -> SideId {
+    let sides = [
+        ("launch", "hub"),
+        ("launch", "dev"),
+        ("budget", "dev"),
+        ("notes", "dev"),
+    ];
+    let (session, agent) = sides[index];
+    SideId::new(session, agent)
+}
 
 impl Workload {
     /// Steps from a seed. Values have up to `bytes` bytes.
     pub fn new(seed: u64, count: usize, bytes: usize) -> Self {
         let mut random = Random::new(seed);
-        let mut writers = NAMES.map(|_| Writer::default());
+        let mut writers = [(); 4].map(|()| Writer::default());
         let steps: Vec<_> = (0..count)
             .map(|_| match random.below(40) {
                 0 => Step::Reopen,
                 1 => {
                     let log_before = random.below(200) as u64;
-                    Step::Retain(NAMES[random.below(4)], Retention { log_before })
+                    Step::Retain(side(random.below(4)), Retention { log_before })
                 }
                 2 if random.once_in(4) => {
                     let index = random.below(4);
                     writers[index] = Writer::default();
-                    Step::Delete(NAMES[index])
+                    Step::Delete(side(index))
                 }
                 _ => {
                     let group = 1 + random.below(4);
                     let indexes: Vec<_> = (0..group).map(|_| random.below(4)).collect();
-                    let batch =
-                        |index: usize| (NAMES[index], writers[index].batch(&mut random, bytes));
+                    let batch = |index: usize| {
+                        let mut batch = writers[index].batch(&mut random, bytes);
+                        batch.host = index == 0;
+                        (side(index), batch)
+                    };
                     Step::Commit(indexes.into_iter().map(batch).collect())
                 }
             })

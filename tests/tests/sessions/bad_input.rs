@@ -10,7 +10,7 @@ use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, SESSION, counting, frame, options, plan};
+use crate::sides::{NOW, Node, SIDE, counting, frame, options, plan};
 
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
@@ -323,7 +323,7 @@ proptest! {
             let (before, last) = (desk.state().clone(), desk.session.position());
             desk.session.receive(crate::sides::member(101), &bytes, NOW);
             desk.carry_out(NOW);
-            let entries = desk.store.entries(SESSION, last + 1, usize::MAX).unwrap();
+            let entries = desk.store.entries(&SIDE, last + 1, usize::MAX).unwrap();
             let accepted = entries.iter().any(|entry| entry.kind.is_relayed());
             prop_assert!(accepted || desk.state() == &before);
         }
@@ -401,7 +401,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
 #[test]
 fn of_a_store_is_an_error_that_names_its_place() {
     let mut desk = desk();
-    let stored = desk.store.load(SESSION).unwrap().unwrap();
+    let stored = desk.store.load(&SIDE).unwrap().unwrap();
     let mut broken = stored.clone();
     broken.entries[2].text = "@hub>sync:join{".into();
     let error = Session::restore_host(counting("hub"), Rules::default(), &broken, NOW).unwrap_err();

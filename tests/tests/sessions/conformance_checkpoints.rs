@@ -12,7 +12,7 @@ use accp_store::{Store as _, StoreErrorKind};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, Heard, NOW, Node, SESSION, counting, frame, numbers, tokens};
+use crate::sides::{self, Heard, NOW, Node, SIDE, counting, frame, numbers, tokens};
 
 fn desk() -> Node {
     Node::desk(counting("hub"), Rules::default())
@@ -112,9 +112,9 @@ fn ckp_06_refuses_to_do_half_of_it() {
         };
         assert_eq!(batch.entries.len(), 2, "the frame and the checkpoint");
         if committed {
-            desk.store.commit(&[(SESSION, &batch)]).unwrap();
+            desk.store.commit(&[(&SIDE, &batch)]).unwrap();
         }
-        let stored = desk.store.load(SESSION).unwrap().unwrap();
+        let stored = desk.store.load(&SIDE).unwrap().unwrap();
         let restored =
             Session::restore_host(counting("hub"), Rules::default(), &stored, NOW).unwrap();
         assert_eq!(restored.state(), if committed { &after } else { &before });
@@ -263,16 +263,19 @@ fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
         .takes(101, &frame("@dev>sync:plan{}", 1, 1, ""))
         .entries
         .remove(0);
-    let mut batch = accp_runtime::session::Batch::default();
+    let mut batch = accp_runtime::session::Batch {
+        host: true,
+        ..Default::default()
+    };
     let text = entry.text.replace("plan", "nothing");
     batch.entries.push(accp_runtime::session::Entry {
         text: text.into(),
         ..entry.clone()
     });
-    let error = desk.store.commit(&[(SESSION, &batch)]).unwrap_err();
+    let error = desk.store.commit(&[(&SIDE, &batch)]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(
-        desk.store.entries(SESSION, entry.position, 1).unwrap(),
+        desk.store.entries(&SIDE, entry.position, 1).unwrap(),
         [entry]
     );
 }

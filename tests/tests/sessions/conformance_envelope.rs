@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{
-    self, NOW, Node, SESSION, counting, envelope, frame, member, numbers, options, rules,
+    self, NOW, Node, SESSION, SIDE, counting, envelope, frame, member, numbers, options, rules,
 };
 
 fn desk() -> Node {
@@ -132,7 +132,7 @@ proptest! {
         for (at, who) in said.iter().enumerate() {
             if at == restart.index(said.len()) {
                 room.settle();
-                let stored = accp_store::Store::load(&mut room.host.store, SESSION).unwrap().unwrap();
+                let stored = accp_store::Store::load(&mut room.host.store, &SIDE).unwrap().unwrap();
                 room.host.session = Session::restore_host(options("hub"), rules(scope), &stored, NOW).unwrap();
                 room.settle();
             }

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::room::{Passed, Room};
-use crate::sides::{self, NOW, Node, SESSION, STANDARD, counting, options};
+use crate::sides::{self, NOW, Node, SIDE, STANDARD, counting, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -131,7 +131,7 @@ proptest! {
         let sent = room.passed(100, 101).filter(|text| text.contains("key:reg_"));
         prop_assert_eq!(sent.count(), asked);
 
-        let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+        let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
         room.members[0].session = Session::restore_member(knowing(options("dev"), &member), &stored, NOW).unwrap();
         room.passed.clear();
         room.settle();
@@ -240,7 +240,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
     room.check_replicas();
 
     // The host that starts again without it has it still, and so has who comes later.
-    let stored = room.host.store.load(SESSION).unwrap().unwrap();
+    let stored = room.host.store.load(&SIDE).unwrap().unwrap();
     room.host.session =
         Session::restore_host(options("hub"), Rules::default(), &stored, NOW).unwrap();
     room.settle();
@@ -289,7 +289,7 @@ fn sec_03_accepts_a_registry_that_has_its_hash() {
     assert_eq!(room.members[0].session.options().registry.hash(), hash);
     assert!(room.members[0].events.contains(&Event::Schemas(hash)));
     // The store keeps it under the hash, and the log names the hash in force.
-    let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+    let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
     let json = stored
         .registries
         .iter()
@@ -336,7 +336,7 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
         let dev = &mut room.members[0];
         assert!(dev.events.iter().any(refused), "{:?}", dev.events);
         assert_eq!(dev.session.options().registry, *STANDARD);
-        let stored = dev.store.load(SESSION).unwrap().unwrap();
+        let stored = dev.store.load(&SIDE).unwrap().unwrap();
         assert_eq!(stored.registries, []);
         room.heal();
         room.say(
@@ -356,7 +356,7 @@ fn lvl_01_accepts_level_3_where_the_host_counts() {
     // Also on a side that counts nothing itself: it has the budgets and the checkpoints.
     assert_eq!(room.members[0].session.level(), 3);
     assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
-    let stored = room.members[0].store.load(SESSION).unwrap().unwrap();
+    let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
     let restored = Session::restore_member(options("dev"), &stored, NOW).unwrap();
     assert_eq!(restored.level(), 3);
 }

@@ -11,7 +11,7 @@ use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, SESSION, envelope, options, plan, rules};
+use crate::sides::{self, NOW, SIDE, envelope, options, plan, rules};
 
 // ---- DLV-03 ------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ proptest! {
             room.settle();
             if restarts {
                 let bank = &mut room.members[1];
-                let stored = bank.store.load(SESSION).unwrap().unwrap();
+                let stored = bank.store.load(&SIDE).unwrap().unwrap();
                 bank.session = Session::restore_member(options("bank"), &stored, NOW).unwrap();
                 bank.connected();
                 bank.inbound.clear();

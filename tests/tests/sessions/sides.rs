@@ -13,10 +13,12 @@ use accp_runtime::{
     AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
     Registry, TokenCounter, Typed, Value,
 };
-use accp_store::{MemoryStore, Store};
+use accp_store::{MemoryStore, SideId, Store};
 use accp_tokens::Bpe;
 
 pub(crate) const SESSION: &str = "s1";
+/// Each store here has one side in it, under this name.
+pub(crate) static SIDE: LazyLock<SideId> = LazyLock::new(|| SideId::new(SESSION, "own"));
 pub(crate) const NOW: Time = Time::from_secs(1_714_000_000);
 
 pub(crate) static STANDARD: LazyLock<Arc<Registry>> =
@@ -100,7 +102,7 @@ impl Node {
     }
 
     fn commit(&mut self, batch: Batch) -> Vec<Transmit> {
-        self.store.commit(&[(SESSION, &batch)]).unwrap();
+        self.store.commit(&[(&SIDE, &batch)]).unwrap();
         self.inbound.extend(batch.inbound);
         self.events.extend(batch.events);
         batch.sends
@@ -109,12 +111,12 @@ impl Node {
     fn answer(&mut self, read: &Read, now: Time) {
         let input = match read {
             Read::Entries { from, limit } => {
-                let entries = self.store.entries(SESSION, *from, *limit).unwrap();
+                let entries = self.store.entries(&SIDE, *from, *limit).unwrap();
                 let (from, entries) = (*from, &entries[..]);
                 return self.is_taken(Input::Entries { from, entries }, now);
             }
             Read::Cold { key } => {
-                let kept = self.store.cold(SESSION, key).unwrap();
+                let kept = self.store.cold(&SIDE, key).unwrap();
                 let value = kept.map(|kept| kept.value);
                 Input::Cold { key, value }
             }
@@ -181,7 +183,7 @@ impl Node {
 
     /// The log as this side holds it.
     pub(crate) fn log(&mut self) -> Vec<Entry> {
-        self.store.entries(SESSION, 1, usize::MAX).unwrap()
+        self.store.entries(&SIDE, 1, usize::MAX).unwrap()
     }
 
     /// The entries of frames that were accepted.
@@ -191,7 +193,7 @@ impl Node {
     }
 
     pub(crate) fn cold(&mut self, key: &str) -> Option<Cold> {
-        let kept = self.store.cold(SESSION, key).unwrap();
+        let kept = self.store.cold(&SIDE, key).unwrap();
         kept.map(|kept| kept.value)
     }
 
@@ -230,7 +232,7 @@ impl Node {
 
     /// It starts again, from what its store holds.
     pub(crate) fn restart(&mut self, options: Options, rules: Rules) {
-        let stored = self.store.load(SESSION).unwrap().unwrap();
+        let stored = self.store.load(&SIDE).unwrap().unwrap();
         self.session = Session::restore_host(options, rules, &stored, NOW).unwrap();
         self.carry_out(NOW);
         self.inbound.clear();
@@ -268,7 +270,7 @@ impl Node {
         Heard {
             sends: sends.into_iter().map(|send| send.text).collect(),
             others,
-            entries: self.store.entries(SESSION, last + 1, usize::MAX).unwrap(),
+            entries: self.store.entries(&SIDE, last + 1, usize::MAX).unwrap(),
             inbound: std::mem::take(&mut self.inbound),
             events: std::mem::take(&mut self.events),
         }

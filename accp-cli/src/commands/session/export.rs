@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref())?;
     let mut faults = 0;
     let registry = Arc::clone(opened.side.registry());
-    for entry in Log::new(&opened.store, &opened.summary.session, 1) {
+    for entry in Log::new(&opened.store, &opened.summary.side, 1) {
         let entry = entry?;
         match args.format {
             ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,
@@ -133,9 +133,9 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
 /// Writes all values, and tells how many have no bytes here.
 fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
     let mut missing = 0;
-    let session = &opened.summary.session;
-    for key in opened.store.cold_keys(session)? {
-        let Some(Kept { value, expired }) = opened.store.cold(session, &key)? else {
+    let side = &opened.summary.side;
+    for key in opened.store.cold_keys(side)? {
+        let Some(Kept { value, expired }) = opened.store.cold(side, &key)? else {
             continue;
         };
         let text = value.bytes.as_deref().map(String::from_utf8_lossy);

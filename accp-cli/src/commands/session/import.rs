@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let mut play = Play::open(&session, args.start, counter.clone(), &store)?;
             if let Err(failure) = play.perform(&conversation) {
                 // Half a conversation is none.
-                store.delete(&session)?;
+                store.delete(play.side())?;
                 return Err(match failure {
                     Failure::Input(message) => at(file, line, message),
                     failure => failure,
@@ -116,8 +116,10 @@ impl Shelf {
         };
         if let Some(path) = path {
             let mut store = SqliteStore::open(path)?;
-            let held = store.list()?.into_iter().map(|summary| summary.session);
-            shelf.names.extend(held);
+            let held = store.list()?.into_iter().map(|summary| summary.side);
+            shelf
+                .names
+                .extend(held.map(|side| side.session().to_owned()));
             shelf.file = Some(Arc::new(Mutex::new(store)));
         }
         Ok(shelf)

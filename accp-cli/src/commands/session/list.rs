@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::Time;
-use accp_store::{Store as _, Summary};
+use accp_store::Summary;
 use serde_json::json;
 
 use crate::format::Format;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut table = Table::headed([
         "session", "side", "entries", "bytes", "due", "members", "last",
     ]);
-    let all = store.list()?;
+    let all = store_file::list(&mut store)?;
     for summary in &all {
         let (side, members) = match about(&store, summary) {
             Ok((side, members)) => (side, Some(members)),
@@ -49,12 +49,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let at = summary.at;
         match args.format {
             Format::Json => out.line(json!({
-                "session": summary.session, "side": side, "entries": summary.entries,
+                "session": store_file::called(summary), "side": side, "entries": summary.entries,
                 "bytes": summary.bytes, "due": summary.due, "members": members,
                 "last": summary.last, "at": at.map(Time::as_millis),
             }))?,
             Format::Text => table.row([
-                name(&summary.session).into_owned(),
+                name(&store_file::called(summary)).into_owned(),
                 side,
                 summary.entries.to_string(),
                 summary.bytes.to_string(),
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Whose side it is, and how many members the session has, its host among them.
 fn about(store: &Shared, summary: &Summary) -> Result<(String, usize), Failure> {
-    let side = Side::open(store, &summary.session)?;
+    let side = Side::open(store, &summary.side, summary.host)?;
     let present = side.state().members().filter(|(_, party)| party.present);
     Ok((side.whose(), present.count()))
 }

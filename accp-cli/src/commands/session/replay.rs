@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = opened.side.registry();
     let mut out = Output::stdout();
     let mut day = String::new();
-    for entry in Log::new(&opened.store, &opened.summary.session, args.from.get()) {
+    for entry in Log::new(&opened.store, &opened.summary.side, args.from.get()) {
         let entry = entry?;
         if args.to.is_some_and(|to| entry.position > to.get()) {
             break;

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::format::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
-use crate::store_file::{Log, Opened, SessionArgs};
+use crate::store_file::{Log, Opened, SessionArgs, called};
 use crate::table::Table;
 use crate::words::{name, ranges, triggers, utc};
 
@@ -67,18 +67,18 @@ struct Picture {
 
 impl Picture {
     fn of(opened: &mut Opened) -> Result<Self, Failure> {
-        let session = &opened.summary.session;
+        let id = &opened.summary.side;
         let registry = opened.side.registry();
         let mut picture = Self {
             checkpoints: Vec::new(),
             frames: 0,
-            outbox: opened.store.load(session)?.unwrap_or_default().outbox.len(),
+            outbox: opened.store.load(id)?.unwrap_or_default().outbox.len(),
             values: 0,
             here: 0,
             expired: 0,
             value_bytes: 0,
         };
-        for entry in Log::new(&opened.store, session, 1) {
+        for entry in Log::new(&opened.store, id, 1) {
             let entry = entry?;
             match entry.kind {
                 EntryKind::Frame => picture.frames += 1,
@@ -94,8 +94,8 @@ impl Picture {
                 _ => {}
             }
         }
-        for key in opened.store.cold_keys(session)? {
-            let kept = opened.store.cold(session, &key)?;
+        for key in opened.store.cold_keys(id)? {
+            let kept = opened.store.cold(id, &key)?;
             picture.values += 1;
             if let Some(kept) = kept {
                 picture.here += u64::from(kept.value.bytes.is_some());
@@ -115,7 +115,7 @@ impl Picture {
             "Session",
             format!(
                 "{}, as the {} keeps it",
-                name(&summary.session),
+                name(&called(summary)),
                 side.whose()
             ),
         );
@@ -244,7 +244,7 @@ impl Picture {
             })
         });
         json!({
-            "session": summary.session,
+            "session": called(summary),
             "side": side.whose(),
             "entries": summary.entries, "frames": self.frames, "bytes": summary.bytes,
             "first": summary.first, "last": summary.last, "snapshot": summary.snapshot,

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     file.check_file()?;
     let all = match &args.session {
         Some(name) => vec![store_file::find(&mut file, &args.file, Some(name))?],
-        None => file.list()?,
+        None => store_file::list(&mut file)?,
     };
     let store: Shared = Arc::new(Mutex::new(file));
     let mut out = Output::stdout();
@@ -91,23 +91,23 @@ impl Report {
     }
 
     fn of(store: &Shared, summary: &Summary) -> Result<Self, Failure> {
-        let name = summary.session.as_str();
+        let id = &summary.side;
         let mut kept = Arc::clone(store);
-        kept.verify(name)?;
-        let stored = kept.load(name)?.unwrap_or_default();
-        let mut side = Side::open(store, name)?;
-        let mut audit = Audit::of(store, name, &mut side)?;
+        kept.verify(id)?;
+        let stored = kept.load(id)?.unwrap_or_default();
+        let mut side = Side::open(store, id, summary.host)?;
+        let mut audit = Audit::of(store, id, &mut side)?;
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
             Some(position) if side.is_host() && summary.first == 1 => {
                 // Of what is stored the log alone.
                 let alone = Stored {
                     snapshot: None,
-                    entries: kept.entries(name, 1, usize::MAX)?,
+                    entries: kept.entries(id, 1, usize::MAX)?,
                     due: Vec::new(),
                     ..stored.clone()
                 };
-                if store_file::fold(name, &alone)? != *side.state() {
+                if store_file::fold(id, &alone)? != *side.state() {
                     audit.faults.push(format!(
                         "the snapshot at position {position} is not what the log up to there folds \
                          to; delete the snapshot, or take a copy back from a backup"
@@ -131,7 +131,7 @@ impl Report {
             Refolded::FromSnapshot => "from the snapshot",
         });
         json!({
-            "session": summary.session, "ok": audit.faults.is_empty(), "entries": audit.entries,
+            "session": store_file::called(summary), "ok": audit.faults.is_empty(), "entries": audit.entries,
             "frames": audit.frames, "checkpoints": audit.checkpoints, "moved": audit.moved,
             "references": audit.references, "elsewhere": audit.elsewhere,
             "refolded": refolded, "faults": audit.faults,
@@ -139,7 +139,8 @@ impl Report {
     }
 
     fn tell(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
-        let (file, name) = (file.display(), name(&summary.session));
+        let called = store_file::called(summary);
+        let (file, name) = (file.display(), name(&called));
         let audit = &self.audit;
         for fault in &audit.faults {
             output::error(format_args!("{file}: session `{name}`: {fault}"));

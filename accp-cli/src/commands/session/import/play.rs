@@ -10,7 +10,7 @@ use accp_runtime::session::{
     Entry, EntryKind, Hot, MemberId, Options, Outbound, Rules, Scope, Time, Warm, render_context,
 };
 use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
-use accp_store::{MemoryStore, Store as _};
+use accp_store::{MemoryStore, SideId, Store as _};
 use accp_tokens::Bpe;
 
 use super::report::Report;
@@ -23,7 +23,6 @@ use crate::store_file::{Shared, Side};
 pub(super) struct Play {
     room: Room,
     store: Shared,
-    session: String,
     start: i64,
     counter: Arc<Bpe>,
     members: BTreeMap<String, MemberId>,
@@ -62,7 +61,6 @@ impl Play {
         Ok(Self {
             room,
             store: Arc::clone(store),
-            session: session.to_owned(),
             start,
             counter,
             members: BTreeMap::from([(HOST.to_owned(), MemberId::HOST)]),
@@ -212,6 +210,11 @@ impl Play {
             .extend(over.map(|over| format!("position {position}: {over}")));
     }
 
+    /// The side of its host.
+    pub(super) fn side(&self) -> &SideId {
+        self.room.host.driver.side()
+    }
+
     /// Reads everything back, and gives what is wrong.
     pub(super) fn check(
         &mut self,
@@ -220,7 +223,8 @@ impl Play {
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
         // From here on as after a restart.
-        let mut side = Side::open(&self.store, &self.session)?;
+        let id = self.side().clone();
+        let mut side = Side::open(&self.store, &id, true)?;
         let state = self.room.host.session().state();
         if side.state() != state {
             faults.push("after a restart the session would be another".to_owned());
@@ -229,10 +233,10 @@ impl Play {
         if members.any(|member| member.session().state() != state) {
             faults.push("a member folds the log to something else than the host".to_owned());
         }
-        let audit = Audit::of(&self.store, &self.session, &mut side)?;
+        let audit = Audit::of(&self.store, &id, &mut side)?;
         faults.extend(audit.faults.iter().cloned());
-        for key in self.store.cold_keys(&self.session)? {
-            let kept = self.store.cold(&self.session, &key)?;
+        for key in self.store.cold_keys(&id)? {
+            let kept = self.store.cold(&id, &key)?;
             report.values += 1;
             report.value_bytes += kept.map_or(0, |kept| kept.value.length);
         }

@@ -1,4 +1,4 @@
-//! One session in memory, and how a change of it is taken back.
+//! What is kept of one side in memory, and how a change of it is taken back.
 
 use std::collections::btree_map::Entry as MapEntry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,12 @@ use accp_runtime::session::{
     Batch, Cold, Entry, EntryKind, Mid, OutboxChange, Outgoing, Seen, Snapshot, Stored,
 };
 
-use crate::{Freed, Kept, Retention, Summary, conflict};
+use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
 
-/// What is kept of one session.
+/// What is kept of one side.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct Side {
+    host: bool,
     entries: BTreeMap<u64, Entry>,
     /// Where the ids were consumed.
     mids: BTreeMap<Mid, u64>,
@@ -39,11 +40,12 @@ struct Key {
 }
 
 /// Takes one change back.
-pub(super) type Undo = Box<dyn FnOnce(&mut Session)>;
+pub(super) type Undo = Box<dyn FnOnce(&mut Side)>;
 
-impl Session {
-    pub(super) fn new() -> Self {
+impl Side {
+    pub(super) fn new(host: bool) -> Self {
         Self {
+            host,
             entries: BTreeMap::new(),
             mids: BTreeMap::new(),
             due: BTreeSet::new(),
@@ -61,6 +63,9 @@ impl Session {
 
     /// Applies a batch; each change leaves in `undo` what takes it back.
     pub(super) fn apply(&mut self, batch: &Batch, undo: &mut Vec<Undo>) -> Result<(), String> {
+        if batch.host != self.host {
+            return Err(conflict::host(self.host));
+        }
         for value in &batch.cold {
             self.put(value, undo)?;
         }
@@ -68,8 +73,8 @@ impl Session {
             if let Some(row) = self.cold.get_mut(key) {
                 let (key, was) = (key.clone(), row.expired);
                 row.expired = true;
-                undo.push(Box::new(move |session| {
-                    if let Some(row) = session.cold.get_mut(&key) {
+                undo.push(Box::new(move |side| {
+                    if let Some(row) = side.cold.get_mut(&key) {
                         row.expired = was;
                     }
                 }));
@@ -83,22 +88,22 @@ impl Session {
                 return Err(conflict::handled(position));
             }
             self.set_due(position, false);
-            undo.push(Box::new(move |session| session.set_due(position, true)));
+            undo.push(Box::new(move |side| side.set_due(position, true)));
         }
         if !batch.outbox.is_empty() {
             let was = self.outbox.clone(); // the outbox is bounded
-            undo.push(Box::new(move |session| session.outbox = was));
+            undo.push(Box::new(move |side| side.outbox = was));
         }
         for change in &batch.outbox {
             self.change_outbox(change)?;
         }
         if let Some(sequence) = batch.outbox_sequence {
             let was = std::mem::replace(&mut self.outbox_sequence, sequence);
-            undo.push(Box::new(move |session| session.outbox_sequence = was));
+            undo.push(Box::new(move |side| side.outbox_sequence = was));
         }
         if let Some(number) = batch.last_put {
             let was = std::mem::replace(&mut self.last_put, number);
-            undo.push(Box::new(move |session| session.last_put = was));
+            undo.push(Box::new(move |side| side.last_put = was));
         }
         if let Some(epoch) = batch.epoch {
             let was = self.epoch;
@@ -106,14 +111,14 @@ impl Session {
                 return Err(conflict::epoch(epoch, was));
             }
             self.epoch = epoch;
-            undo.push(Box::new(move |session| session.epoch = was));
+            undo.push(Box::new(move |side| side.epoch = was));
         }
         for (digest, json) in &batch.registries {
             if let MapEntry::Vacant(place) = self.registries.entry(*digest) {
                 let digest = *digest;
                 place.insert(json.clone());
-                undo.push(Box::new(move |session| {
-                    session.registries.remove(&digest);
+                undo.push(Box::new(move |side| {
+                    side.registries.remove(&digest);
                 }));
             }
         }
@@ -124,7 +129,7 @@ impl Session {
                 return Err(conflict::snapshot(snapshot.position, kept.position));
             }
             let was = self.snapshot.replace(snapshot.clone());
-            undo.push(Box::new(move |session| session.snapshot = was));
+            undo.push(Box::new(move |side| side.snapshot = was));
         }
         Ok(())
     }
@@ -145,8 +150,8 @@ impl Session {
                 };
                 let key = value.key.clone();
                 self.cold.insert(key.clone(), row);
-                undo.push(Box::new(move |session| {
-                    session.cold.remove(&key);
+                undo.push(Box::new(move |side| {
+                    side.cold.remove(&key);
                 }));
             }
         }
@@ -155,8 +160,8 @@ impl Session {
         {
             let digest = value.digest;
             self.bytes.insert(digest, Arc::clone(bytes));
-            undo.push(Box::new(move |session| {
-                session.bytes.remove(&digest);
+            undo.push(Box::new(move |side| {
+                side.bytes.remove(&digest);
             }));
         }
         Ok(())
@@ -178,17 +183,17 @@ impl Session {
             }
             self.mids.insert(entry.mid.clone(), position);
             let mid = entry.mid.clone();
-            undo.push(Box::new(move |session| {
-                session.mids.remove(&mid);
+            undo.push(Box::new(move |side| {
+                side.mids.remove(&mid);
             }));
         }
         self.entries.insert(position, entry.clone());
         if entry.due {
             self.due.insert(position);
         }
-        undo.push(Box::new(move |session| {
-            session.entries.remove(&position);
-            session.due.remove(&position);
+        undo.push(Box::new(move |side| {
+            side.entries.remove(&position);
+            side.due.remove(&position);
         }));
         Ok(())
     }
@@ -261,6 +266,7 @@ impl Session {
         let due = self.due.range(..=covered);
         let counted = self.entries.values().filter(|entry| entry.sequence > 0);
         Stored {
+            host: self.host,
             snapshot: self.snapshot.clone(),
             entries: after.map(|(_, entry)| entry.clone()).collect(),
             last: self.last(),
@@ -278,9 +284,10 @@ impl Session {
         }
     }
 
-    pub(super) fn to_summary(&self, name: &str) -> Summary {
+    pub(super) fn to_summary(&self, id: &SideId) -> Summary {
         Summary {
-            session: name.into(),
+            side: id.clone(),
+            host: self.host,
             last: self.last(),
             first: self.first,
             snapshot: self.snapshot.as_ref().map(|snapshot| snapshot.position),

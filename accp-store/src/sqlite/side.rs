@@ -1,19 +1,20 @@
-//! The rows of table `session`: who there is, and the sums that a look at the log would cost.
+//! The rows of table `side`: who there is, and the sums that a look at the log would cost.
 
 use accp_runtime::session::Time;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::row::{Columns, integer, text, write};
-use crate::Summary;
+use super::row::{Columns, all, integer, text, write};
+use crate::{SideId, Summary};
 
-/// A session as its row has it.
+/// A side as its row has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Session {
-    /// The number that stands for the name in the other tables.
-    pub id: i64,
-    pub name: String,
+pub(super) struct Side {
+    /// The number that stands for the side in the other tables.
+    pub number: i64,
+    pub id: SideId,
+    pub host: bool,
     /// The last position of the log.
     pub last: u64,
     /// The first position whose text is kept.
@@ -29,36 +30,37 @@ pub(super) struct Session {
     pub last_put: u64,
 }
 
-const COLUMNS: usize = 13;
+const COLUMNS: usize = 18;
 
-impl Session {
-    pub(super) fn find(conn: &Connection, name: &str) -> Result<Option<Self>, Fault> {
-        let sql = "SELECT * FROM session WHERE name = ?1";
+impl Side {
+    pub(super) fn find(conn: &Connection, id: &SideId) -> Result<Option<Self>, Fault> {
+        let sql = "SELECT * FROM side WHERE session = ?1 AND agent = ?2";
         let mut statement = conn.prepare_cached(sql)?;
-        let mut rows = statement.query([name])?;
+        let mut rows = statement.query((id.session(), id.agent()))?;
         rows.next()?.map(Self::read).transpose()
     }
 
     pub(super) fn all(conn: &Connection) -> Result<Vec<Self>, Fault> {
-        let mut statement = conn.prepare_cached("SELECT * FROM session ORDER BY name")?;
-        let mut rows = statement.query(())?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next()? {
-            all.push(Self::read(row)?);
-        }
-        Ok(all)
+        let sql = "SELECT * FROM side ORDER BY session, agent";
+        all(conn, sql, (), Self::read)
     }
 
-    /// The session of this name, which may be new; a new one has no row until it is saved.
-    pub(super) fn find_or_new(conn: &Connection, name: &str) -> Result<Self, Fault> {
-        if let Some(session) = Self::find(conn, name)? {
-            return Ok(session);
+    pub(super) fn of_session(conn: &Connection, session: &str) -> Result<Vec<Self>, Fault> {
+        let sql = "SELECT * FROM side WHERE session = ?1 ORDER BY agent";
+        all(conn, sql, [session], Self::read)
+    }
+
+    /// The side of this name, which may be new; a new one has no row until it is saved.
+    pub(super) fn find_or_new(conn: &Connection, id: &SideId, host: bool) -> Result<Self, Fault> {
+        if let Some(side) = Self::find(conn, id)? {
+            return Ok(side);
         }
-        let sql = "SELECT session FROM session ORDER BY session DESC LIMIT 1";
+        let sql = "SELECT side FROM side ORDER BY side DESC LIMIT 1";
         let highest: Option<i64> = conn.query_row(sql, (), |row| row.get(0)).optional()?;
         Ok(Self {
-            id: highest.unwrap_or(0) + 1,
-            name: name.into(),
+            number: highest.unwrap_or(0) + 1,
+            id: id.clone(),
+            host,
             last: 0,
             first: 1,
             covered: None,
@@ -74,13 +76,16 @@ impl Session {
 
     pub(super) fn save(&self, conn: &Connection) -> Result<(), Fault> {
         let sql =
-            "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-            ON CONFLICT (session) DO UPDATE SET last = ?3, first = ?4, covered = ?5,
-            entries = ?6, bytes = ?7, due = ?8, at = ?9, epoch = ?10,
-            outbox_sequence = ?11, last_put = ?12, crc = ?13";
+            "INSERT INTO side VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+            ?15, ?16, ?17, ?18)
+            ON CONFLICT (side) DO UPDATE SET last = ?5, first = ?6, covered = ?7,
+            entries = ?8, bytes = ?9, due = ?10, at = ?11, epoch = ?12,
+            outbox_sequence = ?13, last_put = ?14, crc = ?18";
         let columns = [
-            ValueRef::Integer(self.id),
-            text(&self.name),
+            ValueRef::Integer(self.number),
+            text(self.id.session()),
+            text(self.id.agent()),
+            ValueRef::Integer(self.host.into()),
             integer(self.last)?,
             integer(self.first)?,
             self.covered.map_or(Ok(ValueRef::Null), integer)?,
@@ -92,13 +97,17 @@ impl Session {
             ValueRef::Integer(self.epoch.into()),
             integer(self.outbox_sequence)?,
             integer(self.last_put)?,
+            ValueRef::Null, // identity, secret and proof are reserved
+            ValueRef::Null,
+            ValueRef::Null,
         ];
         write(conn, sql, &columns)
     }
 
     pub(super) fn into_summary(self) -> Summary {
         Summary {
-            session: self.name,
+            side: self.id,
+            host: self.host,
             last: self.last,
             first: self.first,
             snapshot: self.covered,
@@ -110,10 +119,11 @@ impl Session {
     }
 
     fn read(row: &rusqlite::Row<'_>) -> Result<Self, Fault> {
-        let mut columns = Columns::new(row, "session", 0, COLUMNS)?;
-        Ok(Self {
-            id: columns.integer()?,
-            name: columns.text()?.into(),
+        let mut columns = Columns::new(row, "side", 0, COLUMNS)?;
+        let side = Self {
+            number: columns.integer()?,
+            id: SideId::new(columns.text()?, columns.text()?),
+            host: columns.flag()?,
             last: columns.number()?,
             first: columns.number()?,
             covered: match columns.optional_integer()? {
@@ -129,6 +139,10 @@ impl Session {
             epoch: columns.number()?,
             outbox_sequence: columns.number()?,
             last_put: columns.number()?,
-        })
+        };
+        columns.reserved()?; // identity
+        columns.reserved()?; // secret
+        columns.reserved()?; // proof
+        Ok(side)
     }
 }

@@ -1,0 +1,264 @@
+//! One store for many sides, whose batches are committed together.
+
+mod engine;
+mod keeper;
+mod pending;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+use accp_runtime::session::{Batch, Entry, Stored};
+
+use crate::{Kept, RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional};
+use engine::{Engine, Plain, Rows, Submitted, WithRows};
+use keeper::{Ask, Job, Keeper, Opened};
+
+pub use engine::NoRows;
+pub use pending::Pending;
+
+/// Has a store on a thread of its own, and commits batches of many sides together, so that they
+/// share the cost of a sync.
+///
+/// What is submitted never blocks: it gives a [`Pending`], which asynchronous code awaits on any
+/// executor, and other code [`wait`](Pending::wait)s for. All sessions of a process share one
+/// committer, and so one thread.
+///
+/// # Contract
+///
+/// - **Groups.** While one commit is under way, what arrives makes the next group, of at most 256
+///   batches and 4 MiB of texts and values. A larger batch is committed alone.
+/// - **Order.** The batches of a side are committed in the order in which they were submitted. A
+///   read sees what was submitted before it; it may see more.
+/// - **Only the guilty fails.** When a batch is refused, the rest of its group is committed without
+///   that side.
+/// - **No holes.** After a batch of a side has failed, its later batches are refused until the side
+///   is [opened](Self::open) again. Once it is opened again, earlier openings are refused.
+/// - **A disk that fails** ([`Io`](crate::StoreErrorKind::Io)) fails everything that was submitted,
+///   and everything from then on: open the store anew, with a new committer.
+/// - **The end.** Dropping the last handle ([`Committer`] or [`OpenSide`]) finishes what was
+///   submitted, closes the store and waits for that.
+///
+/// ```
+/// use accp_runtime::session::Batch;
+/// use accp_store::{Committer, MemoryStore, SideId};
+///
+/// let committer = Committer::new(MemoryStore::new())?;
+/// let (side, stored) = committer.open(&SideId::new("launch", "dev")).wait()?;
+/// assert!(stored.is_none());
+///
+/// // In asynchronous code: `side.commit(batch).await?`.
+/// let batch = Batch { epoch: Some(1), ..Batch::default() };
+/// let kept = side.commit(Box::new(batch)).wait()?;
+/// // It is durable: what it sends may leave.
+/// assert!(kept.sends.is_empty());
+/// # Ok::<(), accp_store::StoreError>(())
+/// ```
+pub struct Committer<T: ?Sized + 'static = NoRows> {
+    shared: Arc<Shared<T>>,
+}
+
+struct Shared<T: ?Sized + 'static> {
+    /// `None` once it ends.
+    jobs: Option<Sender<Job<T>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Committer {
+    /// Starts a thread that has the store.
+    ///
+    /// # Errors
+    /// [`Io`](crate::StoreErrorKind::Io) when the system gives no thread.
+    pub fn new(store: impl Store + Send + 'static) -> Result<Self, StoreError> {
+        Self::start(Box::new(Plain(store)))
+    }
+}
+
+impl<T: ?Sized + 'static> Committer<T> {
+    /// Starts a thread that has the store, for an application that writes rows along with batches
+    /// ([`OpenSide::commit_with`]).
+    ///
+    /// # Errors
+    /// As [`Committer::new`].
+    pub fn with_rows(
+        store: impl Transactional<Transaction = T> + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        Self::start(Box::new(WithRows(store)))
+    }
+
+    fn start(engine: Box<dyn Engine<T>>) -> Result<Self, StoreError> {
+        let (jobs, received) = mpsc::channel();
+        let keeper = Keeper::new(engine);
+        let thread = thread::Builder::new().name("accp-committer".into());
+        let thread = thread.spawn(move || keeper.run(&received));
+        let thread = thread.map_err(|error| {
+            let text = format!("no thread for the store: {error}");
+            StoreError::new(StoreErrorKind::Io, text).caused_by(error)
+        })?;
+        let shared = Arc::new(Shared {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        });
+        Ok(Self { shared })
+    }
+
+    /// Opens a side: gives the handle that commits for it, and what is kept of it. Earlier handles
+    /// of the side may commit no more.
+    pub fn open(&self, side: &SideId) -> Pending<(OpenSide<T>, Option<Stored>)> {
+        let (promise, pending) = pending::pending();
+        let (shared, id) = (Arc::clone(&self.shared), side.clone());
+        let opened: Opened = Box::new(move |opened| {
+            promise.answer(opened.map(|(opening, stored)| {
+                let open = OpenSide {
+                    shared,
+                    id,
+                    opening,
+                };
+                (open, stored)
+            }));
+        });
+        self.shared.submit(Job::Open(side.clone(), opened));
+        pending
+    }
+
+    /// Does something else with the store, after what was submitted before.
+    ///
+    /// ```
+    /// # use accp_store::{Committer, MemoryStore, Store as _};
+    /// # let committer = Committer::new(MemoryStore::new())?;
+    /// assert_eq!(committer.ask(|store| store.list()).wait()?, []);
+    /// # Ok::<(), accp_store::StoreError>(())
+    /// ```
+    pub fn ask<A: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
+    ) -> Pending<A> {
+        self.shared.ask(ask)
+    }
+}
+
+impl<T: ?Sized + 'static> Shared<T> {
+    /// A job that nobody takes is dropped, and its promise with it, which says so.
+    fn submit(&self, job: Job<T>) {
+        if let Some(jobs) = &self.jobs {
+            drop(jobs.send(job));
+        }
+    }
+
+    fn ask<A: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
+    ) -> Pending<A> {
+        let (promise, pending) = pending::pending();
+        let ask: Ask = Box::new(move |store| {
+            let answer = store.and_then(ask);
+            let failed = answer.as_ref().err().cloned();
+            promise.answer(answer);
+            failed
+        });
+        self.submit(Job::Ask(ask));
+        pending
+    }
+}
+
+impl<T: ?Sized + 'static> Drop for Shared<T> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            // A waker that the thread itself has called may drop the last handle.
+            && thread.thread().id() != thread::current().id()
+        {
+            // When it has panicked it has said so, and every promise with it.
+            drop(thread.join());
+        }
+    }
+}
+
+impl<T: ?Sized + 'static> Clone for Committer<T> {
+    fn clone(&self) -> Self {
+        let shared = Arc::clone(&self.shared);
+        Self { shared }
+    }
+}
+
+impl<T: ?Sized + 'static> fmt::Debug for Committer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committer").finish_non_exhaustive()
+    }
+}
+
+/// A side that was opened by a [`Committer`], to commit for.
+pub struct OpenSide<T: ?Sized + 'static = NoRows> {
+    shared: Arc<Shared<T>>,
+    id: SideId,
+    opening: u64,
+}
+
+impl<T: ?Sized + 'static> OpenSide<T> {
+    /// Returns which side it is.
+    pub fn id(&self) -> &SideId {
+        &self.id
+    }
+
+    /// Commits a batch, and gives it back once it is durable: then what it sends may leave.
+    pub fn commit(&self, batch: Box<Batch>) -> Pending<Box<Batch>> {
+        self.submit(batch, None)
+    }
+
+    /// Commits a batch together with rows of the application, or neither: see [`Transactional`].
+    ///
+    /// The closure may be called more than once. When it fails or panics, the batch is refused.
+    pub fn commit_with(
+        &self,
+        batch: Box<Batch>,
+        mut rows: impl FnMut(&T) -> Result<(), RowsError> + Send + 'static,
+    ) -> Pending<Box<Batch>> {
+        let rows = move |transaction: &T| {
+            let written = catch_unwind(AssertUnwindSafe(|| rows(transaction)));
+            written.unwrap_or_else(|_| Err("what writes them has panicked".into()))
+        };
+        self.submit(batch, Some(Box::new(rows)))
+    }
+
+    /// At most `limit` entries of the log from a position on: see [`Store::entries`].
+    pub fn entries(&self, from: u64, limit: usize) -> Pending<Vec<Entry>> {
+        let id = self.id.clone();
+        self.shared
+            .ask(move |store| store.entries(&id, from, limit))
+    }
+
+    /// The value under a key: see [`Store::cold`].
+    pub fn cold(&self, key: &str) -> Pending<Option<Kept>> {
+        let (id, key) = (self.id.clone(), key.to_owned());
+        self.shared.ask(move |store| store.cold(&id, &key))
+    }
+
+    fn submit(&self, batch: Box<Batch>, rows: Option<Rows<T>>) -> Pending<Box<Batch>> {
+        let (promise, pending) = pending::pending();
+        self.shared.submit(Job::Commit(Submitted {
+            side: self.id.clone(),
+            opening: self.opening,
+            batch,
+            rows,
+            promise,
+        }));
+        pending
+    }
+}
+
+impl<T: ?Sized + 'static> Drop for OpenSide<T> {
+    fn drop(&mut self) {
+        let id = self.id.clone();
+        self.shared.submit(Job::Close(id, self.opening));
+    }
+}
+
+impl<T: ?Sized + 'static> fmt::Debug for OpenSide<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenSide")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,69 @@
+//! The store of a committer, with or without rows of an application.
+
+use accp_runtime::session::Batch;
+
+use super::pending::Promise;
+use crate::{
+    RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional, Write, WriteRows,
+};
+
+/// The transaction of a store that gives none to an application: no value of it exists.
+#[derive(Debug, Clone, Copy)]
+pub enum NoRows {}
+
+/// A batch that was submitted.
+pub(super) struct Submitted<T: ?Sized> {
+    pub side: SideId,
+    /// Which opening of the side it comes from.
+    pub opening: u64,
+    pub batch: Box<Batch>,
+    pub rows: Option<Rows<T>>,
+    pub promise: Promise<Box<Batch>>,
+}
+
+pub(super) type Rows<T> = Box<dyn FnMut(&T) -> Result<(), RowsError> + Send>;
+
+/// A store, whatever its type.
+pub(super) trait Engine<T: ?Sized>: Send {
+    fn store(&mut self) -> &mut dyn Store;
+
+    fn commit(&mut self, group: &mut [Submitted<T>]) -> Result<(), StoreError>;
+}
+
+pub(super) struct Plain<S>(pub S);
+
+impl<S: Store + Send> Engine<NoRows> for Plain<S> {
+    fn store(&mut self) -> &mut dyn Store {
+        &mut self.0
+    }
+
+    fn commit(&mut self, group: &mut [Submitted<NoRows>]) -> Result<(), StoreError> {
+        if let Some(one) = group.iter().find(|one| one.rows.is_some()) {
+            let text = "rows of the application go through a committer made by `with_rows` only";
+            return Err(StoreError::new(StoreErrorKind::Rows, text).in_side(&one.side));
+        }
+        let group = group.iter().map(|one| (&one.side, &*one.batch));
+        self.0.commit(&group.collect::<Vec<_>>())
+    }
+}
+
+pub(super) struct WithRows<S>(pub S);
+
+impl<S: Transactional + Send> Engine<S::Transaction> for WithRows<S> {
+    fn store(&mut self) -> &mut dyn Store {
+        &mut self.0
+    }
+
+    fn commit(&mut self, group: &mut [Submitted<S::Transaction>]) -> Result<(), StoreError> {
+        let writes = group.iter_mut().map(|one| Write {
+            side: &one.side,
+            batch: &one.batch,
+            rows: one
+                .rows
+                .as_mut()
+                .map(|rows| &mut **rows as &mut WriteRows<'_, _>),
+        });
+        let mut writes: Vec<_> = writes.collect();
+        self.0.commit_with(&mut writes)
+    }
+}

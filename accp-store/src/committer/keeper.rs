@@ -1,0 +1,241 @@
+//! What the thread of a committer does.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvError};
+
+use accp_runtime::session::{Batch, Stored};
+
+use super::engine::{Engine, Submitted};
+use crate::{SideId, Store, StoreError, StoreErrorKind};
+
+/// How many batches are committed together, at most.
+const MOST_BATCHES: usize = 256;
+/// How many bytes of texts and values are committed together, at most; a batch that has more is
+/// committed alone.
+const MOST_BYTES: usize = 4 << 20;
+
+/// What the thread is asked to do.
+pub(super) enum Job<T: ?Sized> {
+    Commit(Submitted<T>),
+    /// Opens a side.
+    Open(SideId, Opened),
+    /// An opening is used no more.
+    Close(SideId, u64),
+    Ask(Ask),
+}
+
+/// Takes the number of an opening, and what is kept of its side.
+pub(super) type Opened = Box<dyn FnOnce(Result<(u64, Option<Stored>), StoreError>) + Send>;
+
+/// Something else to be done with the store, or with what it said when it failed for good. Gives
+/// back what the store says now.
+pub(super) type Ask =
+    Box<dyn FnOnce(Result<&mut dyn Store, StoreError>) -> Option<StoreError> + Send>;
+
+/// Has the store of a committer.
+pub(super) struct Keeper<T: ?Sized> {
+    engine: Box<dyn Engine<T>>,
+    sides: BTreeMap<SideId, Opening>,
+    openings: u64,
+    /// What the store said when it failed for good.
+    broken: Option<StoreError>,
+}
+
+/// The last opening of a side.
+struct Opening {
+    number: u64,
+    /// What was said when a batch of it was not kept.
+    failed: Option<StoreError>,
+}
+
+impl<T: ?Sized> Keeper<T> {
+    pub(super) fn new(engine: Box<dyn Engine<T>>) -> Self {
+        Self {
+            engine,
+            sides: BTreeMap::new(),
+            openings: 0,
+            broken: None,
+        }
+    }
+
+    /// Does what it is asked to, until nobody is left to ask.
+    pub(super) fn run(mut self, jobs: &Receiver<Job<T>>) {
+        let mut next = jobs.recv();
+        while let Ok(job) = next {
+            next = self.round(job, jobs);
+        }
+    }
+
+    /// Commits together what waits, then does what else was asked meanwhile. Gives the job that
+    /// came after that.
+    fn round(&mut self, first: Job<T>, jobs: &Receiver<Job<T>>) -> Result<Job<T>, RecvError> {
+        let (mut group, mut others) = (Vec::new(), Vec::new());
+        let (mut bytes, mut count) = (0, 0);
+        let mut next = Some(first);
+        while let Some(job) = next.take() {
+            if let Job::Commit(one) = &job {
+                let more = size(&one.batch);
+                if !group.is_empty() && bytes + more > MOST_BYTES {
+                    next = Some(job);
+                    break;
+                }
+                bytes += more;
+            }
+            match job {
+                Job::Commit(one) => group.push(one),
+                other => others.push(other),
+            }
+            count += 1;
+            if count == MOST_BATCHES {
+                break;
+            }
+            next = jobs.try_recv().ok();
+        }
+        self.keep(group);
+        for job in others {
+            self.other(job);
+        }
+        match next {
+            Some(job) => Ok(job),
+            None => jobs.recv(),
+        }
+    }
+
+    fn other(&mut self, job: Job<T>) {
+        match job {
+            Job::Commit(one) => self.keep(vec![one]),
+            Job::Open(side, opened) => opened(self.open(&side)),
+            Job::Close(side, number) => {
+                if self
+                    .sides
+                    .get(&side)
+                    .is_some_and(|last| last.number == number)
+                {
+                    self.sides.remove(&side);
+                }
+            }
+            Job::Ask(ask) => {
+                let store = match &self.broken {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(self.engine.store()),
+                };
+                let failed = ask(store);
+                self.look_at(failed.as_ref());
+            }
+        }
+    }
+
+    fn open(&mut self, side: &SideId) -> Result<(u64, Option<Stored>), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let loaded = self.engine.store().load(side);
+        self.look_at(loaded.as_ref().err());
+        let stored = loaded?;
+        self.openings += 1;
+        let opening = Opening {
+            number: self.openings,
+            failed: None,
+        };
+        self.sides.insert(side.clone(), opening);
+        Ok((self.openings, stored))
+    }
+
+    /// Commits a group. When it is refused for the sake of one side, the batches of that side are
+    /// taken out and committed one by one, and the rest is tried again.
+    fn keep(&mut self, group: Vec<Submitted<T>>) {
+        let mut group = self.admit(group);
+        while let Some(error) = self.commit(&mut group) {
+            let guilty = error.side().filter(|side| {
+                let theirs = group.iter().filter(|one| one.side == **side);
+                self.broken.is_none() && group.len() > 1 && theirs.count() > 0
+            });
+            let Some(guilty) = guilty.cloned() else {
+                for one in group {
+                    self.refuse(one, error.clone());
+                }
+                return;
+            };
+            let (theirs, others) = group.into_iter().partition(|one| one.side == guilty);
+            group = others;
+            self.keep_one_by_one(theirs);
+        }
+        for one in group {
+            one.promise.answer(Ok(one.batch));
+        }
+    }
+
+    fn keep_one_by_one(&mut self, batches: Vec<Submitted<T>>) {
+        for one in batches {
+            for mut one in self.admit(vec![one]).into_iter().map(|one| [one]) {
+                let failed = self.commit(&mut one);
+                let [one] = one;
+                match failed {
+                    Some(error) => self.refuse(one, error),
+                    None => one.promise.answer(Ok(one.batch)),
+                }
+            }
+        }
+    }
+
+    /// Those of the batches that may be committed; the others are answered.
+    fn admit(&self, group: Vec<Submitted<T>>) -> Vec<Submitted<T>> {
+        let mut admitted = Vec::new();
+        for one in group {
+            match self.objection(&one) {
+                Some(error) => one.promise.answer(Err(error)),
+                None => admitted.push(one),
+            }
+        }
+        admitted
+    }
+
+    /// Why a batch may not be committed, whatever it holds.
+    fn objection(&self, one: &Submitted<T>) -> Option<StoreError> {
+        if let Some(error) = &self.broken {
+            return Some(error.clone());
+        }
+        let last = self.sides.get(&one.side);
+        let Some(last) = last.filter(|last| last.number == one.opening) else {
+            let text = "the side was opened again: only the last opening may commit";
+            return Some(StoreError::new(StoreErrorKind::Conflict, text).in_side(&one.side));
+        };
+        let failed = last.failed.as_ref()?;
+        let text = format!("a batch before this one was not kept ({failed}): open the side again");
+        Some(StoreError::new(failed.kind(), text).in_side(&one.side))
+    }
+
+    fn commit(&mut self, group: &mut [Submitted<T>]) -> Option<StoreError> {
+        if group.is_empty() {
+            return None;
+        }
+        let error = self.engine.commit(group).err()?;
+        self.look_at(Some(&error));
+        Some(error)
+    }
+
+    fn refuse(&mut self, one: Submitted<T>, error: StoreError) {
+        if let Some(last) = self.sides.get_mut(&one.side) {
+            last.failed.get_or_insert_with(|| error.clone());
+        }
+        one.promise.answer(Err(error));
+    }
+
+    /// After an error of the disk nobody knows what the store holds.
+    fn look_at(&mut self, error: Option<&StoreError>) {
+        if let Some(error) = error.filter(|error| error.kind() == StoreErrorKind::Io) {
+            let text = format!("the store has failed ({error}): open it anew");
+            self.broken
+                .get_or_insert_with(|| StoreError::new(StoreErrorKind::Io, text));
+        }
+    }
+}
+
+/// How many bytes a batch brings.
+fn size(batch: &Batch) -> usize {
+    let values = batch.cold.iter().filter_map(|value| value.bytes.as_ref());
+    let values: usize = values.map(|bytes| bytes.len()).sum();
+    let texts: usize = batch.entries.iter().map(|entry| entry.text.len()).sum();
+    let snapshot = batch.snapshot.as_ref();
+    values + texts + snapshot.map_or(0, |snapshot| snapshot.text.len())
+}

@@ -1,0 +1,95 @@
+//! What the suites have in common: how scripts are played, and what is compared after a step.
+
+use std::fmt::Debug;
+
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use super::model::Model;
+use super::script::{self, KEYS, Script};
+use crate::{Store, StoreError};
+
+/// Plays scripts until one shows a fault.
+///
+/// # Panics
+/// With the shortest script found that shows it.
+pub(super) fn play_all(cases: u32, play: impl Fn(Script) -> Result<(), TestCaseError>) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let result = TestRunner::new(config).run(&script::script(), play);
+    if let Err(error) = result {
+        #[expect(clippy::panic, reason = "the test that runs the suite fails")]
+        {
+            panic!("{error}");
+        }
+    }
+}
+
+/// That the store gives back what the model has.
+pub(super) fn compare(
+    store: &mut (impl Store + ?Sized),
+    model: &Model,
+    (from, limit): (u64, usize),
+) -> Result<(), TestCaseError> {
+    same("list", &good(store.list())?, &model.list())?;
+    for session in script::sessions() {
+        let mut sides = model.list();
+        sides.retain(|summary| summary.side.session() == session);
+        same("sides", &good(store.sides(session))?, &sides)?;
+    }
+    for side in &script::sides().collect::<Vec<_>>() {
+        let summary = model.list().into_iter().find(|kept| kept.side == *side);
+        same("summary", &good(store.summary(side))?, &summary)?;
+        let stored = good(store.load(side))?;
+        same("load", &stored, &model.load(side))?;
+        same(
+            "entries",
+            &good(store.entries(side, 0, usize::MAX))?,
+            &model.entries(side, 0),
+        )?;
+        let mut window = model.entries(side, from);
+        window.truncate(limit);
+        same(
+            "some entries",
+            &good(store.entries(side, from, limit))?,
+            &window,
+        )?;
+        same(
+            "keys",
+            &good(store.cold_keys(side))?,
+            &model.cold_keys(side),
+        )?;
+        for key in KEYS {
+            same(
+                "cold",
+                &good(store.cold(side, key))?,
+                &model.cold(side, key),
+            )?;
+        }
+        good(store.verify(side))?;
+    }
+    Ok(())
+}
+
+pub(super) fn same<T: PartialEq + Debug>(
+    what: &str,
+    found: &T,
+    expected: &T,
+) -> Result<(), TestCaseError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(fail(format!(
+        "{what}: the store gives {found:#?}\nand should give {expected:#?}"
+    )))
+}
+
+pub(super) fn good<T>(result: Result<T, StoreError>) -> Result<T, TestCaseError> {
+    result.map_err(|error| fail(format!("{error:?}")))
+}
+
+pub(super) fn fail(text: String) -> TestCaseError {
+    TestCaseError::fail(text)
+}

@@ -1,0 +1,256 @@
+//! Rows of an application that join the commit of a batch.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, thread};
+
+use accp_runtime::session::Batch;
+use accp_store::{
+    Committer, MemoryStore, SideId, SqliteStore, Store, StoreErrorKind, Transactional, Write,
+};
+use insta::assert_snapshot;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use common::{entry, launch};
+
+/// A file with entries that wait to be handled, and a table of the application.
+fn file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    let batch = Batch {
+        entries: (1..=100).map(entry).collect(),
+        ..Batch::default()
+    };
+    store.commit(&[(&launch(), &batch)]).unwrap();
+    let sql = "CREATE TABLE app_done (position INTEGER PRIMARY KEY);
+        CREATE INDEX app_by_position ON app_done (position)";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    (folder, path)
+}
+
+/// The mark of a frame, with its reply.
+fn handled(position: u64) -> Batch {
+    Batch {
+        handled: vec![position],
+        entries: vec![entry(100 + position)],
+        ..Batch::default()
+    }
+}
+
+fn insert(position: u64) -> impl FnMut(&Connection) -> Result<(), accp_store::RowsError> {
+    move |rows| {
+        rows.execute("INSERT INTO app_done VALUES (?1)", [position])?;
+        Ok(())
+    }
+}
+
+/// The positions that are marked, those that were replied to, and the application's rows.
+fn found(path: &Path) -> [Vec<u64>; 3] {
+    let mut store = SqliteStore::open(path).unwrap();
+    store.check_file().unwrap();
+    store.verify(&launch()).unwrap();
+    let entries = store.entries(&launch(), 0, usize::MAX).unwrap();
+    let of_frames = entries.iter().filter(|entry| entry.position <= 100);
+    let marked = of_frames
+        .filter(|entry| !entry.due)
+        .map(|entry| entry.position);
+    let answers = entries.iter().filter(|entry| entry.position > 100);
+    let replied = answers.map(|entry| entry.position - 100);
+    let conn = Connection::open(path).unwrap();
+    let mut rows = conn
+        .prepare("SELECT position FROM app_done ORDER BY position")
+        .unwrap();
+    let rows = rows.query_map((), |row| row.get(0)).unwrap();
+    [
+        marked.collect(),
+        replied.collect(),
+        rows.collect::<Result<_, _>>().unwrap(),
+    ]
+}
+
+#[test]
+fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
+    let (_folder, path) = file();
+    let mut store = SqliteStore::open(&path).unwrap();
+    let (side, other) = (launch(), SideId::new("launch", "dev"));
+    let write = handled(1);
+    store
+        .commit_with(&mut [Write::new(&side, &write).with(&mut insert(1))])
+        .unwrap();
+    assert_eq!(found(&path), [[1], [1], [1]]);
+
+    // The application fails: after it has written, and by a row that is there.
+    let write = handled(2);
+    let mut gives_up = |rows: &Connection| {
+        insert(2)(rows)?;
+        Err("the task is nobody's".into())
+    };
+    let apart = Batch {
+        entries: vec![entry(1)],
+        ..Batch::default()
+    };
+    for rows in [
+        &mut gives_up as &mut accp_store::WriteRows<'_, _>,
+        &mut insert(1),
+    ] {
+        let error = store
+            .commit_with(&mut [
+                Write::new(&other, &apart),
+                Write::new(&side, &write).with(rows),
+            ])
+            .unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Rows);
+        assert_eq!(error.side(), Some(&side));
+        assert_eq!(found(&path), [[1], [1], [1]]);
+        assert_eq!(store.summary(&other).unwrap(), None);
+    }
+
+    // The batch does not fit.
+    let error = store
+        .commit_with(&mut [Write::new(&side, &handled(1)).with(&mut insert(2))])
+        .unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Conflict);
+    assert_eq!(found(&path), [[1], [1], [1]]);
+
+    // Rows alone are a commit too.
+    let nothing = Batch::default();
+    store
+        .commit_with(&mut [Write::new(&side, &nothing).with(&mut insert(7))])
+        .unwrap();
+    assert_eq!(found(&path), [vec![1], vec![1], vec![1, 7]]);
+}
+
+#[test]
+fn what_writes_rows_must_not_end_the_transaction() {
+    let (_folder, path) = file();
+    for sql in [
+        "ROLLBACK",
+        "COMMIT",
+        "ROLLBACK; BEGIN",
+        "COMMIT; BEGIN IMMEDIATE",
+    ] {
+        let mut store = SqliteStore::open(&path).unwrap();
+        let error = store
+            .commit_with(
+                &mut [Write::new(&launch(), &Batch::default()).with(&mut |rows| {
+                    rows.execute_batch(sql)?;
+                    Ok(())
+                })],
+            )
+            .unwrap_err();
+        let text = error
+            .to_string()
+            .replace(&path.display().to_string(), "sessions.accp");
+        insta::allow_duplicates! {
+            assert_snapshot!(text, @"sessions.accp, side `launch@planner`: the transaction ended while the application wrote its rows (no such savepoint: accp_rows): write them without COMMIT and ROLLBACK, and open the store anew");
+        }
+        assert_eq!(error.kind(), StoreErrorKind::Io);
+    }
+    let none: [Vec<u64>; 3] = Default::default();
+    assert_eq!(found(&path), none);
+}
+
+#[test]
+fn only_tables_of_the_application_may_stand_beside_the_store_s() {
+    for sql in [
+        "CREATE TABLE done (position INTEGER)",
+        "CREATE TRIGGER app_t AFTER INSERT ON log BEGIN DELETE FROM log; END",
+        "CREATE INDEX app_i ON log (at)",
+    ] {
+        let (_folder, path) = file();
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let error = SqliteStore::open(&path).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{sql}");
+    }
+}
+
+#[test]
+fn rows_join_the_groups_of_a_committer() {
+    let (_folder, path) = file();
+    let committer = Committer::with_rows(SqliteStore::open(&path).unwrap()).unwrap();
+    let (side, stored) = committer.open(&launch()).wait().unwrap();
+    assert_eq!(stored.unwrap().last, 100);
+    let (other, _) = committer
+        .open(&SideId::new("launch", "dev"))
+        .wait()
+        .unwrap();
+    let batch = |position| Box::new(handled(position));
+    let first = side.commit_with(batch(1), insert(1));
+    let apart = other.commit(Box::new(Batch {
+        entries: vec![entry(1)],
+        ..Batch::default()
+    }));
+    let panics = side.commit_with(batch(2), |_| panic!("as the test wants it"));
+    let over_a_hole = side.commit_with(batch(3), insert(3));
+    first.wait().unwrap();
+    apart.wait().unwrap();
+    let error = panics.wait().unwrap_err();
+    let text = error
+        .to_string()
+        .replace(&path.display().to_string(), "sessions.accp");
+    assert_snapshot!(text, @"sessions.accp, side `launch@planner`: the rows of the application were not written: what writes them has panicked");
+    assert_eq!(over_a_hole.wait().unwrap_err().kind(), StoreErrorKind::Rows);
+    assert_eq!(found(&path), [[1], [1], [1]]);
+
+    // After that the side is opened again, and the frame handled again.
+    let (side, _) = committer.open(&launch()).wait().unwrap();
+    side.commit_with(batch(2), insert(2)).wait().unwrap();
+    assert_eq!(found(&path), [[1, 2], [1, 2], [1, 2]]);
+}
+
+#[test]
+fn a_store_without_transactions_refuses_rows() {
+    let committer = Committer::new(MemoryStore::new()).unwrap();
+    let (side, _) = committer.open(&launch()).wait().unwrap();
+    let refused = side.commit_with(Box::new(Batch::default()), |_| Ok(()));
+    assert_snapshot!(refused.wait().unwrap_err(), @"side `launch@planner`: rows of the application go through a committer made by `with_rows` only");
+}
+
+/// Names the file, for the process that is killed.
+const FILE: &str = "ACCP_TEST_ROWS";
+
+/// The process that is killed: it handles one frame after the other.
+#[test]
+fn child_that_is_killed() {
+    let Some(file) = env::var_os(FILE) else {
+        return;
+    };
+    let mut store = SqliteStore::open(file).unwrap();
+    let side = launch();
+    let last = store.summary(&side).unwrap().unwrap().last;
+    for position in last - 99..=100 {
+        let write = handled(position);
+        store
+            .commit_with(&mut [Write::new(&side, &write).with(&mut insert(position))])
+            .unwrap();
+    }
+    thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_kill_leaves_all_of_it_or_nothing() {
+    let (_folder, path) = file();
+    let mut reached = 0;
+    for life in 0..12 {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "child_that_is_killed"])
+            .env(FILE, &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(8 + 3 * life));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let [marked, replied, rows] = found(&path);
+        assert_eq!((&marked, &marked), (&replied, &rows));
+        reached = marked.len();
+    }
+    assert!(reached > 0, "no process came far enough to be killed at it");
+}
