@@ -2,3 +2,4 @@
 
 pub(crate) mod locate;
 pub(crate) mod reference;
+pub(crate) mod resolve;

@@ -235,6 +235,14 @@ impl<T: ?Sized + 'static> OpenSide<T> {
         self.shared.ask(move |store| store.cold(&id, &key))
     }
 
+    /// As [`Committer::ask`].
+    pub(crate) fn ask<A: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
+    ) -> Pending<A> {
+        self.shared.ask(ask)
+    }
+
     fn submit(&self, batch: Box<Batch>, rows: Option<Rows<T>>) -> Pending<Box<Batch>> {
         let (promise, pending) = pending::pending();
         self.shared.submit(Job::Commit(Submitted {

@@ -1,18 +1,28 @@
 //! A session, its store and its link, run together.
 
+mod awaiting;
+mod course;
 mod error;
 mod link;
-mod read;
+mod look_up;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use accp_runtime::session::{
-    Batch, Event, Inbound, Input, MemberId, Options, Output, Read, Rules, Session, Stored, Time,
+    Batch, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output, Read,
+    Reference, Resolver, Rules, Session, Time, Transmit,
 };
+use accp_runtime::{AgentId, Value};
 
-use crate::{SideId, Store, StoreError, StoreErrorKind, conflict};
+use crate::{SideId, Store, StoreError, Transactional, Write, WriteRows};
+use course::{Course, Reading, side_of};
+use look_up::look_up;
 
-pub use error::DriverError;
+pub use awaiting::AsyncDriver;
+pub use course::Outcome;
+pub use error::{DriverError, Handled};
 pub use link::Link;
 
 /// Runs one [`Session`] on a [`Store`] and a [`Link`], and nothing else: it has no thread, no
@@ -27,7 +37,7 @@ pub use link::Link;
 /// - [`carry_out`](Self::carry_out) does all that follows: it lets time pass, commits, and
 ///   only then sends, and gives back the frames to be handled and what happened. It is due
 ///   right after opening, after inputs, and at [`Session::next_timeout`]. An input counts once
-///   it was carried out, and not before.
+///   it was carried out, and not before. [`serve`](Self::serve) does the same with a handler.
 /// - The session's outputs ([`Session::poll`]) are the driver's alone.
 /// - When the store fails, nothing of what it did not keep leaves, and the driver is put
 ///   aside: every later call fails. [`into_parts`](Self::into_parts) gives the store back, to
@@ -45,77 +55,56 @@ pub use link::Link;
 /// use std::sync::{Arc, Mutex};
 ///
 /// use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-/// use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time, Transmit};
+/// use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time};
 /// use accp_runtime::{AgentId, Registry};
 /// use accp_store::{Driver, MemoryStore};
 ///
-/// let now = Time::from_secs(1_714_000_000);
-/// let registry = Arc::new(Registry::standard());
-/// let options = |agent| Ok::<_, accp_runtime::EncodeError>(Options::new(
-///     "lunch", AgentId::new(agent)?, Arc::clone(&registry)));
-/// let store = Arc::new(Mutex::new(MemoryStore::new()));
-///
-/// // A vector is the simplest link: it collects what leaves.
-/// let link = Vec::<Transmit>::new;
-/// let rules = Rules::default();
-/// let mut host = Driver::open_host(Arc::clone(&store), link(), options("planner")?, rules, now)?;
-/// let mut member = Driver::open_member(store, link(), options("dev")?, now)?;
-/// let dev = host.session_mut()?.join(&AgentId::new("dev")?, now)?;
-///
-/// let task = ScheduleReq {
-///     assignee: AgentId::new("dev")?,
-///     task: "impl_auth".into(),
-///     priority: "high".into(),
-///     deadline: None,
-///     deps: vec![],
-///     status: None,
-///     progress: None,
-/// };
-/// host.session_mut()?.send(&Outbound::frame(&task), now)?;
-///
-/// let mut answers = Vec::new();
-/// for _ in 0..8 {
-///     for answer in host.carry_out(now)?.inbound {
+/// # let now = Time::from_secs(1_714_000_000);
+/// # let registry = Arc::new(Registry::standard());
+/// # let (planner, dev) = (AgentId::new("planner")?, AgentId::new("dev")?);
+/// # let task = ScheduleReq {
+/// #     assignee: dev.clone(),
+/// #     task: "impl_auth".into(),
+/// #     priority: "high".into(),
+/// #     deadline: None,
+/// #     deps: vec![],
+/// #     status: None,
+/// #     progress: None,
+/// # };
+/// # let mut answers = Vec::new();
+/// let store = Arc::new(Mutex::new(MemoryStore::new())); // or a SqliteStore, which stays
+/// let options = |agent: &AgentId<'static>| Options::new("lunch", agent.clone(), registry.clone());
+/// let host = || Driver::open_host(store.clone(), vec![], options(&planner), Rules::default(), now);
+/// let member = || Driver::open_member(store.clone(), vec![], options(&dev), now);
+/// let (mut planner, mut worker) = (host()?, member()?);
+/// let id = planner.join(&dev, now)?;
+/// planner.send(&Outbound::frame(&task), now)?;
+/// for round in 0..9 {
+///     planner.serve(now, |answer| {
 ///         answers.push(answer.decode::<ScheduleDone>()?.frame.task.to_string());
-///         host.session_mut()?.handled(answer.position(), &[], now)?;
+///         Ok(vec![])
+///     })?;
+///     worker.receive_all(MemberId::HOST, planner.link_mut().drain(..), now)?;
+///     if round == 2 {
+///         worker = member()?; // it was killed, and goes on where its store stands
 ///     }
-///     for frame in host.link_mut().drain(..) {
-///         member.receive(MemberId::HOST, frame.text.as_bytes(), now)?;
-///     }
-///     for request in member.carry_out(now)?.inbound {
+///     worker.serve(now, |request| {
 ///         let task = request.decode::<ScheduleReq>()?.frame.task;
-///         let done = ScheduleDone { task, status: Some("done".into()), progress: None };
-///         let reply = Outbound::frame(&done).answering(&request)?;
-///         // The mark and the reply are committed together.
-///         member.session_mut()?.handled(request.position(), &[reply], now)?;
-///     }
-///     for frame in member.link_mut().drain(..) {
-///         host.receive(dev, frame.text.as_bytes(), now)?;
-///     }
+///         let done = ScheduleDone { task, status: None, progress: None };
+///         Ok(vec![Outbound::owned(done)]) // committed with the mark of the request
+///     })?;
+///     planner.receive_all(id, worker.link_mut().drain(..), now)?;
 /// }
 /// assert_eq!(answers, ["impl_auth"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Driver<S, L> {
-    session: Session,
-    /// Where the store keeps it.
-    side: SideId,
+    course: Course,
     store: S,
     link: L,
-    /// What the store said when it failed.
-    failed: Option<String>,
-}
-
-/// What came of [`Driver::carry_out`].
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// Frames to be handled, each until [`Session::handled`] says that it is. They come again
-    /// when the session is opened again.
-    pub inbound: Vec<Inbound>,
-    /// What happened, for whoever wants to know.
-    pub events: Vec<Event>,
+    /// What [`serve`](Self::serve) has not handled yet.
+    inbox: VecDeque<Inbound>,
 }
 
 impl<S: Store, L: Link> Driver<S, L> {
@@ -124,19 +113,13 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
     pub fn open_host(
-        mut store: S,
+        store: S,
         link: L,
         options: Options,
         rules: Rules,
         now: Time,
     ) -> Result<Self, DriverError> {
-        let (side, stored) = find(&mut store, &options, true)?;
-        let session = match stored {
-            Some(stored) => Session::restore_host(options, rules, &stored, now)
-                .map_err(|error| DriverError::Restore(side.clone(), error))?,
-            None => Session::host(options, rules, now),
-        };
-        Ok(Self::new(session, side, store, link))
+        Self::open(store, link, options, Some(rules), now)
     }
 
     /// Opens a session that the store has, or joins it, as a member.
@@ -144,44 +127,33 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
     pub fn open_member(
-        mut store: S,
+        store: S,
         link: L,
         options: Options,
         now: Time,
     ) -> Result<Self, DriverError> {
-        let (side, stored) = find(&mut store, &options, false)?;
-        let session = match stored {
-            Some(stored) => Session::restore_member(options, &stored, now)
-                .map_err(|error| DriverError::Restore(side.clone(), error))?,
-            None => Session::member(options, now),
-        };
-        Ok(Self::new(session, side, store, link))
+        Self::open(store, link, options, None, now)
     }
 
-    /// A frame has arrived; see [`Input::Frame`].
-    ///
-    /// # Errors
-    /// [`DriverError::Failed`].
-    pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
-        self.check()?;
-        self.tell("receives", &String::from_utf8_lossy(frame));
-        self.session.receive(from, frame, now);
-        Ok(())
-    }
-
-    fn new(session: Session, side: SideId, store: S, link: L) -> Self {
-        Self {
-            session,
-            side,
+    fn open(
+        mut store: S,
+        link: L,
+        options: Options,
+        rules: Option<Rules>,
+        now: Time,
+    ) -> Result<Self, DriverError> {
+        let stored = store.load(&side_of(&options))?;
+        Ok(Self {
+            course: Course::open(options, rules, stored.as_ref(), now)?,
             store,
             link,
-            failed: None,
-        }
+            inbox: VecDeque::new(),
+        })
     }
 
     /// The session, to look at.
     pub fn session(&self) -> &Session {
-        &self.session
+        self.course.session()
     }
 
     /// The session, to hand inputs to.
@@ -189,13 +161,12 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Failed`].
     pub fn session_mut(&mut self) -> Result<&mut Session, DriverError> {
-        self.check()?;
-        Ok(&mut self.session)
+        self.course.session_mut()
     }
 
     /// The name under which the store keeps this side of the session.
     pub fn side(&self) -> &SideId {
-        &self.side
+        self.course.side()
     }
 
     /// The link.
@@ -208,6 +179,46 @@ impl<S: Store, L: Link> Driver<S, L> {
         (self.store, self.link)
     }
 
+    /// A frame has arrived; see [`Input::Frame`](accp_runtime::session::Input::Frame).
+    ///
+    /// # Errors
+    /// [`DriverError::Failed`].
+    pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
+        self.course.receive(from, frame, now)
+    }
+
+    /// Frames have arrived, which the link of their sender has collected.
+    ///
+    /// # Errors
+    /// [`DriverError::Failed`].
+    pub fn receive_all(
+        &mut self,
+        from: MemberId,
+        frames: impl IntoIterator<Item = Transmit>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let mut frames = frames.into_iter();
+        frames.try_for_each(|frame| self.receive(from, frame.text.as_bytes(), now))
+    }
+
+    /// Host: lets an agent in, and gives the number of its member; see [`Session::join`].
+    ///
+    /// # Errors
+    /// [`DriverError::Input`], [`DriverError::Failed`].
+    pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
+        Ok(self.session_mut()?.join(agent, now)?)
+    }
+
+    /// Sends a frame, and gives the id it goes by; see [`Session::send`]. It leaves with the next
+    /// [`carry_out`](Self::carry_out) or [`serve`](Self::serve).
+    ///
+    /// # Errors
+    /// [`DriverError::Input`], [`DriverError::Failed`].
+    pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
+        let sent = self.session_mut()?.send(outbound, now);
+        Ok(sent.map_err(InputError::from)?)
+    }
+
     /// Lets time pass, commits what the session wants kept, sends what may leave then, and
     /// reads what it asks for.
     ///
@@ -215,76 +226,117 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// [`DriverError::Store`] when the store fails; frames that were kept before it did may
     /// have left. [`DriverError::Failed`] from then on.
     pub fn carry_out(&mut self, now: Time) -> Result<Outcome, DriverError> {
-        self.check()?;
-        self.session.handle(Input::Timeout, now)?;
+        self.carry_out_by(now, |store, side, batch| store.commit(&[(side, batch)]))
+    }
+
+    /// Carries out, hands each frame to the handler, and commits its mark together with the frames
+    /// that the handler gives in answer to it. Gives what happened.
+    ///
+    /// A frame whose handler fails is not marked: the next call begins with it.
+    ///
+    /// # Errors
+    /// [`DriverError::Handler`] with what the handler says, [`DriverError::Input`] when an answer
+    /// cannot be sent, and the errors of [`carry_out`](Self::carry_out).
+    pub fn serve(
+        &mut self,
+        now: Time,
+        mut handler: impl for<'i> FnMut(&'i Inbound) -> Handled<'i>,
+    ) -> Result<Vec<Event>, DriverError> {
+        let outcome = self.carry_out(now)?;
+        let mut events = outcome.events;
+        self.inbox.extend(outcome.inbound);
+        while let Some(inbound) = self.inbox.front() {
+            let answers = handler(inbound).map_err(DriverError::Handler)?;
+            self.course.handled(inbound, answers, now)?;
+            self.inbox.pop_front();
+        }
+        let outcome = self.carry_out(now)?;
+        self.inbox.extend(outcome.inbound);
+        events.extend(outcome.events);
+        Ok(events)
+    }
+
+    /// Reads what a reference names; `None` while its bytes are on their way here, until
+    /// [`Event::Supplied`] says that they have come. On a member,
+    /// [`carry_out`](Self::carry_out) asks the host for them. [`Resolver`] has the rules.
+    ///
+    /// # Errors
+    /// [`DriverError::Reference`]; [`DriverError::Store`], which does not put the session
+    /// aside here.
+    pub fn read(
+        &mut self,
+        reference: &Reference<'_>,
+    ) -> Result<Option<Value<'static>>, DriverError> {
+        let mut resolver = Resolver::new(reference);
+        let mut found = None;
+        loop {
+            match self.course.read(&mut resolver, found)? {
+                Reading::Done(value) => return Ok(value),
+                Reading::Need(need) => {
+                    let is_host = self.session().is_host();
+                    let found_now = look_up(&mut self.store, self.course.side(), is_host, &need);
+                    found = Some(found_now?);
+                }
+            }
+        }
+    }
+
+    fn carry_out_by(
+        &mut self,
+        now: Time,
+        mut commit: impl FnMut(&mut S, &SideId, &Batch) -> Result<(), StoreError>,
+    ) -> Result<Outcome, DriverError> {
         let mut outcome = Outcome::default();
-        while let Some(output) = self.session.poll() {
+        self.course.handle(Input::Timeout, now)?;
+        while let Some(output) = self.course.next() {
+            let side = self.course.side();
             match output {
-                Output::Batch(batch) => self.commit(*batch, &mut outcome)?,
+                Output::Batch(batch) => {
+                    let kept = commit(&mut self.store, side, &batch).map(|()| batch);
+                    self.course.kept(kept, &mut self.link, &mut outcome)?;
+                }
                 Output::Read(Read::Entries { from, limit }) => {
-                    let entries = self.store.entries(&self.side, from, limit);
-                    let entries = &self.survive(entries)?;
-                    self.session.handle(Input::Entries { from, entries }, now)?;
+                    let entries = self.store.entries(side, from, limit);
+                    self.course.entries(from, entries, now)?;
                 }
                 Output::Read(Read::Cold { key }) => {
-                    let kept = self.store.cold(&self.side, &key);
-                    let value = self.survive(kept)?.map(|kept| kept.value);
-                    self.session.handle(Input::Cold { key: &key, value }, now)?;
+                    let kept = self.store.cold(side, &key);
+                    self.course.cold(&key, kept, now)?;
                 }
                 _ => {}
             }
         }
         Ok(outcome)
     }
-
-    fn commit(&mut self, batch: Batch, outcome: &mut Outcome) -> Result<(), DriverError> {
-        let kept = self.store.commit(&[(&self.side, &batch)]);
-        self.survive(kept)?;
-        for entry in batch.entries {
-            self.tell("keeps", &entry.text);
-        }
-        for frame in batch.sends {
-            self.tell("sends", &frame.text);
-            self.link.send(frame);
-        }
-        outcome.inbound.extend(batch.inbound);
-        outcome.events.extend(batch.events);
-        Ok(())
-    }
-
-    fn tell(&self, way: &str, frame: &str) {
-        let options = self.session.options();
-        let (session, agent) = (options.session.as_str(), options.agent.as_str());
-        tracing::debug!(target: "accp::frames", session, agent, way, frame);
-    }
-
-    fn check(&self) -> Result<(), DriverError> {
-        match &self.failed {
-            Some(failure) => Err(DriverError::Failed(failure.clone())),
-            None => Ok(()),
-        }
-    }
-
-    /// After a failure the session is ahead of its store.
-    fn survive<T>(&mut self, result: Result<T, StoreError>) -> Result<T, DriverError> {
-        result.map_err(|error| {
-            self.failed = Some(error.to_string());
-            DriverError::Store(error)
-        })
-    }
 }
 
-/// What the store has of a side, which must be the host's or a member's.
-fn find(
-    store: &mut impl Store,
-    options: &Options,
-    host: bool,
-) -> Result<(SideId, Option<Stored>), StoreError> {
-    let side = SideId::new(&options.session, &options.agent);
-    let stored = store.load(&side)?;
-    if stored.as_ref().is_some_and(|stored| stored.host != host) {
-        let text = conflict::host(!host);
-        return Err(StoreError::new(StoreErrorKind::Conflict, text).in_side(&side));
+impl<S: Transactional, L: Link> Driver<S, L> {
+    /// As [`carry_out`](Self::carry_out), with rows of the application that join the first commit:
+    /// that of everything that was handed to the session before, such as the mark of a frame and
+    /// its replies. See [`Transactional`].
+    ///
+    /// # Errors
+    /// As [`carry_out`](Self::carry_out); when the rows cannot be written, the session is put aside.
+    pub fn carry_out_with(
+        &mut self,
+        now: Time,
+        rows: &mut WriteRows<'_, S::Transaction>,
+    ) -> Result<Outcome, DriverError> {
+        let mut rows = Some(rows);
+        let outcome = self.carry_out_by(now, |store, side, batch| {
+            let write = Write {
+                rows: rows.take().map(|rows| rows as &mut WriteRows<'_, _>),
+                ..Write::new(side, batch)
+            };
+            store.commit_with(&mut [write])
+        })?;
+        if let Some(rows) = rows {
+            // There was nothing else to commit.
+            let nothing = Batch::default();
+            let write = Write::new(self.course.side(), &nothing).with(rows);
+            let written = self.store.commit_with(&mut [write]);
+            self.course.survive(written)?;
+        }
+        Ok(outcome)
     }
-    Ok((side, stored))
 }

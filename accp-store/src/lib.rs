@@ -55,7 +55,7 @@ mod sqlite;
 mod store;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
-pub use driver::{Driver, DriverError, Link, Outcome};
+pub use driver::{AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
 pub use rows::{RowsError, Transactional, Write, WriteRows};

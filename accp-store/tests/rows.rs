@@ -6,18 +6,23 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use std::{env, thread};
 
-use accp_runtime::session::Batch;
+use accp_runtime::session::{Batch, MemberId, Options, Outbound, Rules, Time, Transmit};
+use accp_runtime::{AgentId, Message, Registry};
 use accp_store::{
-    Committer, MemoryStore, SideId, SqliteStore, Store, StoreErrorKind, Transactional, Write,
+    AsyncDriver, Committer, Driver, MemoryStore, SideId, SqliteStore, Store, StoreErrorKind,
+    Transactional, Write,
 };
 use insta::assert_snapshot;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use common::{entry, launch};
+
+const NOW: Time = Time::from_secs(1_714_000_000);
 
 /// A file with entries that wait to be handled, and a table of the application.
 fn file() -> (TempDir, PathBuf) {
@@ -211,6 +216,116 @@ fn a_store_without_transactions_refuses_rows() {
     let (side, _) = committer.open(&launch()).wait().unwrap();
     let refused = side.commit_with(Box::new(Batch::default()), |_| Ok(()));
     assert_snapshot!(refused.wait().unwrap_err(), @"side `launch@planner`: rows of the application go through a committer made by `with_rows` only");
+}
+
+/// A host that has asked for something, and the member's part in it.
+fn asked(path: &Path) -> Vec<Transmit> {
+    let (store, options) = (SqliteStore::open(path).unwrap(), options("hub"));
+    let mut host = Driver::open_host(store, Vec::new(), options, Rules::default(), NOW).unwrap();
+    let dev = host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
+    let mut member = member(path);
+    for round in 0..4 {
+        if round == 2 {
+            let plan = Message::new("hub", "req", "plan").unwrap();
+            host.send(&Outbound::message(&plan), NOW).unwrap();
+        }
+        assert!(member.carry_out(NOW).unwrap().inbound.is_empty());
+        let said = member.link_mut().drain(..);
+        host.receive_all(dev, said, NOW).unwrap();
+        host.carry_out(NOW).unwrap();
+        if round == 3 {
+            break;
+        }
+        let said = host.link_mut().drain(..);
+        if round < 2 {
+            member.receive_all(MemberId::HOST, said, NOW).unwrap();
+        } else {
+            return said.collect();
+        }
+    }
+    panic!("nothing was asked")
+}
+
+fn options(agent: &'static str) -> Options {
+    let registry = Arc::new(Registry::standard());
+    Options::new("s", AgentId::new(agent).unwrap(), registry)
+}
+
+fn member(path: &Path) -> Driver<SqliteStore, Vec<Transmit>> {
+    let store = SqliteStore::open(path).unwrap();
+    Driver::open_member(store, Vec::new(), options("dev"), NOW).unwrap()
+}
+
+fn rows_of(path: &Path) -> u64 {
+    let conn = Connection::open(path).unwrap();
+    conn.query_row("SELECT count(*) FROM app_done", (), |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn a_handler_s_rows_join_the_commit_of_its_mark() {
+    let (_folder, path) = file();
+    let asked = asked(&path);
+    let side = SideId::new("s", "dev");
+    let done = Message::new("dev", "done", "plan").unwrap();
+    let reply = [Outbound::message(&done)];
+    let mut deliveries = Vec::new();
+    for works in [false, true] {
+        let mut member = member(&path);
+        member
+            .receive_all(MemberId::HOST, asked.clone(), NOW)
+            .unwrap();
+        let inbound = member.carry_out(NOW).unwrap().inbound.remove(0);
+        deliveries.push(inbound.position());
+        let session = member.session_mut().unwrap();
+        session.handled(inbound.position(), &reply, NOW).unwrap();
+        let carried_out = member.carry_out_with(NOW, &mut |rows: &Connection| {
+            insert(inbound.position())(rows)?;
+            if works { Ok(()) } else { Err("not now".into()) }
+        });
+        let summary = member.into_parts().0.summary(&side).unwrap().unwrap();
+        assert_eq!(carried_out.is_ok(), works);
+        assert_eq!(
+            (summary.due, rows_of(&path)),
+            if works { (0, 1) } else { (1, 0) }
+        );
+    }
+    // It was delivered again, and handled once.
+    assert_eq!(deliveries[0], deliveries[1]);
+}
+
+#[test]
+fn and_so_they_do_through_a_committer() {
+    let (_folder, path) = file();
+    let asked = asked(&path);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let committer = Committer::with_rows(SqliteStore::open(&path).unwrap()).unwrap();
+    runtime.block_on(async {
+        for works in [false, true] {
+            let (link, options) = (Vec::<Transmit>::new(), options("dev"));
+            let open = AsyncDriver::open_member(&committer, link, options, NOW);
+            let mut member = open.await.unwrap();
+            for frame in &asked {
+                member
+                    .receive(MemberId::HOST, frame.text.as_bytes(), NOW)
+                    .unwrap();
+            }
+            let inbound = member.carry_out(NOW).await.unwrap().inbound.remove(0);
+            member.handled(&inbound, vec![], NOW).unwrap();
+            let mut insert = insert(inbound.position());
+            let carried_out = member.carry_out_with(NOW, move |rows: &Connection| {
+                insert(rows)?;
+                if works { Ok(()) } else { Err("not now".into()) }
+            });
+            assert_eq!(carried_out.await.is_ok(), works);
+            let side = member.side().clone();
+            let summary = committer.ask(move |store| store.summary(&side)).await;
+            let due = summary.unwrap().unwrap().due;
+            assert_eq!((due, rows_of(&path)), if works { (0, 1) } else { (1, 0) });
+        }
+    });
 }
 
 /// Names the file, for the process that is killed.

@@ -8,9 +8,9 @@ use crate::send::outbound::Content;
 use crate::wire::control::put_key;
 use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
 use accp_frame::{
-    AgentId, EncodeError, EncodeOptions, Envelope, External, Externals, Frame, FrameTokenLimits,
-    FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter, TokenLimit, Value, Within,
-    Writer,
+    AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals, Frame,
+    FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter,
+    TokenLimit, Value, Within, Writer,
 };
 
 /// Values that one frame announces, at 45 tokens each.
@@ -237,23 +237,23 @@ impl Encoder<'_> {
             strict: outbound.strict,
             externals: Some(puts),
         };
-        let text = match outbound.content {
-            Content::Typed(frame) => {
-                let mut out = String::with_capacity(256);
-                Writer::new(&mut out, options).frame(agent, frame.frame_type(), envelope, |w| {
-                    frame.encode_fields(w)
-                })?;
-                out
-            }
+        let frame: &dyn EncodeFrame = match &outbound.content {
+            Content::Typed(frame) => *frame,
+            Content::Owned(frame) => &**frame,
             Content::Message(message) => {
                 let message = Message {
                     agent: agent.clone(),
                     envelope: envelope.clone(),
-                    ..message.clone()
+                    ..(*message).clone()
                 };
-                message.encode_with(self.registry, options)?
+                let text = message.encode_with(self.registry, options)?;
+                return Ok(head_of(&text).into());
             }
         };
+        let mut text = String::with_capacity(256);
+        Writer::new(&mut text, options).frame(agent, frame.frame_type(), envelope, |w| {
+            frame.encode_fields(w)
+        })?;
         Ok(head_of(&text).into())
     }
 

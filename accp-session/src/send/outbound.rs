@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use accp_registry::ErrorCode;
 
@@ -32,9 +33,10 @@ pub struct Outbound<'a> {
     pub(crate) strict: bool,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum Content<'a> {
     Typed(&'a dyn EncodeFrame),
+    Owned(Arc<dyn EncodeFrame + 'a>),
     Message(&'a Message<'a>),
 }
 
@@ -50,10 +52,15 @@ impl<'a> Outbound<'a> {
         }
     }
 
-    /// A frame of a type that derives [`AccpFrame`](crate::AccpFrame), said by the agent of
+    /// A frame of a type that derives [`AccpFrame`](accp_frame::AccpFrame), said by the agent of
     /// the session.
     pub fn frame(frame: &'a dyn EncodeFrame) -> Self {
         Self::new(Content::Typed(frame))
+    }
+
+    /// As [`Outbound::frame`], of a frame that it owns, so that a handler can give it back.
+    pub fn owned(frame: impl EncodeFrame + 'a) -> Self {
+        Self::new(Content::Owned(Arc::new(frame)))
     }
 
     /// A message; its `cid`, `aid` and `ttl` are taken over, the rest of its envelope is not.
@@ -69,13 +76,12 @@ impl<'a> Outbound<'a> {
     }
 
     pub(crate) fn kind(&self) -> (Intent, &str) {
-        match self.content {
-            Content::Typed(frame) => {
-                let frame = frame.frame_type();
-                (frame.intent, frame.operation)
-            }
-            Content::Message(message) => (message.intent, &message.operation),
-        }
+        let frame = match &self.content {
+            Content::Typed(frame) => frame.frame_type(),
+            Content::Owned(frame) => frame.frame_type(),
+            Content::Message(message) => return (message.intent, &message.operation),
+        };
+        (frame.intent, frame.operation)
     }
 
     /// Said by this agent, one that the member may speak for.
@@ -126,8 +132,9 @@ impl<'a> Outbound<'a> {
 impl fmt::Debug for Outbound<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Outbound");
-        match self.content {
+        match &self.content {
             Content::Typed(frame) => debug.field("frame", &frame.frame_type()),
+            Content::Owned(frame) => debug.field("frame", &frame.frame_type()),
             Content::Message(message) => debug.field("message", message),
         };
         debug

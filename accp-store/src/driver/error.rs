@@ -4,9 +4,12 @@ use std::error::Error;
 use std::fmt;
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{InputError, ReadError, RestoreError};
+use accp_runtime::session::{InputError, Outbound, ReadError, RestoreError};
 
 use crate::{SideId, StoreError};
+
+/// What a handler gives for a frame: the frames in answer to it, or why it was not handled.
+pub type Handled<'i> = Result<Vec<Outbound<'i>>, Box<dyn Error + Send + Sync>>;
 
 /// What went wrong while a session was driven, told apart by who is at fault.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub enum DriverError {
     Restore(SideId, RestoreError),
     /// This reference, without its `$`.
     Reference(String, ReadError),
+    /// What handles frames: the frame is handed out again.
+    Handler(Box<dyn Error + Send + Sync>),
 }
 
 impl DriverError {
@@ -49,6 +54,7 @@ impl fmt::Display for DriverError {
                 "side `{side}`: {error}: take a copy of the store back from a backup"
             ),
             Self::Reference(key, error) => write!(f, "`${key}`: {error}"),
+            Self::Handler(error) => error.fmt(f),
         }
     }
 }
@@ -60,6 +66,7 @@ impl Error for DriverError {
             Self::Store(error) => Some(error),
             Self::Restore(_, error) => Some(error),
             Self::Reference(_, error) => Some(error),
+            Self::Handler(error) => Some(&**error),
             Self::Failed(_) => None,
         }
     }

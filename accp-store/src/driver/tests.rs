@@ -1,10 +1,13 @@
+mod awaiting;
+mod reading;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use accp_runtime::session::{
     Batch, Entry, EntryKind, Event, Inbound, Input, MemberId, Options, Outbound, Reference, Rules,
-    SharedState, Snapshot, Time, Transmit,
+    Snapshot, Time, Transmit,
 };
 use accp_runtime::testing::{Faults, Link as Wire, Rng};
 use accp_runtime::{AgentId, Message, Registry, Value};
@@ -378,136 +381,40 @@ fn what_was_kept_and_cannot_be_read_is_refused() {
     assert_snapshot!(member.unwrap_err(), @"side `s@dev`: position 7 of the log cannot be read: EOF while parsing an object at line 1 column 1: take a copy of the store back from a backup");
 }
 
-const LONG: &str = "It is far too long for a frame, so that it goes to cold state.";
-
 #[test]
-fn references_lead_to_what_they_name() {
-    let mut pair = Pair::met("s");
-    let rows = vec![Value::from(7), Value::Ref("42.30".into())];
-    let message = plan("dev")
-        .with("text", LONG)
-        .with("rows", Value::Array(rows));
-    pair.dev_says(&message);
-    let frame = pair.inbox[0].remove(0);
-    let at = frame.position();
-
-    insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_eq!(read(&mut pair, "cold.k101_1"), Value::from(LONG).to_string());
-            let whole = Value::from(frame.text()).to_string();
-            assert_eq!(read(&mut pair, &format!("cold.p{at}")), whole);
-            assert_eq!(read(&mut pair, &format!("hot.p{at}")), whole);
-            // Through the reference that stands in the frame.
-            let text = read(&mut pair, &format!("cold.p{at}.text"));
-            assert_eq!(text, Value::from(LONG).to_string());
-            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.0")), "7");
-            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.1")), "$42.30");
-
-            let mut read = |key: &str| read(&mut pair, key);
-            assert_snapshot!(read(&format!("cold.p{at}.rows.1.x")), @"`$cold.p5.rows.1.x`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read(&format!("cold.p{at}.rows.2")), @"`$cold.p5.rows.2`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("cold.p99"), @"`$cold.p99`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("cold.k101_2"), @"`$cold.k101_2`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("cold.sales"), @"`$cold.sales`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("warm.ckpt_1"), @"`$warm.ckpt_1`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("ctx.budget"), @"`$ctx.budget`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
-            assert_snapshot!(read("hot"), @"`$hot`: E2001: the session holds nothing under this reference");
-        }
-    }
-    pair.host
-        .session_mut()
-        .unwrap()
-        .handle(Input::Expire(&["k101_1"]), pair.now)
-        .unwrap();
-    pair.run(8);
-    insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_snapshot!(read(&mut pair, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
-        }
-    }
+fn a_side_is_opened_as_what_it_is() {
+    let pair = Pair::met("s");
+    let (rules, link) = (Rules::default(), Vec::<Transmit>::new);
+    let store = || Arc::clone(&pair.store);
+    let host = Driver::open_host(store(), link(), options("s", "dev"), rules, START);
+    assert_snapshot!(host.unwrap_err(), @"side `s@dev`: a batch of the host, where the side of a member is kept: open the session as what it is, or under another agent");
+    let member = Driver::open_member(store(), link(), options("s", "hub"), START);
+    assert_snapshot!(member.unwrap_err(), @"side `s@hub`: a batch of a member, where the side of the host is kept: open the session as what it is, or under another agent");
 }
 
 #[test]
-fn bytes_of_others_are_fetched_when_they_are_read() {
+fn a_frame_whose_handler_fails_is_handed_out_again() {
     let mut pair = Pair::met("s");
-    let message = plan("hub").with("text", LONG);
-    let host = pair.host.session_mut().unwrap();
-    host.send(&Outbound::message(&message), START).unwrap();
-    pair.run(8);
-    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
-    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
-    pair.run(8);
-    assert!(pair.events[1].contains(&Event::Supplied("k100_1".into())));
-    assert_eq!(
-        pair.read_at_member("cold.k100_1"),
-        Value::from(LONG).to_string()
-    );
-}
-
-#[test]
-fn references_in_shared_state_are_followed_and_end() {
-    let mut pair = Pair::met("s");
-    let values = [
-        ("fee", Value::from(vec![Value::from(9)])),
-        ("dues", Value::Ref("ctx.fee".into())),
-        ("fee", Value::Ref("ctx.dues".into())),
-    ];
-    let mut shown = Vec::new();
-    let mut shared = SharedState::default();
-    for (key, value) in values {
-        let mut target = shared.entries().clone();
-        target.insert(key, value);
-        let message = shared.delta_to(&target).to_message("dev").unwrap();
-        pair.dev_says(&message);
-        shared = pair.member.session().state().shared().clone();
-        assert_eq!(shared.entries(), &target);
-        shown.push(pair.read_at_host("ctx.dues.0"));
-        shown.push(pair.read_at_member("ctx.dues"));
+    let message = plan("hub");
+    pair.host.send(&Outbound::message(&message), START).unwrap();
+    pair.host.carry_out(START).unwrap();
+    for frame in std::mem::take(pair.host.link_mut()) {
+        let text = frame.text.as_bytes();
+        pair.member.receive(MemberId::HOST, text, START).unwrap();
     }
-    assert_eq!(shown[2..4], ["9", "[9]"]);
-    assert_snapshot!(shown[4], @"`$ctx.dues.0`: E2001: the session holds nothing under this reference");
-    assert_snapshot!(shown[5], @"`$ctx.dues`: E2001: the session holds nothing under this reference");
-}
-
-#[test]
-fn another_session_is_read_as_far_as_it_is_granted() {
-    let mut other = Pair::met("other");
-    let fees = [("fee", Value::from(9))].into_iter().collect();
-    let update = SharedState::default().delta_to(&fees);
-    other.dev_says(&update.to_message("dev").unwrap());
-    let message = plan("dev").with("text", LONG).with("n", 7);
-    other.dev_says(&message.with("fee", Value::Ref("ctx.fee".into())));
-    let at = other.inbox[0][1].position();
-
-    let wire = Wire::new(0, Faults::default());
-    let mut pair = Pair::new("s", Arc::clone(&other.store), wire);
-    pair.run(8);
-    let grant = |pair: &mut Pair, key: &str| {
-        let host = pair.host.session_mut().unwrap();
-        let session = "other";
-        host.handle(Input::Grant { session, key }, START).unwrap();
-        pair.run(8);
-    };
-    insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_snapshot!(read(&mut pair, "ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
-        }
-        grant(&mut pair, &format!("p{at}"));
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            let mut read = |key: &str| read(&mut pair, key);
-            assert_eq!(read(&format!("ext.other.p{at}.n")), "7");
-            // What it refers to must be granted too; shared state cannot be.
-            assert_snapshot!(read(&format!("ext.other.p{at}.text")), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
-            assert_snapshot!(read(&format!("ext.other.p{at}.fee")), @"`$ext.other.p6.fee`: E5002: this reference leads to a session that granted no access");
-        }
-        grant(&mut pair, "*");
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            let mut read = |key: &str| read(&mut pair, key);
-            assert_eq!(read(&format!("ext.other.p{at}.text")), Value::from(LONG).to_string());
-            assert_snapshot!(read("ext.other.p99"), @"`$ext.other.p99`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("ext.other.k101_2"), @"`$ext.other.k101_2`: E2001: the session holds nothing under this reference");
-            assert_snapshot!(read("ext.nowhere.p1"), @"`$ext.nowhere.p1`: E5002: this reference leads to a session that granted no access");
-        }
+    let mut told = Vec::new();
+    for is_ready in [false, true, true] {
+        let served = pair.member.serve(START, |inbound| {
+            told.push(inbound.position());
+            if is_ready {
+                Ok(vec![])
+            } else {
+                Err("not now".into())
+            }
+        });
+        assert_eq!(served.is_ok(), is_ready);
     }
+    assert_eq!(told, [4, 4]);
+    let summary = pair.store.lock().unwrap().summary(pair.member.side());
+    assert_eq!(summary.unwrap().unwrap().due, 0);
 }

@@ -12,9 +12,8 @@ const FILE: usize = 500;
 const GENERATED: [&str; 2] = ["accp-frame/src/profiles.rs", "tests/goldens/"];
 
 /// The files that are still too long, with the lines that they may have.
-const STANDING: [(&str, usize); 6] = [
+const STANDING: [(&str, usize); 5] = [
     ("accp-context/tests/context/cases.rs", 548),
-    ("accp-store/src/driver/tests.rs", 507),
     ("grammar/src/parse/tests.rs", 511),
     ("registry/src/delta.rs", 537),
     ("tests/tests/conformance_profiles.rs", 565),
@@ -42,7 +41,7 @@ const BUDGETS: [Budget; 2] = [
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 12_914,
+        until_then: 13_233,
     },
 ];
 

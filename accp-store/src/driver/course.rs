@@ -1,0 +1,210 @@
+//! What every driver decides alike: how a session is opened, and what follows from what it puts
+//! out.
+
+use accp_runtime::Value;
+use accp_runtime::session::{
+    Batch, Entry, Event, Found, Inbound, Input, InputError, MemberId, Need, Options, Outbound,
+    Output, Resolved, Resolver, Rules, Session, Stored, Time,
+};
+
+use super::error::DriverError;
+use super::link::Link;
+use crate::{Kept, SideId, StoreError, StoreErrorKind, conflict};
+
+/// A session, and whether its store still follows it.
+#[derive(Debug)]
+pub(super) struct Course {
+    session: Session,
+    side: SideId,
+    /// What the store said when it failed.
+    failed: Option<String>,
+}
+
+/// What came of [`Driver::carry_out`](crate::Driver::carry_out).
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Frames to be handled, each until [`Session::handled`] says that it is. They come again
+    /// when the session is opened again.
+    pub inbound: Vec<Inbound>,
+    /// What happened, for whoever wants to know.
+    pub events: Vec<Event>,
+}
+
+/// How far a reference was read.
+pub(super) enum Reading {
+    /// To its end; `None` while bytes are on their way.
+    Done(Option<Value<'static>>),
+    /// This is to be looked up.
+    Need(Need),
+}
+
+/// Under which name the store keeps the side that these options speak of.
+pub(super) fn side_of(options: &Options) -> SideId {
+    SideId::new(&options.session, &options.agent)
+}
+
+impl Course {
+    /// Goes on with what is stored, or begins: as the host when there are rules.
+    pub(super) fn open(
+        options: Options,
+        rules: Option<Rules>,
+        stored: Option<&Stored>,
+        now: Time,
+    ) -> Result<Self, DriverError> {
+        let side = side_of(&options);
+        if let Some(stored) = stored.filter(|stored| stored.host != rules.is_some()) {
+            let text = conflict::host(stored.host);
+            let error = StoreError::new(StoreErrorKind::Conflict, text);
+            return Err(error.in_side(&side).into());
+        }
+        let session = match (rules, stored) {
+            (Some(rules), Some(stored)) => Session::restore_host(options, rules, stored, now),
+            (Some(rules), None) => Ok(Session::host(options, rules, now)),
+            (None, Some(stored)) => Session::restore_member(options, stored, now),
+            (None, None) => Ok(Session::member(options, now)),
+        };
+        Ok(Self {
+            session: session.map_err(|error| DriverError::Restore(side.clone(), error))?,
+            side,
+            failed: None,
+        })
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) fn session_mut(&mut self) -> Result<&mut Session, DriverError> {
+        self.check()?;
+        Ok(&mut self.session)
+    }
+
+    pub(super) fn side(&self) -> &SideId {
+        &self.side
+    }
+
+    /// A frame has arrived.
+    pub(super) fn receive(
+        &mut self,
+        from: MemberId,
+        frame: &[u8],
+        now: Time,
+    ) -> Result<(), DriverError> {
+        self.check()?;
+        self.tell("receives", &String::from_utf8_lossy(frame));
+        self.session.receive(from, frame, now);
+        Ok(())
+    }
+
+    /// An input, such as what a store has answered.
+    pub(super) fn handle(&mut self, input: Input<'_>, now: Time) -> Result<(), DriverError> {
+        self.check()?;
+        self.session.handle(input, now)?;
+        Ok(())
+    }
+
+    /// What is to be done next.
+    pub(super) fn next(&mut self) -> Option<Output> {
+        self.session.poll()
+    }
+
+    /// A batch was committed. Once it is durable, what it sends leaves, and what it delivers goes to
+    /// the handlers.
+    pub(super) fn kept(
+        &mut self,
+        kept: Result<Box<Batch>, StoreError>,
+        link: &mut impl Link,
+        outcome: &mut Outcome,
+    ) -> Result<(), DriverError> {
+        let batch = self.survive(kept)?;
+        for entry in batch.entries {
+            self.tell("keeps", &entry.text);
+        }
+        for frame in batch.sends {
+            self.tell("sends", &frame.text);
+            link.send(frame);
+        }
+        outcome.inbound.extend(batch.inbound);
+        outcome.events.extend(batch.events);
+        Ok(())
+    }
+
+    /// Entries of the log were read.
+    pub(super) fn entries(
+        &mut self,
+        from: u64,
+        entries: Result<Vec<Entry>, StoreError>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let entries = &self.survive(entries)?;
+        self.handle(Input::Entries { from, entries }, now)
+    }
+
+    /// A value was read.
+    pub(super) fn cold(
+        &mut self,
+        key: &str,
+        kept: Result<Option<Kept>, StoreError>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let value = self.survive(kept)?.map(|kept| kept.value);
+        self.handle(Input::Cold { key, value }, now)
+    }
+
+    /// A frame was handled, with these answers to it.
+    pub(super) fn handled(
+        &mut self,
+        inbound: &Inbound,
+        answers: Vec<Outbound<'_>>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let answers = answers.into_iter().map(|answer| answer.answering(inbound));
+        let answers = answers.collect::<Result<Vec<_>, _>>();
+        let answers = answers.map_err(|error| InputError::Send(error.into()))?;
+        let session = self.session_mut()?;
+        let handled = session.handled(inbound.position(), &answers, now);
+        Ok(handled.map_err(InputError::from)?)
+    }
+
+    /// Goes on to read a reference.
+    pub(super) fn read(
+        &mut self,
+        resolver: &mut Resolver,
+        found: Option<Found>,
+    ) -> Result<Reading, DriverError> {
+        self.check()?;
+        let step = resolver.next(&self.session, found);
+        let step = step.map_err(|error| DriverError::Reference(resolver.key().into(), error))?;
+        Ok(match step {
+            Resolved::Value(value) => Reading::Done(Some(value)),
+            Resolved::Need(need) => Reading::Need(need),
+            Resolved::Fetch { key, announced } => {
+                let (key, now) = (&*key, self.session.now());
+                self.handle(Input::Fetch { key, announced }, now)?;
+                Reading::Done(None)
+            }
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<(), DriverError> {
+        match &self.failed {
+            Some(failure) => Err(DriverError::Failed(failure.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// After a failure the session is ahead of its store.
+    pub(super) fn survive<T>(&mut self, result: Result<T, StoreError>) -> Result<T, DriverError> {
+        result.map_err(|error| {
+            self.failed = Some(error.to_string());
+            DriverError::Store(error)
+        })
+    }
+
+    fn tell(&self, way: &str, frame: &str) {
+        let options = self.session.options();
+        let (session, agent) = (options.session.as_str(), options.agent.as_str());
+        tracing::debug!(target: "accp::frames", session, agent, way, frame);
+    }
+}
