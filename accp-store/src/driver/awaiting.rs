@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use accp_runtime::Value;
 use accp_runtime::session::{
-    Batch, Entry, Inbound, Input, MemberId, Options, Outbound, Output, Read, Reference, Resolver,
-    Rules, Session, Time,
+    Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
+    Resolver, Rules, Session, Time,
 };
+use accp_runtime::{AgentId, Value};
 
 use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;
@@ -39,7 +39,7 @@ use crate::{Committer, Kept, NoRows, OpenSide, Pending, RowsError, SideId};
 /// let link = Vec::<Transmit>::new();
 /// let mut host = AsyncDriver::open_host(&committer, link, options, Rules::default(), now).await?;
 /// let plan = Message::new("planner", "req", "plan")?;
-/// host.session_mut()?.send(&Outbound::message(&plan), now)?;
+/// host.send(&Outbound::message(&plan), now)?;
 /// host.carry_out(now).await?; // commits, then sends
 /// assert!(host.session().is_quiet());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -137,6 +137,23 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     /// [`DriverError::Failed`].
     pub fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) -> Result<(), DriverError> {
         self.course.receive(from, frame, now)
+    }
+
+    /// Host: lets an agent in, and gives the number of its member; see [`Session::join`].
+    ///
+    /// # Errors
+    /// [`DriverError::Input`], [`DriverError::Failed`].
+    pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
+        self.course.join(agent, now)
+    }
+
+    /// Sends a frame, and gives the id it goes by; see [`Session::send`]. It leaves with the next
+    /// [`carry_out`](Self::carry_out).
+    ///
+    /// # Errors
+    /// [`DriverError::Input`], [`DriverError::Failed`].
+    pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
+        self.course.send(outbound, now)
     }
 
     /// Marks a frame handled, with these answers to it: see [`Session::handled`]. The next

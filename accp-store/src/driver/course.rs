@@ -1,11 +1,11 @@
 //! What every driver decides alike: how a session is opened, and what follows from what it puts
 //! out.
 
-use accp_runtime::Value;
 use accp_runtime::session::{
-    Batch, Entry, Event, Found, Inbound, Input, InputError, MemberId, Need, Options, Outbound,
+    Batch, Entry, Event, Found, Inbound, Input, InputError, MemberId, Mid, Need, Options, Outbound,
     Output, Resolved, Resolver, Rules, Session, Stored, Time,
 };
+use accp_runtime::{AgentId, Value};
 
 use super::error::DriverError;
 use super::link::Link;
@@ -150,6 +150,17 @@ impl Course {
     ) -> Result<(), DriverError> {
         let value = self.survive(kept)?.map(|kept| kept.value);
         self.handle(Input::Cold { key, value }, now)
+    }
+
+    /// Lets an agent in.
+    pub(super) fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, DriverError> {
+        Ok(self.session_mut()?.join(agent, now)?)
+    }
+
+    /// Sends a frame.
+    pub(super) fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
+        let sent = self.session_mut()?.send(outbound, now);
+        Ok(sent.map_err(InputError::from)?)
     }
 
     /// A frame was handled, with these answers to it.

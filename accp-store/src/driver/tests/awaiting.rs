@@ -30,13 +30,12 @@ async fn member(committer: &Committer, session: &str) -> AsyncDriver<Vec<Transmi
 async fn converse(committer: Committer, session: String) -> Vec<i64> {
     let mut hub = host(&committer, &session).await;
     let dev = AgentId::new("dev").unwrap();
-    let dev = hub.session_mut().unwrap().join(&dev, START).unwrap();
+    let dev = hub.join(&dev, START).unwrap();
     let mut worker = member(&committer, &session).await;
     let mut answers = Vec::new();
     for round in 0..40 {
         if round < 10 {
             let message = plan("hub").with("n", round);
-            let hub = hub.session_mut().unwrap();
             hub.send(&Outbound::message(&message), START).unwrap();
         }
         if round % 7 == 3 {
