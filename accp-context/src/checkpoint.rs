@@ -156,7 +156,7 @@ impl Checkpoint {
 
     /// The frame `sync:checkpoint` that says all of this, without an envelope. It is within
     /// the default limits of a frame, but not under the 50-character rule: encode it with
-    /// [`EncodeOptions::inline`](crate::EncodeOptions::inline).
+    /// [`EncodeOptions::inline`](accp_frame::EncodeOptions::inline).
     pub fn to_message(&self, agent: &AgentId<'_>) -> Message<'static> {
         let mut payload = Map::new();
         let mut put = |key: &'static str, value: Value<'static>| payload.insert(key, value);

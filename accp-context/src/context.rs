@@ -8,7 +8,7 @@ use accp_frame::{Frame, Map, Message, Registry, TokenCounter, Value};
 
 /// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
 /// frames of hot state, each a line that is a frame. What a model gets is
-/// [`Session::context`](super::Session::context).
+/// `Session::context`.
 ///
 /// Between checkpoints the text only grows at its end. At a checkpoint the lines of hot
 /// state change and those of warm state stay, byte for byte, but where the oldest

@@ -434,7 +434,7 @@ pub fn are_others(items: &[Value<'_>]) -> bool {
     is_pairs(items) && items.iter().all(is_other)
 }
 
-/// The key and the value of an element that [`is_pairs`] has seen.
+/// The key and the value of an element that `is_pairs` has seen.
 pub fn into_pair(item: Value<'_>) -> Option<(Cow<'_, str>, Value<'_>)> {
     let Value::Array(pair) = item else {
         return None;

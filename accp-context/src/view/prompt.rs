@@ -58,7 +58,7 @@ const WORTH: usize = 2;
 /// ```
 ///
 /// A session's log feeds it: what the session accepted stands in the
-/// [batches](crate::Batch) that it is driven with.
+/// batches that it is driven with.
 ///
 /// ```
 /// use accp_runtime::session::{Batch, EntryKind};
