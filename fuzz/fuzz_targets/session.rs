@@ -60,6 +60,6 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
                 host.receive(members[0], send.text.as_bytes(), now);
             }
         }
-        while host.poll_read().is_some() {}
+        while let Some(Output::Read(_)) = host.poll() {}
     }
 });
