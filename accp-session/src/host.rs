@@ -21,8 +21,8 @@ use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::scan::Scanned;
 use crate::{
-    Checkpoint, CheckpointHooks, Cold, Entry, Event, JoinError, MemberId, Mid, Options, Read,
-    RestoreError, SendError, Stored, Time, Trigger,
+    Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, JoinError, MemberId, Mid, Options,
+    Read, RestoreError, SendError, Stored, Time, Trigger,
 };
 use accp_frame::{AgentId, EncodeOptions, Envelope, Limits, Message, Registry};
 
@@ -95,9 +95,12 @@ impl Host {
         }
         for entry in &stored.entries {
             side.replay(entry, |frame, effect| match effect {
-                Effect::Void(_) => gate.fold_part(entry, frame, &rules),
+                Effect::Void(EntryKind::Part | EntryKind::Dropped) => {
+                    gate.fold_part(entry, frame, &rules);
+                }
                 Effect::Control(control) => gate.fold_control(entry.sender, control),
-                Effect::Frame | Effect::State(_) => {}
+                // A part that was refused takes nothing from those that were accepted.
+                Effect::Void(_) | Effect::Frame | Effect::State(_) => {}
             })?;
             gate.fold(entry);
         }

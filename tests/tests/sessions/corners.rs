@@ -368,3 +368,25 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     }
     room.check_replicas();
 }
+
+/// A part that was refused takes nothing from the parts that were accepted, also after a restart.
+#[test]
+fn a_refused_part_before_a_restart() {
+    for restarts in [false, true] {
+        let mut desk = Node::desk(options("hub"), Rules::default());
+        let part = |n, seq, head: &str, place: &str| {
+            frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
+        };
+        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
+        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2"));
+        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
+        if restarts {
+            desk.restart(options("hub"), Rules::default());
+        }
+        let heard = desk.takes(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2"));
+        let [whole] = &heard.inbound[..] else {
+            panic!("restarted {restarts}: {heard:?}");
+        };
+        assert!(whole.text().starts_with("@dev>req:plan{a:1|b:2}["));
+    }
+}
