@@ -3,10 +3,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::class::Class;
-use super::context::line_tokens;
 use super::digest::Digest;
 use super::extract::Candidate;
 use super::fact::Fact;
+use super::limits::line_tokens;
 use accp_frame::TokenCounter;
 
 /// Bytes of a line in warm state at most, so that a checkpoint has room in a frame whatever

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::hot::read_head;
 use super::{Digest, Fact, Hot, Warm};
 use crate::view::{FACTS, PRIMER, Transcript, View, write_range};
-use accp_frame::{Frame, Map, Message, Registry, TokenCounter, Value};
+use accp_frame::{Frame, Map, Message, Registry, Value};
 
 /// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
 /// frames of hot state, each a line that is a frame. What a model gets is
@@ -133,15 +133,4 @@ fn begin(
         message.payload.insert("begins", text.into());
     }
     Some(message)
-}
-
-/// Tokens of a line with its end, at least 1: the budget counts lines, so that a line is
-/// counted once, when it comes.
-pub(crate) fn line_tokens(line: &str, counter: &dyn TokenCounter) -> u32 {
-    let mut text = String::with_capacity(line.len() + 1);
-    text.push_str(line);
-    text.push('\n');
-    u32::try_from(counter.count(&text))
-        .unwrap_or(u32::MAX)
-        .max(1)
 }

@@ -3,8 +3,8 @@
 use accp_registry::lexical;
 use serde::{Deserialize, Serialize};
 
-use super::context::line_tokens;
 use super::fact::{Fact, read_facts, write_facts};
+use super::limits::line_tokens;
 use super::preview::UNBOUNDED;
 use accp_frame::{DecodeError, ErrorCode, Frame, Map, TokenCounter, Value};
 

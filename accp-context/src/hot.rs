@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::context::line_tokens;
+use super::limits::line_tokens;
 use super::preview::{UNBOUNDED, preview};
 use super::{Checkpoint, ContextLimits};
 use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};

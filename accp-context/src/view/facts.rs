@@ -124,7 +124,7 @@ impl<'m> Found<'m> {
         for (name, value) in message.payload.iter() {
             let field = schema.and_then(|schema| schema.field(name));
             let is_default = schema.zip(field).is_some_and(|(schema, (at, _))| {
-                write::default_of(schema, at, None).as_ref() == Some(value)
+                shape::default_of(schema, at, None).as_ref() == Some(value)
             });
             match value {
                 _ if is_default => {}

@@ -52,3 +52,19 @@ pub(super) fn implied<'r>(
     let first = fitting.next()?;
     fitting.next().is_none().then_some(first)
 }
+
+/// The intent and the operation of a frame, of which it depends what has a default there; a
+/// record in a value has them all.
+pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
+
+/// What a field holds where its cell is empty.
+pub(super) fn default_of<'s>(
+    schema: &'s Schema,
+    index: usize,
+    place: Place<'_>,
+) -> Option<Value<'s>> {
+    let default = schema.fields.get(index)?.default.as_ref()?;
+    let applies =
+        place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]));
+    applies.then(|| Value::from_data(default))
+}

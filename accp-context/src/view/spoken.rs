@@ -3,7 +3,7 @@
 use accp_registry::{Field, Schema, Type};
 
 use super::shape;
-use super::write::{Place, default_of};
+use super::shape::{Place, default_of};
 use accp_frame::{Map, Message, Value};
 
 /// The frames that a text alone stands for, each with what divides it from its sender.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use accp_registry::lexical::is_key;
 use accp_registry::{Field, Registry, Schema, Type};
 
+use super::shape::{Place, default_of};
 use super::spoken::{SPOKEN, spoken_payload, words_of};
 use super::{Block, shape, text};
 use accp_frame::{Map, Message, Value};
@@ -74,22 +75,6 @@ pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     out.push(')');
     out.push('\n');
     out
-}
-
-/// The intent and the operation of a frame, of which it depends what has a default there; a
-/// record in a value has them all.
-pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
-
-/// What a field holds where its cell is empty.
-pub(super) fn default_of<'s>(
-    schema: &'s Schema,
-    index: usize,
-    place: Place<'_>,
-) -> Option<Value<'s>> {
-    let default = schema.fields.get(index)?.default.as_ref()?;
-    let applies =
-        place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]));
-    applies.then(|| Value::from_data(default))
 }
 
 /// The param whose text stands below the line: the longest that may.

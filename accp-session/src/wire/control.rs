@@ -41,31 +41,19 @@ pub(crate) enum Control {
     Checkpoint(Box<Checkpoint>),
 }
 
-/// The operations of `sync` that only the host says.
-const HOST: [&str; 8] = [
-    "open",
-    "join",
-    "leave",
-    "grant",
-    "expire",
-    "schemas",
-    "veto",
-    "checkpoint",
-];
-
 impl Control {
     /// Whether the frame is one.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
-        frame.intent == Intent::SYNC && (frame.header.operation == "put" || Self::is_host_s(frame))
+        Self::said_by(frame.intent, frame.header.operation).is_some()
     }
 
     /// Whether only the host may say it.
     pub(crate) fn is_host_s(frame: &Scanned<'_>) -> bool {
-        frame.intent == Intent::SYNC && HOST.contains(&frame.header.operation)
+        Self::is(frame) && frame.header.operation != "put"
     }
 
-    /// Who says a frame that no application may send: the API that means it. `None` for all
-    /// others.
+    /// The API that writes a frame about the session, which no application may send; `None`
+    /// for all other frames.
     pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
         if intent != Intent::SYNC {
             return None;

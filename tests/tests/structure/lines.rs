@@ -12,10 +12,8 @@ const FILE: usize = 500;
 const GENERATED: [&str; 2] = ["accp-frame/src/profiles.rs", "tests/goldens/"];
 
 /// The files that are still too long, with the lines that they may have.
-const STANDING: [(&str, usize); 5] = [
+const STANDING: [(&str, usize); 3] = [
     ("accp-context/tests/context/cases.rs", 548),
-    ("grammar/src/parse/tests.rs", 511),
-    ("registry/src/delta.rs", 537),
     ("tests/tests/conformance_profiles.rs", 565),
     ("tests/tests/derive.rs", 585),
 ];
@@ -35,13 +33,13 @@ const BUDGETS: [Budget; 2] = [
         of: "the command",
         counts: |file| file.starts_with("accp-cli/src/"),
         goal: 8_000,
-        until_then: 18_030,
+        until_then: 8_000,
     },
     Budget {
         of: "sessions and their context",
         counts: is_of_sessions,
         goal: 10_000,
-        until_then: 13_233,
+        until_then: 13_231,
     },
 ];
 

@@ -58,7 +58,7 @@ fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Mes
     for (at, field) in schema.fields.iter().enumerate() {
         let value = if names.contains(&&*field.name) {
             value(&field.ty, write::shown(registry, field))?
-        } else if let Some(default) = write::default_of(schema, at, Some(place)) {
+        } else if let Some(default) = shape::default_of(schema, at, Some(place)) {
             default.into_owned()
         } else {
             continue;

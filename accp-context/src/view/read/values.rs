@@ -4,8 +4,9 @@ use accp_registry::lexical::Literal;
 use accp_registry::{Field, Schema, Type};
 
 use super::Cursor;
+use crate::view::shape::{Place, default_of};
 use crate::view::text;
-use crate::view::write::{ABSENT, BELOW, Place, default_of};
+use crate::view::write::{ABSENT, BELOW};
 use accp_frame::{DecodeError, DecodeOptions, Map, Reader, Value};
 
 /// What stands behind a cell.

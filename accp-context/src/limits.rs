@@ -1,0 +1,58 @@
+//! What the context may hold, and how it is counted.
+
+use accp_frame::TokenCounter;
+
+/// What the context of a session may hold, in tokens (draft section 5.1).
+///
+/// ```
+/// use accp_runtime::session::ContextLimits;
+///
+/// let roomy = ContextLimits { warm: 4_000, ..ContextLimits::default() };
+/// assert_eq!((roomy.hot, roomy.trigger, roomy.checkpoint), (500, 400, 200));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextLimits {
+    /// Hot state, the current and parent frames: 500.
+    pub hot: u32,
+    /// More than this in hot state triggers a checkpoint (draft section 5.2): 400.
+    pub trigger: u32,
+    /// What one checkpoint may take of warm state: 200.
+    pub checkpoint: u32,
+    /// The summary of a checkpoint, which is a part of it: 100.
+    pub summary: u32,
+    /// All of warm state: 2,000. Beyond it the oldest checkpoints become one.
+    pub warm: u32,
+}
+
+impl ContextLimits {
+    /// The numbers of the draft, and 2,000 for warm state, of which it says nothing.
+    pub const DRAFT: Self = Self {
+        hot: 500,
+        trigger: 400,
+        checkpoint: 200,
+        summary: 100,
+        warm: 2_000,
+    };
+
+    /// What a request may take of hot state before it is cut to a preview.
+    pub(crate) const fn quarter(&self) -> u32 {
+        self.hot / 4
+    }
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self::DRAFT
+    }
+}
+
+/// Tokens of a line with its end, at least 1: the budget counts lines, so that a line is
+/// counted once, when it comes.
+pub(crate) fn line_tokens(line: &str, counter: &dyn TokenCounter) -> u32 {
+    let mut text = String::with_capacity(line.len() + 1);
+    text.push_str(line);
+    text.push('\n');
+    u32::try_from(counter.count(&text))
+        .unwrap_or(u32::MAX)
+        .max(1)
+}
