@@ -125,7 +125,7 @@ impl Host {
                     extra: Map::new(),
                     ..frame.envelope.clone()
                 });
-                let tail = tail.unwrap_or_default();
+                let tail = tail.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
                 let composed = Composed::whole(head, tail);
                 Some(composed.text(&part.of, sequence, None))
             }
