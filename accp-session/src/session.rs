@@ -216,9 +216,9 @@ impl Session {
         self.side().position
     }
 
-    /// The positions of the frames that were delivered and not yet handled.
-    pub fn due(&self) -> impl Iterator<Item = u64> {
-        self.side().due()
+    /// Whether the frame at this position was delivered and is not yet handled.
+    pub fn waits(&self, position: u64) -> bool {
+        self.side().waits(position)
     }
 
     /// On a host: whether every member that can be reached has all that was accepted, and the

@@ -187,7 +187,10 @@ impl Side {
             return Ok(Effect::Frame);
         }
         let effect = Effect::of(frame, &self.state.shared);
-        effect.map_err(|refusal| DecodeError::new(refusal.code, 0, refusal.expected))
+        effect.map_err(|refusal| {
+            let at = refusal.at.and_then(|at| usize::try_from(at).ok());
+            DecodeError::new(refusal.code, at.unwrap_or_default(), refusal.expected)
+        })
     }
 
     /// Hands a frame to the handlers of this side.
@@ -231,11 +234,6 @@ impl Side {
         if self.tokens.len() > 2 * self.due.len() {
             self.tokens.retain(|_, token| !token.is_alone());
         }
-    }
-
-    /// The positions that wait to be handled.
-    pub(crate) fn due(&self) -> impl Iterator<Item = u64> {
-        self.due.iter().copied()
     }
 
     /// Whether the chain of the message was cancelled, or that of its cause.
@@ -338,8 +336,8 @@ impl Side {
         }
     }
 
-    /// Sends a frame about the link. It is within every limit; if it could not be written
-    /// all the same, the caller is told.
+    /// Sends a frame about the link. If it could not be written, because something in it is over
+    /// the limits of a frame, the caller is told.
     pub(crate) fn say(&mut self, to: MemberId, text: Result<String, EncodeError>) {
         match text {
             Ok(text) => self.send(to, text),

@@ -105,6 +105,8 @@ pub struct Driver<S, L> {
     link: L,
     /// What [`serve`](Self::serve) has not handled yet.
     inbox: VecDeque<Inbound>,
+    /// What happened in a call of it that failed.
+    events: Vec<Event>,
 }
 
 impl<S: Store, L: Link> Driver<S, L> {
@@ -148,6 +150,7 @@ impl<S: Store, L: Link> Driver<S, L> {
             store,
             link,
             inbox: VecDeque::new(),
+            events: Vec::new(),
         })
     }
 
@@ -231,7 +234,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// Carries out, hands each frame to the handler, and commits its mark together with the frames
     /// that the handler gives in answer to it. Gives what happened.
     ///
-    /// A frame whose handler fails is not marked: the next call begins with it.
+    /// A frame whose handler fails is not marked: the next call begins with it, and gives what
+    /// happened before as well.
     ///
     /// # Errors
     /// [`DriverError::Handler`] with what the handler says, [`DriverError::Input`] when an answer
@@ -241,26 +245,25 @@ impl<S: Store, L: Link> Driver<S, L> {
         now: Time,
         mut handler: impl for<'i> FnMut(&'i Inbound) -> Handled<'i>,
     ) -> Result<Vec<Event>, DriverError> {
-        let outcome = self.carry_out(now)?;
-        let mut events = outcome.events;
-        self.inbox.extend(outcome.inbound);
+        self.take_in(now)?;
         while let Some(inbound) = self.inbox.front() {
             // Somebody may have marked it by hand.
-            if self
-                .course
-                .session()
-                .due()
-                .any(|due| due == inbound.position())
-            {
+            if self.course.session().waits(inbound.position()) {
                 let answers = handler(inbound).map_err(DriverError::Handler)?;
                 self.course.handled(inbound, answers, now)?;
             }
             self.inbox.pop_front();
         }
+        self.take_in(now)?;
+        Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Carries out, and keeps what came of it for [`serve`](Self::serve).
+    fn take_in(&mut self, now: Time) -> Result<(), DriverError> {
         let outcome = self.carry_out(now)?;
         self.inbox.extend(outcome.inbound);
-        events.extend(outcome.events);
-        Ok(events)
+        self.events.extend(outcome.events);
+        Ok(())
     }
 
     /// Reads what a reference names; `None` while its bytes are on their way here, until

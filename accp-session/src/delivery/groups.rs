@@ -129,6 +129,19 @@ impl Groups {
             let expected = format!("at most {} bytes in the parts of a frame", limits.bytes);
             return refuse(ErrorCode::BUDGET_EXCEEDED, expected.into());
         }
+        let kept = group.map_or(0, |group| group.parts.len());
+        if kept + 1 == usize::from(part.total) {
+            let others = group.into_iter().flat_map(|group| &group.parts);
+            let mut parts: Vec<_> = others
+                .map(|(index, text)| (*index, text.as_str()))
+                .collect();
+            parts.push((part.index, head));
+            parts.sort_unstable();
+            let parts: Vec<_> = parts.into_iter().map(|(_, text)| text).collect();
+            let whole = join(&parts)?;
+            self.forget(sender, &part.of);
+            return Ok(Progress::Whole(whole));
+        }
         let groups = self.senders.entry(sender).or_default();
         if let Some(of) = given_up {
             groups.remove(&of);
@@ -140,18 +153,10 @@ impl Groups {
         });
         group.at = now;
         group.parts.insert(part.index, head.into());
-        if group.parts.len() < usize::from(group.total) {
-            return Ok(Progress::Waiting);
-        }
-        let parts = groups.remove(&part.of).map(|group| group.parts);
-        if groups.is_empty() {
-            self.senders.remove(&sender);
-        }
-        let parts: Vec<String> = parts.into_iter().flatten().map(|(_, text)| text).collect();
-        join(&parts).map(Progress::Whole)
+        Ok(Progress::Waiting)
     }
 
-    /// Forgets a frame of which a part was dropped, so that it can never be whole.
+    /// Forgets the parts of a frame that is whole, or can never be.
     pub(crate) fn forget(&mut self, sender: MemberId, of: &Mid) {
         if let Some(groups) = self.senders.get_mut(&sender) {
             groups.remove(of);

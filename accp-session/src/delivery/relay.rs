@@ -293,7 +293,8 @@ impl Relays {
     pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
         let mut sends = Vec::new();
         for (member, cursor) in self.cursors.iter_mut() {
-            if cursor.reading != Some(from) {
+            // Without an answer the log is read again when the time for a retry has come.
+            if cursor.reading != Some(from) || entries.is_empty() {
                 continue;
             }
             cursor.reading = None;

@@ -16,6 +16,9 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid,
     if !mid.is_hex() && !rules.any_mid {
         return Err(shape("a mid of 12 hexadecimal digits"));
     }
+    if mid.is_too_long() {
+        return Err(shape("a mid of at most 128 characters"));
+    }
     let sequence = frame.envelope.sequence;
     let sequence = sequence.ok_or_else(|| shape("a seq, an integer from 1"))?;
     let extra = &frame.envelope.extra;

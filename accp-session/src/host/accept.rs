@@ -116,29 +116,18 @@ impl Host {
         now: Time,
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
-        let groups = &self.gate.numbers.groups;
-        let mut tried = groups.clone();
-        let whole = match tried.accept(sender, part, frame.text, now, &limits)? {
+        let groups = &mut self.gate.numbers.groups;
+        let whole = match groups.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
-            Progress::Whole(head) => {
-                let tail = tail_of(&Envelope {
-                    extra: Map::new(),
-                    ..frame.envelope.clone()
-                });
-                let tail = tail.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-                let composed = Composed::whole(head, tail);
-                Some(composed.text(&part.of, sequence, None))
-            }
+            Progress::Whole(head) => Some(whole_text(head, frame, part, sequence)),
         };
-        let whole = whole.as_deref().map(Scanned::of_entry);
-        let checked = whole.map(|whole| {
-            let whole = whole?;
+        let whole = whole.transpose()?;
+        let whole = whole.as_deref().map(Scanned::of_entry).transpose()?;
+        let whole = whole.map(|whole| {
             let effect = check(&self.side, sender, &whole, None)?;
             Ok::<_, Refusal>((whole, effect))
         });
-        self.gate.numbers.groups = tried;
-        // If the whole is refused, the group is of no more use.
-        let whole = checked.transpose()?;
+        let whole = whole.transpose()?;
         let part_of = part.of.clone();
         let effect = Effect::Void(EntryKind::Part);
         self.append(sender, frame, effect, mid, sequence, now);
@@ -215,6 +204,7 @@ impl Host {
     }
 
     pub(crate) fn tell(&mut self, to: MemberId, mid: Option<&Mid>, refusal: Refusal, now: Time) {
+        let mid = mid.filter(|mid| !mid.is_too_long());
         let error = PeerError {
             of: mid.cloned(),
             code: refusal.code,
@@ -263,4 +253,19 @@ impl Host {
             self.tell(from, mid.as_ref(), refusal, now);
         }
     }
+}
+
+/// The frame that the parts make, with the envelope of the last of them.
+fn whole_text(
+    head: String,
+    last: &Scanned<'_>,
+    part: &Part,
+    sequence: u64,
+) -> Result<String, Refusal> {
+    let tail = tail_of(&Envelope {
+        extra: Map::new(),
+        ..last.envelope.clone()
+    });
+    let tail = tail.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    Ok(Composed::whole(head, tail).text(&part.of, sequence, None))
 }

@@ -63,7 +63,10 @@ impl Host {
         if let Some(hello) = hello {
             let held = match hello.position {
                 0 => {
-                    answer.snapshot = Some(self.offer(member));
+                    let Some(fold) = self.offer(member) else {
+                        return;
+                    };
+                    answer.snapshot = Some(fold);
                     party.joined
                 }
                 held => held.min(self.relays.last()),
@@ -77,20 +80,24 @@ impl Host {
         self.side.say_hello(member, &answer, now);
     }
 
-    /// The fold that a member starts from; the same one until it has it.
-    pub(crate) fn offer(&mut self, member: MemberId) -> u64 {
+    /// The fold that a member starts from; the same one until it has it. `None` when it cannot
+    /// be written.
+    pub(crate) fn offer(&mut self, member: MemberId) -> Option<u64> {
         if let Some((position, _)) = self.relays.cursor(member).offer {
-            return position;
+            return Some(position);
         }
         let position = self.side.state.position;
         match self.side.fold_text(&()) {
             Ok(text) => {
                 let offer = (position, Arc::from(text.into_bytes()));
                 self.relays.cursor(member).offer = Some(offer);
+                Some(position)
             }
-            Err(error) => self.side.tell(Event::NotWritten(error.to_string())),
+            Err(error) => {
+                self.side.tell(Event::NotWritten(error.to_string()));
+                None
+            }
         }
-        position
     }
 
     /// Values that a member has announced are fetched at once: it may not come back.

@@ -43,6 +43,12 @@ impl Mid {
         matches!(self.0, Repr::Hex(_))
     }
 
+    /// Whether it is longer than a host takes. An answer to a frame repeats its id, and has to
+    /// stay within the limits of a frame.
+    pub(crate) fn is_too_long(&self) -> bool {
+        matches!(&self.0, Repr::Name(name) if name.len() > 128)
+    }
+
     /// The member whose generator makes ids like this one.
     pub(crate) fn maker(&self) -> Option<MemberId> {
         let Repr::Hex(value) = self.0 else {

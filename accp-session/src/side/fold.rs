@@ -59,15 +59,16 @@ impl Side {
     }
 
     pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize) {
+        let last = self.schedule.last;
+        self.schedule = Schedule {
+            last,
+            ..Schedule::default()
+        };
         let text = match self.fold_text(judge) {
             Ok(text) => text,
             Err(error) => return self.tell(Event::NotWritten(error.to_string())),
         };
-        self.schedule = Schedule {
-            entries: 0,
-            bytes: 0,
-            last: text.len(),
-        };
+        self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {
             // The fold that a member starts from is ahead of its log.
             position: self.state.position.min(self.position),

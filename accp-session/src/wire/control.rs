@@ -6,7 +6,9 @@ use accp_registry::{ErrorCode, Hash};
 
 use crate::wire::scan::Scanned;
 use crate::{Checkpoint, MemberId, Scope};
-use accp_frame::{AgentId, DecodeError, Envelope, Intent, Map, Message, Registry, Value};
+use accp_frame::{
+    AgentId, DecodeError, DecodeOptions, Envelope, Intent, Limits, Map, Message, Registry, Value,
+};
 
 /// A frame that is folded and handed to no handler: those of the host about the session,
 /// and the announcement of values by anybody.
@@ -72,9 +74,14 @@ impl Control {
         })
     }
 
-    /// Reads one.
+    /// Reads one, of any size: a host writes its own without limits, and the gate has held the
+    /// others to theirs.
     pub(crate) fn read(frame: &Scanned<'_>) -> Result<Self, DecodeError> {
-        let message = Message::decode(frame.text, Registry::shared())?;
+        let options = DecodeOptions {
+            limits: Limits::NONE,
+            marks: true,
+        };
+        let message = Message::decode_with(frame.text, Registry::shared(), &options)?;
         let payload = &message.payload;
         Ok(match frame.header.operation {
             "open" => Self::Open {

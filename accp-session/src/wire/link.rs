@@ -371,7 +371,7 @@ impl Stamp<'_> {
     /// Any other link frame.
     ///
     /// # Errors
-    /// Where the payload is over the limits of a frame; ours never is.
+    /// Where the payload is over the limits of a frame.
     pub(crate) fn frame(
         &self,
         intent: Intent,

@@ -402,7 +402,11 @@ fn a_frame_whose_handler_fails_is_handed_out_again() {
         let text = frame.text.as_bytes();
         pair.member.receive(MemberId::HOST, text, START).unwrap();
     }
-    let mut told = Vec::new();
+    // What happened beside it is told when a call succeeds.
+    let error =
+        b"@hub>fail:error{code:E1001|msg:x|retry:false|schema:ER}[mid:910000000001,seq:4,of:~]";
+    pair.member.receive(MemberId::HOST, error, START).unwrap();
+    let (mut told, mut events) = (Vec::new(), Vec::new());
     for is_ready in [false, true, true] {
         let served = pair.member.serve(START, |inbound| {
             told.push(inbound.position());
@@ -413,8 +417,9 @@ fn a_frame_whose_handler_fails_is_handed_out_again() {
             }
         });
         assert_eq!(served.is_ok(), is_ready);
+        events.push(served.unwrap_or_default().len());
     }
-    assert_eq!(told, [4, 4]);
+    assert_eq!((told, events), (vec![4, 4], vec![0, 1, 0]));
     let summary = pair.store.lock().unwrap().summary(pair.member.side());
     assert_eq!(summary.unwrap().unwrap().due, 0);
 }

@@ -19,5 +19,6 @@ mod conformance_tiers;
 mod conformance_triggers;
 mod context;
 mod corners;
+mod large;
 mod room;
 mod sides;

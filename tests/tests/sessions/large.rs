@@ -1,0 +1,114 @@
+//! What is larger than a frame may be, and what is gone when it is asked for.
+
+use std::time::Duration;
+
+use accp_runtime::session::{
+    Checkpoint, CheckpointHooks, Event, Frozen, Input, Output, Read, Rules, Verdict,
+};
+use accp_store::{Retention, Store};
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, SIDE, counting, frame, member, mid_of, of, options};
+
+/// The host writes what it was told in a frame of its own, which no limit of frames may stop: it
+/// could not be read again.
+#[test]
+fn a_grant_longer_than_a_frame() {
+    let long = "k".repeat(70_000);
+    let mut room = Room::new(&["dev"]);
+    room.host.grant("other", &long, NOW);
+    room.settle();
+    room.check_replicas();
+    let state = room.host.state().clone();
+    room.host.restart(options("hub"), Rules::default());
+    assert_eq!(*room.host.state(), state);
+    room.pass(Duration::from_secs(40));
+    room.check_replicas();
+}
+
+struct Chatty;
+
+impl CheckpointHooks for Chatty {
+    fn before(&mut self, _: &Frozen<'_>) -> Verdict {
+        Verdict::Veto("no ".repeat(30_000))
+    }
+
+    fn after(&mut self, _: &Checkpoint) {}
+}
+
+#[test]
+fn a_veto_longer_than_a_frame() {
+    let mut desk = Node::desk(counting("hub"), Rules::default());
+    desk.hooks(Chatty);
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    assert_eq!(desk.phase(NOW), None);
+    desk.carry_out(NOW);
+    let state = desk.state().clone();
+    desk.restart(counting("hub"), Rules::default());
+    assert_eq!(*desk.state(), state);
+}
+
+/// An answer repeats the id. It has to fit in a frame, so the host bounds the id.
+#[test]
+fn a_mid_that_no_answer_could_repeat() {
+    let rules = Rules {
+        any_mid: true,
+        ..Rules::default()
+    };
+    let mut desk = Node::desk(options("hub"), rules);
+    for (length, is_taken) in [(128, true), (129, false), (65_000, false)] {
+        let mid = "m".repeat(length);
+        let seq = 1 + desk.frames().len();
+        let text = format!("@dev>req:plan{{}}[mid:{mid},seq:{seq}]");
+        let heard = desk.hears(101, &text, NOW);
+        let unwritten = |event: &Event| matches!(event, Event::NotWritten(_));
+        assert!(!heard.events.iter().any(unwritten), "{length}");
+        let [answer] = &heard.sends[..] else {
+            panic!("{length}: {heard:?}");
+        };
+        assert_eq!(answer.contains(">ack:"), is_taken, "{length}");
+        assert_eq!(
+            answer.contains("a_mid_of_at_most_128_characters"),
+            !is_taken,
+            "{length}: {answer}"
+        );
+        let repeated = is_taken.then(|| mid_of(&text).unwrap());
+        assert_eq!(of(answer), repeated, "{length}");
+    }
+}
+
+/// A member asks for entries that the store has let go. The host reads for it once in every
+/// retry, not without end.
+#[test]
+fn a_log_that_was_let_go_of() {
+    let mut desk = Node::desk(options("hub"), Rules::default());
+    for n in 0..1_200 {
+        desk.grant("other", &format!("p{n}"), NOW);
+    }
+    desk.carry_out(NOW);
+    let last = desk.session.position();
+    let retention = Retention {
+        log_before: last + 1,
+    };
+    desk.store.retain(&SIDE, retention).unwrap();
+    desk.restart(options("hub"), Rules::default());
+    let hello = "@dev>sync:registry{v:1|hash:000000000000|pos:3|ext:[log]}[mid:910100000001]";
+    desk.session.receive(member(101), hello.as_bytes(), NOW);
+    let mut reads = 0;
+    while let Some(output) = desk.session.poll() {
+        match output {
+            Output::Read(Read::Entries { from, limit }) => {
+                reads += 1;
+                assert!(reads < 10, "it reads without end");
+                let entries = &desk.store.entries(&SIDE, from, limit).unwrap()[..];
+                assert_eq!(entries, []);
+                desk.session
+                    .handle(Input::Entries { from, entries }, NOW)
+                    .unwrap();
+            }
+            Output::Batch(batch) => desk.store.commit(&[(&SIDE, &batch)]).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(reads, 1);
+}
