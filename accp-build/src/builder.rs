@@ -72,6 +72,12 @@ impl Builder {
         self
     }
 
+    /// Whether the frames name no schema; see [`Options::schemaless`].
+    pub fn schemaless(mut self, yes: bool) -> Self {
+        self.options.schemaless = yes;
+        self
+    }
+
     /// The folder to write to: `OUT_DIR`, unless said otherwise.
     pub fn out_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(path.into());

@@ -26,6 +26,10 @@ pub struct Options {
     /// Whether the text names `alloc` where it would name `std`; so does the runtime's own
     /// (runtime `crate`). The crate that compiles it says `extern crate alloc;`.
     pub no_std: bool,
+    /// Whether the frames name no schema, as those that a session speaks about itself: their
+    /// fields stand in untyped places, and the text has neither the constants of the registry
+    /// nor its JSON.
+    pub schemaless: bool,
 }
 
 impl Default for Options {
@@ -35,6 +39,7 @@ impl Default for Options {
             standard_profiles: false,
             runtime: ACCP.rust.runtime.to_owned(),
             no_std: false,
+            schemaless: false,
         }
     }
 }
@@ -49,6 +54,7 @@ impl Options {
             words.extend(["--runtime", &self.runtime]);
         }
         words.extend(self.no_std.then_some("--no-std"));
+        words.extend(self.schemaless.then_some("--schemaless"));
         words.join(" ")
     }
 }
@@ -98,6 +104,11 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     } else {
         registry.clone()
     };
+    let all = if options.schemaless {
+        untyped(&all)?
+    } else {
+        all
+    };
     let catalog = Catalog::new(&all).map_err(Error::Names)?;
     let mut file = File {
         protocol: all.protocol(),
@@ -109,9 +120,11 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     let items: Vec<TokenStream> = catalog.items.iter().map(|item| file.item(item)).collect();
 
     let mut sections = file.use_items();
-    sections.extend(constants(&all));
+    if !options.schemaless {
+        sections.extend(constants(&all));
+    }
     sections.extend(items);
-    if options.registry.is_some() {
+    if options.registry.is_some() && !options.schemaless {
         sections.push(document(&all)?);
     }
     let mut text = format!(
@@ -123,6 +136,28 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
         text.push_str(&prettyplease::unparse(&syn::parse2(section)?));
     }
     Ok(text)
+}
+
+/// The registry as frames have it that do not name their schema: no field has a default, and what
+/// has no spelling of its own in an untyped place is any value.
+fn untyped(registry: &Registry) -> Result<Registry, Error> {
+    fn plain(ty: &Type) -> Type {
+        match ty {
+            Type::Integer | Type::Number | Type::Boolean | Type::String | Type::Text => ty.clone(),
+            Type::List(item) => Type::List(Box::new(plain(item))),
+            _ => Type::Any,
+        }
+    }
+    let mut untyped = Registry::empty_of(registry.protocol());
+    for schema in registry.schemas() {
+        let mut schema = schema.clone();
+        for field in &mut schema.fields {
+            field.ty = plain(&field.ty);
+            (field.default, field.default_wire) = (None, None);
+        }
+        untyped.register(schema)?;
+    }
+    Ok(untyped)
 }
 
 /// The types from elsewhere that the text uses.
@@ -172,7 +207,8 @@ impl File<'_> {
     /// The attribute that names the schema, where a message does.
     fn schema(&self, schema: &Schema) -> Option<TokenStream> {
         let code = &schema.code;
-        self.protocol.schema_key.map(|_| quote!(schema = #code))
+        let is_named = self.protocol.schema_key.is_some() && !self.options.schemaless;
+        is_named.then(|| quote!(schema = #code))
     }
 
     fn structure(
@@ -184,11 +220,9 @@ impl File<'_> {
         members: &[Member<'_>],
     ) -> TokenStream {
         let lifetime = self.catalog.any_borrows(members).then(|| quote!(<'a>));
-        let registry = self
-            .options
-            .registry
-            .as_ref()
-            .map(|path| quote!(registry = #path));
+        let registry = self.options.registry.as_ref();
+        let registry = registry.filter(|_| !self.options.schemaless);
+        let registry = registry.map(|path| quote!(registry = #path));
         let place = self.place(registry);
         let (identity, derive) = (self.attribute(identity), self.derive());
         let fields = members.iter().map(|member| self.field(schema, member));
@@ -209,7 +243,13 @@ impl File<'_> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        let name = &field.name;
+        // Without a schema nothing says that the field has a key of its own.
+        let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
+        let name = if self.options.schemaless && has_own_key {
+            &field.short
+        } else {
+            &field.name
+        };
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
         let accp = self.attribute(default.into_iter().chain(rename));

@@ -121,14 +121,15 @@ impl Audit {
     }
 
     fn control(&mut self, entry: &Entry, side: &Side) {
-        let message = match Message::decode(&entry.text, side.registry()) {
-            Ok(message) => message,
-            Err(error) => return self.fault(entry, &format!("it cannot be read: {error}")),
-        };
-        if message.operation != "checkpoint" {
+        if let Err(error) =
+            Message::decode_with(&entry.text, side.registry(), &crate::words::UNLIMITED)
+        {
+            return self.fault(entry, &format!("it cannot be read: {error}"));
+        }
+        if !entry.text.contains(">sync:checkpoint{") {
             return;
         }
-        match Checkpoint::from_message(&message) {
+        match Checkpoint::decode(&entry.text) {
             Ok(checkpoint) => self.checkpoint(entry, &checkpoint),
             Err(error) => self.fault(entry, &format!("no checkpoint: {error}")),
         }

@@ -2,25 +2,36 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-use accp_registry::{Registry, abbreviate};
+use accp_registry::{FrameSpec, Hash, Registry, Schema, abbreviate};
 use accp_runtime::session::Checkpoint;
-use accp_runtime::{Frame, Intent, Map, Message, Param, Value};
+use accp_runtime::{DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
+
+/// A log may hold frames of its host that are longer than others may be.
+pub(crate) const UNLIMITED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
 
 /// The frame in plain words, under full names. What a frame leaves out is left out here too;
 /// what cannot be read is shown as it stands.
 pub(crate) fn twin(text: &str, registry: &Registry) -> String {
-    let (Ok(frame), Ok(message)) = (Frame::parse(text), Message::decode(text, registry)) else {
+    let frame = Frame::parse_with(text, &UNLIMITED);
+    let message = Message::decode_with(text, registry, &UNLIMITED);
+    let (Ok(frame), Ok(message)) = (frame, message) else {
         return format!("no frame that can be read: {text:?}");
     };
-    if message.intent == Intent::SYNC
-        && let Some(words) = about_the_session(&message)
-    {
-        return format!("{} {words}", message.agent);
-    }
-    let mut out = format!("{} {}", message.agent, verb(message.intent));
-    if !matches!(message.intent, Intent::PING | Intent::PONG) {
-        let _ = write!(out, " {}", message.operation);
+    let mut out = format!("{} ", message.agent);
+    match of_the_session(&message).and_then(|(_, frame)| frame.doc.as_ref()) {
+        Some(sentence) => {
+            let mut letters = sentence.trim_end_matches('.').chars();
+            out.extend(letters.next().map(|first| first.to_ascii_lowercase()));
+            out.extend(letters);
+        }
+        None => {
+            let _ = write!(out, "{} {}", verb(message.intent), message.operation);
+        }
     }
     let mut separator = ":";
     for (name, value) in stated(&frame, &message, registry) {
@@ -31,30 +42,36 @@ pub(crate) fn twin(text: &str, registry: &Registry) -> String {
     out
 }
 
+/// What the registry of a session's own frames says of a frame; `None` for those between agents.
+pub(crate) fn of_the_session(
+    message: &Message<'_>,
+) -> Option<(&'static Schema, &'static FrameSpec)> {
+    static SESSION: LazyLock<Registry> = LazyLock::new(Registry::session);
+    let head = [message.intent.as_str(), &*message.operation];
+    SESSION.frame(&head).filter(|_| message.schema.is_none())
+}
+
 /// What a frame says itself, under full names and in its order: all but the defaults.
 pub(crate) fn stated<'m, 'a>(
     frame: &Frame<'_>,
     message: &'m Message<'a>,
-    registry: &Registry,
+    registry: &'m Registry,
 ) -> Vec<(&'m str, &'m Value<'a>)> {
-    let schema = message
-        .schema
-        .as_deref()
-        .and_then(|code| registry.schema(code));
-    let place = |name: &str| {
-        let field = schema.and_then(|schema| schema.field(name));
-        let short = field.map_or_else(
-            || abbreviate(name).unwrap_or(name),
-            |(_, field)| &field.short,
-        );
-        // A key that does not fit the grammar stands in a list of pairs.
-        let stands = |param: &Param<'_>| [name, short, "_"].contains(&&*param.key);
-        frame.payload.iter().position(stands)
+    let schema = match message.schema.as_deref() {
+        Some(code) => registry.schema(code),
+        None => of_the_session(message).map(|(schema, _)| schema),
     };
-    let entries = message.payload.iter();
-    let mut said: Vec<_> = entries
-        .filter_map(|(name, value)| Some((place(name)?, (name, value))))
-        .collect();
+    let stated = |(key, value)| {
+        let field = schema.and_then(|schema| schema.field(key));
+        let (name, short) = match field {
+            Some((_, field)) => (&*field.name, &*field.short),
+            None => (key, abbreviate(key).unwrap_or(key)),
+        };
+        // A key that does not fit the grammar stands in a list of pairs.
+        let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
+        Some((frame.payload.iter().position(stands)?, (name, value)))
+    };
+    let mut said: Vec<_> = message.payload.iter().filter_map(stated).collect();
     said.sort_by_key(|(place, _)| *place);
     said.into_iter().map(|(_, entry)| entry).collect()
 }
@@ -122,86 +139,14 @@ fn verb(intent: Intent) -> &'static str {
     }
 }
 
-/// What a host says of its session, and the announcement of values.
-fn about_the_session(message: &Message<'_>) -> Option<String> {
-    let payload = &message.payload;
-    let text = |key: &str| payload.get(key).map(shown);
-    Some(match &*message.operation {
-        "open" => {
-            let tokens = text("tok").unwrap_or_else(|| "nothing".to_owned());
-            let scope = text("scope")?;
-            format!("opens the session: numbering {scope}, tokens counted in {tokens}")
-        }
-        "join" => format!("lets member {} in: {}", text("n")?, text("agents")?),
-        "leave" => format!("lets member {} go", text("n")?),
-        "grant" => format!(
-            "allows reading {} of session {}",
-            text("key")?,
-            text("sid")?
-        ),
-        "expire" => format!("lets values expire: {}", text("keys")?),
-        "schemas" => format!(
-            "names the registry in force: {}..",
-            text("hash")?.get(..12)?
-        ),
-        "veto" => format!("puts a checkpoint off: {}", text("rationale")?),
-        "registry" => {
-            let (hash, held) = (text("hash")?, text("pos").unwrap_or_default());
-            format!("knows registry {hash} and holds the log up to {held}")
-        }
-        "bytes" => {
-            let length = text("len").unwrap_or_default();
-            format!(
-                "sends {} from byte {}, of {length}",
-                text("key")?,
-                text("at")?
-            )
-        }
-        "put" => format!("puts {} into cold state", puts(payload)?),
-        "checkpoint" => {
-            let checkpoint = Checkpoint::from_message(message).ok()?;
-            let left = match checkpoint.left() {
-                [] => "nothing leaves".to_owned(),
-                left => format!("{} left", ranges(left)),
-            };
-            format!(
-                "takes checkpoint {} ({}): {left} hot state",
-                checkpoint.id(),
-                triggers(&checkpoint)
-            )
-        }
-        _ => return None,
-    })
-}
-
-/// `k101_1 (312 bytes)`
-fn puts(payload: &Map<'_>) -> Option<String> {
-    let Value::Array(keys) = payload.get("keys")? else {
-        return None;
-    };
-    let one = |item: &Value<'_>| match item {
-        Value::Array(parts) => match parts.as_slice() {
-            [Value::String(key), _, Value::Integer(bytes)] => {
-                Some(format!("{key} ({})", counted(*bytes as u64, "byte")))
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    let keys: Option<Vec<_>> = keys.iter().map(one).collect();
-    Some(keys?.join(", "))
-}
-
-fn shown(value: &Value<'_>) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value);
-    out
-}
-
 /// References as in a frame; texts bare where they are one word, else quoted, with nothing
-/// in them that a terminal could act on.
+/// in them that a terminal could act on; of a digest, the first digits.
 fn write_value(out: &mut String, value: &Value<'_>) {
     match value {
+        Value::String(text) if text.parse::<Hash>().is_ok() => {
+            let digits = text.get(..12).unwrap_or_default();
+            let _ = write!(out, "{digits}..");
+        }
         Value::String(text) => {
             let is_word = |c: char| c.is_alphanumeric() || "_-./+%@#".contains(c);
             if !text.is_empty() && text.chars().all(is_word) {
@@ -291,9 +236,9 @@ mod tests {
         analyst queries lookup: source $ctx.sales_db, query revenue_by_region, old nothing
         dev reports a failure, error: code E4002, msg "No such file\n", retry true
         a asks whether the peer is there
-        h lets member 101 in: [dev]
-        h puts k101_1 (312 bytes), k101_2 (1 byte) into cold state
-        h takes checkpoint 2 (done+esc): 1-5, 7 left hot state
+        h lets a member in: agents [dev], member 101
+        h puts values into cold state: keys [[k101_1, 00, 312], [k101_2, 00, 1]]
+        h takes a checkpoint: at 0, covers 7, id ckpt_2, kept [[8, 12]], left [1-5, 7], triggers [done, esc]
         h synchronizes state: version 1, delta {task_1: wip}
         no frame that can be read: "@h>req:plan{_:[[a key,1]]}"
         no frame that can be read: "garbage\u{1b}[2J"

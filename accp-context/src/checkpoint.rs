@@ -1,12 +1,14 @@
 //! A checkpoint, as it stands in the log.
 
-use std::borrow::Cow;
-
 use accp_registry::Intent;
 
 use super::Time;
-use super::digest::{Digest, parse_key, parse_number};
-use accp_frame::{AgentId, DecodeError, Envelope, ErrorCode, Map, Message, Value};
+use super::digest::{Digest, Told, parse_key, parse_number, wrong};
+use super::frames::CheckpointSync;
+use super::preview::UNBOUNDED;
+use accp_frame::{
+    AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, Limits, Typed, Value,
+};
 
 /// Why a checkpoint is taken (draft section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +39,10 @@ impl Trigger {
             Self::Phase => "phase",
             Self::Comp => "comp",
         }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|on| on.as_str() == name)
     }
 
     /// What a frame of this intent triggers.
@@ -77,15 +83,13 @@ pub struct Kept {
 ///
 /// ```
 /// use accp_runtime::session::{Checkpoint, Trigger};
-/// use accp_runtime::{Message, Registry};
+/// use accp_runtime::{AgentId, Envelope};
 ///
-/// let registry = Registry::standard();
 /// let text = "@hub>sync:checkpoint{at:1714000000000|covers:7|id:ckpt_1|kept:[[8,12]]|left:[1-5,7]|on:[esc]}";
-/// let message = Message::decode(text, &registry)?;
-/// let checkpoint = Checkpoint::from_message(&message)?;
+/// let checkpoint = Checkpoint::decode(text)?;
 /// assert_eq!(checkpoint.triggers(), [Trigger::Esc]);
 /// assert_eq!(checkpoint.left(), [(1, 5), (7, 7)]);
-/// assert_eq!(checkpoint.to_message(&message.agent).encode(&registry)?, text);
+/// assert_eq!(checkpoint.encode(&AgentId::new("hub")?, Envelope::default())?, text);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,115 +158,120 @@ impl Checkpoint {
         Some(&self.kept[found.ok()?])
     }
 
-    /// The frame `sync:checkpoint` that says all of this, without an envelope. It is within
-    /// the default limits of a frame, but not under the 50-character rule: encode it with
-    /// [`EncodeOptions::inline`](accp_frame::EncodeOptions::inline).
-    pub fn to_message(&self, agent: &AgentId<'_>) -> Message<'static> {
-        let mut payload = Map::new();
-        let mut put = |key: &'static str, value: Value<'static>| payload.insert(key, value);
-        put("id", Value::from(format!("ckpt_{}", self.id)));
-        put("covers", integer(self.covers));
-        put("at", Value::Integer(self.at.as_millis()));
-        let triggers = self.triggers.iter();
-        put(
-            "on",
-            Value::Array(triggers.map(|on| Value::from(on.as_str())).collect()),
-        );
-        if !self.left.is_empty() {
-            let left = self.left.iter().map(|(from, to)| {
-                if from == to {
-                    integer(*from)
-                } else {
-                    Value::from(format!("{from}-{to}"))
-                }
-            });
-            put("left", Value::Array(left.collect()));
-        }
-        if !self.kept.is_empty() {
-            let kept = self.kept.iter().map(|kept| {
-                let mut parts = Vec::from([integer(kept.position), integer(kept.tokens.into())]);
-                if kept.cut {
-                    parts.push(Value::Boolean(true));
-                }
-                Value::Array(parts)
-            });
-            put("kept", Value::Array(kept.collect()));
-        }
-        if let Some((through, _)) = &self.merged {
-            put("old", Value::from(format!("ckpt_{through}")));
-        }
-        if let Some((_, Some(digest))) = &self.merged {
-            digest.write_to(&mut payload, "old_");
-        }
-        if let Some(digest) = &self.digest {
-            digest.write_to(&mut payload, "");
-        }
-        Message {
-            agent: agent.clone().into_owned(),
-            intent: Intent::SYNC,
-            operation: Cow::Borrowed("checkpoint"),
-            schema: None,
-            payload,
-            envelope: Envelope::default(),
-        }
-    }
-
-    /// Reads what [`to_message`](Self::to_message) has written.
+    /// The frame `sync:checkpoint` that says all of this. It is within the default limits of a
+    /// frame, but not under the 50-character rule.
     ///
     /// # Errors
-    /// E1004 with the param that is missing or is none of a checkpoint.
-    pub fn from_message(message: &Message<'_>) -> Result<Self, DecodeError> {
-        if message.intent != Intent::SYNC || message.operation != "checkpoint" {
-            return Err(expected("sync:checkpoint"));
-        }
-        let payload = &message.payload;
-        let id = read(payload, "id", "the key of a checkpoint, ckpt_1", |value| {
-            parse_key(value.as_str()?)
-        })?;
-        let mut merged = None;
-        if payload.get("old").is_some() {
-            let what = "the key of an earlier checkpoint, ckpt_1";
-            let through = read(payload, "old", what, |value| {
-                parse_key(value.as_str()?).filter(|through| *through < id)
-            })?;
-            merged = Some((through, Digest::read_from(payload, "old_", through)?));
-        }
-        let what = "a list of [position,tokens], ascending";
-        let kept = list(payload, "kept", what, kept)?;
-        if !kept.is_sorted_by(|a, b| a.position < b.position) {
-            return Err(expected(what).within("kept"));
-        }
+    /// E1001 for an envelope that no frame can hold.
+    pub fn encode(
+        &self,
+        agent: &AgentId<'_>,
+        envelope: Envelope<'_>,
+    ) -> Result<String, EncodeError> {
+        let digest = self.digest.as_ref().map(Digest::told).unwrap_or_default();
+        let old = self.merged.as_ref().and_then(|(_, old)| old.as_ref());
+        let old = old.map(Digest::told).unwrap_or_default();
+        let through = self.merged.as_ref().map(|(through, _)| through);
+        let left = self.left.iter().map(|(from, to)| {
+            if from == to {
+                Value::Integer(integer(*from))
+            } else {
+                Value::from(format!("{from}-{to}"))
+            }
+        });
+        let kept = self.kept.iter().map(|kept| {
+            let mut parts = vec![integer(kept.position).into(), i64::from(kept.tokens).into()];
+            parts.extend(kept.cut.then_some(Value::Boolean(true)));
+            Value::Array(parts)
+        });
+        let frame = CheckpointSync {
+            id: format!("ckpt_{}", self.id).into(),
+            covers: integer(self.covers),
+            at: self.at.as_millis(),
+            triggers: Some(self.triggers.iter().map(|on| on.as_str().into()).collect()),
+            left: stated(left.collect()),
+            kept: stated(kept.collect()),
+            from: digest.from,
+            cold: digest.cold,
+            summary: digest.summary,
+            facts: digest.facts,
+            tokens: digest.tokens,
+            old: through.map(|through| format!("ckpt_{through}").into()),
+            old_from: old.from,
+            old_cold: old.cold,
+            old_summary: old.summary,
+            old_facts: old.facts,
+            old_tokens: old.tokens,
+        };
+        let options = EncodeOptions {
+            inline: true,
+            limits: Limits::NONE,
+            ..EncodeOptions::default()
+        };
+        let mut text = String::new();
+        Typed::new(agent.clone(), frame, envelope).encode_into(&mut text, options)?;
+        Ok(text)
+    }
+
+    /// Reads what [`encode`](Self::encode) has written.
+    ///
+    /// # Errors
+    /// E1001 for the grammar; E1004 for another frame, and with the param that is missing or
+    /// is not one of a checkpoint.
+    pub fn decode(text: &str) -> Result<Self, DecodeError> {
+        let frame = Typed::<CheckpointSync<'_>>::decode_with(text, &UNBOUNDED)?.frame;
+        let id =
+            parse_key(&frame.id).ok_or_else(|| wrong("id", "the key of a checkpoint, ckpt_1"))?;
+        let merged = frame.old.map(|old| {
+            let through = parse_key(&old).filter(|through| *through < id);
+            let through =
+                through.ok_or_else(|| wrong("old", "the key of an earlier checkpoint, ckpt_1"))?;
+            let told = Told {
+                from: frame.old_from,
+                cold: frame.old_cold,
+                summary: frame.old_summary,
+                facts: frame.old_facts,
+                tokens: frame.old_tokens,
+            };
+            Ok((through, Digest::of(told, through, "old_")?))
+        });
+        let told = Told {
+            from: frame.from,
+            cold: frame.cold,
+            summary: frame.summary,
+            facts: frame.facts,
+            tokens: frame.tokens,
+        };
+        let triggers = frame.triggers.unwrap_or_default();
+        let triggers = triggers.iter().map(|name| Trigger::named(name)).collect();
+        let left = frame.left.unwrap_or_default().iter().map(range).collect();
+        let kept: Option<Vec<_>> = frame.kept.unwrap_or_default().iter().map(kept).collect();
+        let ascends = |kept: &Vec<Kept>| kept.is_sorted_by(|a, b| a.position < b.position);
+        let covers = u64::try_from(frame.covers);
         Ok(Self {
             id,
-            covers: read(payload, "covers", "a position, an integer from 0", number)?,
-            at: read(
-                payload,
-                "at",
-                "milliseconds, an integer",
-                |value| match value {
-                    Value::Integer(millis) => Some(Time::from_millis(*millis)),
-                    _ => None,
-                },
-            )?,
-            triggers: list(payload, "on", "a list of triggers", |value| {
-                let name = value.as_str()?;
-                Trigger::ALL.into_iter().find(|on| on.as_str() == name)
+            covers: covers.map_err(|_| wrong("covers", "a position, an integer from 0"))?,
+            at: Time::from_millis(frame.at),
+            triggers: Option::ok_or_else(triggers, || wrong("on", "a list of triggers"))?,
+            digest: Digest::of(told, id, "")?,
+            merged: merged.transpose()?,
+            left: Option::ok_or_else(left, || {
+                wrong("left", "a list of positions and ranges, 3 or 1-9")
             })?,
-            digest: Digest::read_from(payload, "", id)?,
-            merged,
-            left: list(
-                payload,
-                "left",
-                "a list of positions and ranges, 3 or 1-9",
-                range,
-            )?,
-            kept,
+            kept: kept
+                .filter(ascends)
+                .ok_or_else(|| wrong("kept", "a list of [position,tokens], ascending"))?,
         })
     }
 }
 
-fn integer(number: u64) -> Value<'static> {
-    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+/// A list that is left out where it is empty.
+fn stated<T>(list: Vec<T>) -> Option<Vec<T>> {
+    (!list.is_empty()).then_some(list)
+}
+
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn number(value: &Value<'_>) -> Option<u64> {
@@ -297,35 +306,4 @@ fn kept(value: &Value<'_>) -> Option<Kept> {
         tokens: u32::try_from(number(tokens)?).ok()?,
         cut,
     })
-}
-
-fn read<T>(
-    payload: &Map<'_>,
-    key: &'static str,
-    what: &'static str,
-    read: impl FnOnce(&Value<'_>) -> Option<T>,
-) -> Result<T, DecodeError> {
-    let value = payload.get(key).and_then(read);
-    value.ok_or_else(|| expected(what).within(key))
-}
-
-/// A list; one that is empty may be missing.
-fn list<T>(
-    payload: &Map<'_>,
-    key: &'static str,
-    what: &'static str,
-    item: impl FnMut(&Value<'_>) -> Option<T>,
-) -> Result<Vec<T>, DecodeError> {
-    match payload.get(key) {
-        None => Ok(Vec::new()),
-        Some(_) => read(payload, key, what, |value| match value {
-            Value::Array(items) => items.iter().map(item).collect(),
-            _ => None,
-        }),
-    }
-}
-
-#[cold]
-fn expected(what: &'static str) -> DecodeError {
-    DecodeError::new(ErrorCode::INVALID_TYPE, 0, what)
 }

@@ -1,12 +1,15 @@
 //! What stays in the context of a checkpoint.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use accp_registry::lexical;
 use serde::{Deserialize, Serialize};
 
-use super::fact::{Fact, read_facts, write_facts};
+use super::fact::{Fact, read, read_facts, write_facts};
 use super::limits::line_tokens;
 use super::preview::UNBOUNDED;
-use accp_frame::{DecodeError, ErrorCode, Frame, Map, TokenCounter, Value};
+use accp_frame::{DecodeError, ErrorCode, Frame, Map, RawValue, TokenCounter, Value};
 
 /// What warm state holds of one checkpoint, or of several that became one (draft section
 /// 5.1, tier 2): a line in the context.
@@ -125,76 +128,63 @@ impl Digest {
         }
     }
 
-    /// Adds its params to a payload, each key after `prefix`, and its tokens as `tok`.
-    pub(crate) fn write_to(&self, payload: &mut Map<'static>, prefix: &str) {
-        let mut put = |key: &str, value: Value<'static>| {
-            payload.insert(format!("{prefix}{key}"), value);
-        };
-        for (key, text) in self.params() {
-            let value = accp_frame::Reader::new(&text, UNBOUNDED)
-                .and_then(|mut r| Value::read(&mut r).map(Value::into_owned));
-            put(key, value.unwrap_or(Value::Null));
+    /// What a frame says of it.
+    pub(crate) fn told(&self) -> Told<'_> {
+        let mut params: BTreeMap<_, _> = self.params().collect();
+        let facts = params.remove("facts");
+        Told {
+            from: params.remove("from").map(Cow::Owned),
+            cold: params.remove("cold").map(Cow::Owned),
+            summary: (!self.summary.is_empty()).then(|| self.summary.as_str().into()),
+            facts: facts.map(|facts| read(&facts).into_owned()),
+            tokens: Some(self.tokens.into()),
         }
-        put("tok", Value::Integer(i64::from(self.tokens)));
     }
 
-    /// The digest of the checkpoint `last` that [`write_to`](Self::write_to) has written;
-    /// `None` when there is none.
-    pub(crate) fn read_from(
-        payload: &Map<'_>,
-        prefix: &str,
-        last: u64,
-    ) -> Result<Option<Self>, DecodeError> {
-        let get = |key: &str| payload.get(&format!("{prefix}{key}"));
-        let tokens = match get("tok") {
-            None => return Ok(None),
-            Some(Value::Integer(tokens)) => u32::try_from(*tokens).ok(),
-            Some(_) => None,
+    /// The digest of the checkpoint `last`, of which a frame says this in params that begin with
+    /// `prefix`; `None` when it says nothing.
+    ///
+    /// # Errors
+    /// E1004 with the param at fault.
+    pub(crate) fn of(told: Told<'_>, last: u64, prefix: &str) -> Result<Option<Self>, DecodeError> {
+        let wrong = |key: &str, what| wrong(format!("{prefix}{key}"), what);
+        let Some(tokens) = told.tokens else {
+            return Ok(None);
         };
-        let Some(tokens) = tokens.filter(|tokens| *tokens > 0) else {
-            return Err(expected(prefix, "tok", "tokens, an integer from 1"));
-        };
-        let first = match get("from") {
-            None => last,
-            Some(value) => value
-                .as_str()
-                .and_then(parse_key)
-                .filter(|first| *first < last)
-                .ok_or_else(|| expected(prefix, "from", "an earlier checkpoint, ckpt_1"))?,
-        };
-        let cold = match get("cold") {
-            None => None,
-            Some(value) => Some(
-                value
-                    .as_str()
-                    .and_then(parse_span)
-                    .ok_or_else(|| expected(prefix, "cold", "two positions, p1-p9"))?,
-            ),
-        };
-        let summary = match get("sum") {
-            None => String::new(),
-            Some(Value::String(text)) => text.to_string(),
-            Some(_) => return Err(expected(prefix, "sum", "a text")),
-        };
-        let facts = match get("facts") {
-            None => Vec::new(),
-            Some(value) => read_facts(value)
-                .ok_or_else(|| expected(prefix, "facts", "a list of [entity,{field:value}]"))?,
-        };
+        let tokens = u32::try_from(tokens).ok().filter(|tokens| *tokens > 0);
+        let first = told.from.map_or(Some(last), |key| {
+            parse_key(&key).filter(|first| *first < last)
+        });
+        let cold = told
+            .cold
+            .map(|cold| parse_span(&cold).ok_or_else(|| wrong("cold", "two positions, p1-p9")));
+        let facts = told
+            .facts
+            .map_or(Some(Vec::new()), |facts| read_facts(&facts));
         Ok(Some(Self {
-            first,
+            first: first.ok_or_else(|| wrong("from", "an earlier checkpoint, ckpt_1"))?,
             last,
-            cold,
-            summary,
-            facts,
-            tokens,
+            cold: cold.transpose()?,
+            summary: told.summary.unwrap_or_default().into_owned(),
+            facts: facts.ok_or_else(|| wrong("facts", "a list of [entity,{field:value}]"))?,
+            tokens: tokens.ok_or_else(|| wrong("tok", "tokens, an integer from 1"))?,
         }))
     }
 }
 
+/// A digest as a frame tells it.
+#[derive(Default)]
+pub(crate) struct Told<'a> {
+    pub from: Option<Cow<'a, str>>,
+    pub cold: Option<Cow<'a, str>>,
+    pub summary: Option<Cow<'a, str>>,
+    pub facts: Option<Value<'a>>,
+    pub tokens: Option<i64>,
+}
+
 #[cold]
-fn expected(prefix: &str, key: &str, what: &'static str) -> DecodeError {
-    DecodeError::new(ErrorCode::INVALID_TYPE, 0, what).within(format!("{prefix}{key}"))
+pub(crate) fn wrong(key: impl Into<Cow<'static, str>>, what: &'static str) -> DecodeError {
+    DecodeError::new(ErrorCode::INVALID_TYPE, 0, what).within(key)
 }
 
 /// The number of a checkpoint, from 1: 3 of `ckpt_3`.
@@ -251,15 +241,21 @@ impl TryFrom<Stored> for Digest {
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
         let frame = Frame::parse_with(&stored.line, &UNBOUNDED)?;
-        let Some(last) = parse_key(&frame.operation) else {
-            return Err(expected("", "operation", "the key of a checkpoint, ckpt_1"));
+        let last = parse_key(&frame.operation);
+        let last = last.ok_or_else(|| wrong("operation", "the key of a checkpoint, ckpt_1"))?;
+        let text = |key: &'static str| match frame.get(key).map(RawValue::value).transpose()? {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(wrong(key, "a text")),
         };
-        let mut payload: Map<'_> = Map::new();
-        for param in &frame.payload {
-            payload.insert(param.key.clone(), param.value.value()?);
-        }
-        payload.insert("tok", Value::Integer(i64::from(stored.tokens)));
-        let digest = Self::read_from(&payload, "", last)?;
-        digest.ok_or_else(|| expected("", "tok", "tokens"))
+        let told = Told {
+            from: text("from")?,
+            cold: text("cold")?,
+            summary: text("sum")?,
+            facts: frame.get("facts").map(RawValue::value).transpose()?,
+            tokens: Some(stored.tokens.into()),
+        };
+        let digest = Self::of(told, last, "")?;
+        digest.ok_or_else(|| wrong("tok", "tokens"))
     }
 }

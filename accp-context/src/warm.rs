@@ -13,11 +13,11 @@ use accp_frame::Value;
 ///
 /// ```
 /// use accp_runtime::session::{Checkpoint, Warm};
-/// use accp_runtime::{Message, Registry, Value};
+/// use accp_runtime::Value;
 ///
 /// let text = "@hub>sync:checkpoint{at:0|cold:p1-p2|covers:2|facts:[[task,T1,{status:done}]]\
 ///     |id:ckpt_1|left:[1-2]|on:[done]|sum:dev.done.plan*2|tok:32}";
-/// let checkpoint = Checkpoint::from_message(&Message::decode(text, &Registry::standard())?)?;
+/// let checkpoint = Checkpoint::decode(text)?;
 /// let mut warm = Warm::default();
 /// warm.apply(&checkpoint);
 /// assert_eq!(warm.resolve("ckpt_1", "status"), Some(Value::from("done")));

@@ -24,7 +24,7 @@ use crate::{
     Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, JoinError, MemberId, Mid, Options,
     Read, RestoreError, SendError, Stored, Time, Trigger,
 };
-use accp_frame::{AgentId, EncodeOptions, Envelope, Limits, Message, Registry};
+use accp_frame::{AgentId, Envelope, Registry};
 
 /// The host of a session.
 pub(crate) struct Host {
@@ -263,16 +263,7 @@ impl Host {
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         let mid = self.side.next_control_mid();
         let envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
-        let message = Message {
-            envelope,
-            ..control.to_message(&self.side.options.agent)
-        };
-        let options = EncodeOptions {
-            inline: true,
-            limits: Limits::NONE,
-            ..EncodeOptions::default()
-        };
-        let text = message.encode_with(Registry::shared(), options);
+        let text = control.encode(&self.side.options.agent, envelope);
         let text = text.map_err(|error| error.to_string());
         let frame = text.as_deref().map(Scanned::of_entry);
         match frame {

@@ -29,6 +29,12 @@ impl Scope {
             Self::Sender => "sender",
         }
     }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Shared, Self::Sender]
+            .into_iter()
+            .find(|scope| scope.as_str() == name)
+    }
 }
 
 /// What both sides of a session are told.

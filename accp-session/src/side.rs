@@ -15,13 +15,13 @@ use crate::log::mid::MidSource;
 use crate::log::state::{Applied, State};
 use crate::send::encode::{Encoded, Encoder, last_put_of};
 use crate::wire::control::Control;
-use crate::wire::link::{Hello, Link, Of, Piece, Stamp};
+use crate::wire::link::{Hello, Link, Of, Piece, Stamp, want};
 use crate::wire::scan::Scanned;
 use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
     SendError, Time, Transmit,
 };
-use accp_frame::{DecodeError, EncodeError, Intent, Map, Registry, Value};
+use accp_frame::{DecodeError, EncodeError, Registry};
 
 /// Extensions of ours that this side understands.
 pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
@@ -347,14 +347,12 @@ impl Side {
 
     pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
         let stamp = self.stamp(now);
-        let text = stamp.frame(Intent::SYNC, "bytes", None, piece.payload(), Of::Nothing);
+        let text = stamp.frame(piece.frame(), Of::Nothing);
         self.say(to, text);
     }
 
     pub(crate) fn say_hello(&mut self, to: MemberId, hello: &Hello, now: Time) {
-        let text =
-            self.stamp(now)
-                .frame(Intent::SYNC, "registry", None, hello.payload(), Of::Nothing);
+        let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
         self.say(to, text);
     }
 
@@ -376,11 +374,7 @@ impl Side {
     /// Asks the peers for the bytes that are wanted.
     pub(crate) fn ask(&mut self, now: Time) {
         for (to, key, at) in self.transfers.take_due(now) {
-            let mut payload = Map::new();
-            payload.insert("key", Value::from(key));
-            payload.insert("at", Value::Integer(at as i64));
-            let stamp = self.stamp(now);
-            let text = stamp.frame(Intent::QRY, "bytes", None, payload, Of::Nothing);
+            let text = self.stamp(now).frame(want(&key, at), Of::Nothing);
             self.say(to, text);
         }
     }

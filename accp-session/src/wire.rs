@@ -1,6 +1,12 @@
 //! Frames of the session itself: about the link, and about the session.
 
 pub(crate) mod control;
+#[expect(
+    unreachable_pub,
+    clippy::enum_variant_names,
+    reason = "generated code is public; its module decides"
+)]
+pub(crate) mod frames;
 pub(crate) mod link;
 pub(crate) mod relay;
 pub(crate) mod scan;

@@ -136,6 +136,12 @@ impl Registry {
         self.schemas.get(found.ok()?)
     }
 
+    /// The first schema that a frame with this head carries, and what it demands of it.
+    pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<(&Schema, &FrameSpec)> {
+        let mut schemas = self.schemas.iter();
+        schemas.find_map(|schema| Some((schema, schema.frame(head)?)))
+    }
+
     /// The schemas, sorted by name.
     pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Schema> {
         self.schemas.iter()

@@ -20,14 +20,41 @@ impl Registry {
     /// The registry that is built in for a protocol.
     pub fn standard_of(protocol: &'static Protocol) -> Self {
         let texts = protocol.profiles.iter();
-        let texts = texts.map(|&(file, text)| (Some(file), text));
+        Self::built_in(protocol, texts.map(|&(file, text)| (Some(file), text)))
+    }
+
+    fn built_in<'t>(
+        protocol: &'static Protocol,
+        texts: impl Iterator<Item = (Option<&'t str>, &'t str)>,
+    ) -> Self {
         let sources: Result<Vec<_>, _> = texts
             .map(|(file, text)| Source::parse(file, text))
             .collect();
-        // A test holds the built-in profiles to be without fault.
+        // Tests hold what is built in to be without fault.
         sources
             .and_then(|sources| assemble(protocol, &sources))
             .unwrap_or_else(|_| Self::empty_of(protocol))
+    }
+
+    /// The frames that a session speaks about itself: link, log, checkpoints. They name no
+    /// schema on the wire, and what peers compare does not cover them.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let session = Registry::session();
+    /// let (schema, frame) = session.frame(&["sync", "join"]).expect("a host says it");
+    /// assert_eq!(frame.doc.as_deref(), Some("Lets a member in."));
+    /// assert_eq!(schema.field("n").expect("a field").1.name, "member");
+    /// ```
+    #[cfg(feature = "tools")]
+    pub fn session() -> Self {
+        let texts = [
+            ("context.json", include_str!("../session/context.json")),
+            ("session.json", include_str!("../session/session.json")),
+        ];
+        let texts = texts.map(|(file, text)| (Some(file), text));
+        Self::built_in(&ACCP, texts.into_iter())
     }
 
     /// [`Registry::standard`], read once.

@@ -195,3 +195,17 @@ fn names_every_intent_and_envelope_field() {
     );
     assert_eq!(listed("/$defs/frame/properties/envelope/items/enum"), names);
 }
+
+/// The frames that a session speaks about itself stand apart from what peers compare.
+#[test]
+fn the_frames_of_a_session_are_without_fault() {
+    let folder = Registry::load(concat!(env!("CARGO_MANIFEST_DIR"), "/session")).unwrap();
+    assert_eq!(folder, Registry::session());
+    let said: Vec<_> = folder.schemas().flat_map(|s| &s.frames).collect();
+    assert!(said.len() > 10);
+    for frame in said {
+        assert!(frame.doc.is_some(), "{:?}", frame.head);
+        let standard = Registry::standard();
+        assert!(standard.frame(&frame.head).is_none(), "{:?}", frame.head);
+    }
+}

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Generate text that names `alloc` where it would name `std`
     #[arg(long)]
     no_std: bool,
+    /// Generate frames that name no schema: their fields stand in untyped places
+    #[arg(long, conflicts_with = "standard")]
+    schemaless: bool,
     /// The file to write; stdout when it is left out
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -39,7 +42,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut builder = Builder::new()
         .standard_profiles(args.standard)
         .runtime(&args.runtime)
-        .no_std(args.no_std);
+        .no_std(args.no_std)
+        .schemaless(args.schemaless);
     if let Some(path) = &args.registry {
         std::fs::metadata(path).map_err(Failure::at(path))?;
         builder = builder.registry(path);

@@ -111,3 +111,31 @@ fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
         .collect();
     assert_eq!(lines, [json!(null), json!("E1001"), json!(null)]);
 }
+
+/// Frames of the session itself name no schema, and are explained all the same.
+#[test]
+fn a_frame_of_the_session_is_told_from_its_registry() {
+    let frame = "@hub>sync:join{agents:[dev]|n:101|x:1}[mid:100000000003,seq:1]";
+    let run = accp(&["explain"], frame);
+    insta::assert_snapshot!(run.stdout, @r#"
+    From       hub
+    Intent     sync, Synchronize: Share or request state synchronization
+    Operation  join
+    Schema     none: a frame of the session itself
+    Meaning    Lets a member in.
+
+      field   key     type      value
+      member  n       integer   101        The number of the member, 100 to 899.
+      agents  agents  [string]  ["dev"]    The agents that it speaks for.
+      x       x       any       1
+
+      envelope  key  value
+      msg_id    mid  "100000000003"  Unique message identifier (hex, 12 chars)
+      sequence  seq  1               Monotonically increasing per session
+    "#);
+    let json = accp(&["explain", "--format", "json"], frame)
+        .json()
+        .remove(0);
+    assert_eq!(json["session"], "Lets a member in.");
+    assert_eq!(json["schema"], json!(null));
+}

@@ -95,14 +95,14 @@ fn the_log_is_told_entry_by_entry() {
     let folder = bakery();
     insta::assert_snapshot!(fine(&folder, &["session", "replay", "chats.db", "plan/1"]), @r#"
     2026-01-01
-         1  00:00:00  accp opens the session: numbering sender, tokens counted in o200k_base
-         2  00:00:00  accp names the registry in force: b3f5d7796b63..
+         1  00:00:00  accp opens the session: agent accp, scope sender, tokenizer o200k_base
+         2  00:00:00  accp names the registry in force: hash b3f5d7796b63..
          3  00:00:00  accp synchronizes conversation: id plan/1, messages 5
-         4  00:00:01  accp lets member 101 in: [owner]
+         4  00:00:01  accp lets a member in: agents [owner], member 101
          5  00:00:01  owner requests chat: role user, content "Plan Friday's baking.", target planner
-         6  00:00:02  accp lets member 102 in: [planner]
+         6  00:00:02  accp lets a member in: agents [planner], member 102
          7  00:00:02  planner requests chat: role agent, content "How much dough can the mixer take in one go?", target kitchen
-         8  00:00:03  accp lets member 103 in: [kitchen]
+         8  00:00:03  accp lets a member in: agents [kitchen], member 103
          9  00:00:03  kitchen requests chat: role agent, content "12 kg, so three batches.", target planner
         10  00:00:04  planner requests chat: role agent, content "Start the first batch at 04:30, then every 50 minutes.", channel plan, target kitchen
         11  00:00:05  planner requests chat: role agent, content "Friday: three batches of rye from 04:30, out of the oven by 08:10.", target owner
@@ -113,9 +113,9 @@ fn the_log_is_told_entry_by_entry() {
     insta::assert_snapshot!(fine(&folder, &some), @r"
     2026-01-01
          9  00:00:03  assistant requests tool: tool_name stock, arguments {item: rye_flour, unit: kg}, lay {sp: 0}, type function
-        10  00:00:04  accp lets member 104 in: [tool]
+        10  00:00:04  accp lets a member in: agents [tool], member 104
         11  00:00:04  tool completes tool: tool_name stock, result {item: rye_flour, lots: [{best_before: 2026-12-01, kg: 7.0, lot: R-0412}, {best_before: 2026-11-24, kg: 4.5, lot: R-0398}], on_hand: 11.5, unit: kg}, lay {keys: [lot, kg, best_before, item, on_hand, unit, lots], sp: 0}
-        12  00:00:04  accp takes checkpoint 1 (done): 3 left hot state
+        12  00:00:04  accp takes a checkpoint: at 1767225604000, cold p3, covers 10, id ckpt_1, kept [[5, 50], [7, 38], [9, 37], [11, 104]], left [3], triggers [done], summary accp.sync.conversation, tokens 22
     ");
     let frames = fine(
         &folder,

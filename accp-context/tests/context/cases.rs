@@ -4,7 +4,7 @@ use accp_runtime::session::{
     Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Headers, Hot, Time, Trigger,
     Turn, Verdict, Warm, render_context,
 };
-use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_runtime::{AgentId, Envelope, Message, Registry, Value};
 use insta::assert_snapshot;
 
 use super::Quarters;
@@ -61,12 +61,10 @@ impl Table {
             table.say(frame);
         }
         let checkpoint = table.phase(&[]);
-        let message = checkpoint.to_message(&AgentId::new("hub").expect("an id"));
-        let text = message
-            .encode_with(Registry::shared(), inline())
-            .expect("a frame");
-        let copy = Message::decode(&text, Registry::shared()).expect("a frame");
-        assert_eq!(Checkpoint::from_message(&copy).as_ref(), Ok(&checkpoint));
+        assert_eq!(
+            Checkpoint::decode(&frame(&checkpoint)).as_ref(),
+            Ok(&checkpoint)
+        );
         let line = checkpoint.digest().map(Digest::line).unwrap_or_default();
         let facts = line
             .split_once("|facts:")
@@ -107,17 +105,17 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
     ");
     assert_eq!(checkpoint.left(), [(1, 1), (3, 3), (5, 5)]);
     assert_eq!(checkpoint.covers(), 5);
-    let frame = checkpoint.to_message(&AgentId::new("hub").unwrap());
-    assert_snapshot!(frame.encode_with(Registry::shared(), inline()).unwrap(), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
+    assert_snapshot!(frame(&checkpoint), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
     // Each frame is whole all the same.
     assert_eq!(table.hot.frame(request), Some(&*long));
 }
 
-fn inline() -> accp_runtime::EncodeOptions<'static> {
-    accp_runtime::EncodeOptions {
-        inline: true,
-        ..Default::default()
-    }
+/// The checkpoint as the host writes it, which the default limits of a frame hold.
+fn frame(checkpoint: &Checkpoint) -> String {
+    let hub = AgentId::new("hub").unwrap();
+    let text = checkpoint.encode(&hub, Envelope::default()).unwrap();
+    Message::decode(&text, Registry::shared()).unwrap();
+    text
 }
 
 #[test]
@@ -361,26 +359,23 @@ fn what_is_no_checkpoint_is_refused_with_the_param() {
         format!("@h>sync:checkpoint{{{whole}|tok:9|facts:[[[a],{{b:c}}]]}}"),
         format!("@h>sync:checkpoint{{{whole}|tok:9|from:ckpt_2}}"),
     ];
-    let errors = texts.map(|text| {
-        let message = Message::decode(&text, Registry::shared()).unwrap();
-        match Checkpoint::from_message(&message) {
-            Ok(_) => "no error".to_owned(),
-            Err(error) => error.to_string(),
-        }
+    let errors = texts.map(|text| match Checkpoint::decode(&text) {
+        Ok(_) => "no error".to_owned(),
+        Err(error) => error.to_string(),
     });
     assert_snapshot!(errors.join("\n"), @r"
-    E1004 at byte 0: expected sync:checkpoint
-    E1004 at byte 0 in id: expected the key of a checkpoint, ckpt_1
+    E1004 at byte 8: expected @..>sync:checkpoint
+    E1004 at byte 19: expected the field `id`, which CheckpointSync requires
     E1004 at byte 0 in id: expected the key of a checkpoint, ckpt_1
     E1004 at byte 0 in covers: expected a position, an integer from 0
-    E1004 at byte 0 in at: expected milliseconds, an integer
+    E1004 at byte 37: expected the field `at`, which CheckpointSync requires
     E1004 at byte 0 in on: expected a list of triggers
     E1004 at byte 0 in left: expected a list of positions and ranges, 3 or 1-9
     E1004 at byte 0 in kept: expected a list of [position,tokens], ascending
     E1004 at byte 0 in old: expected the key of an earlier checkpoint, ckpt_1
     E1004 at byte 0 in old_tok: expected tokens, an integer from 1
-    E1004 at byte 0 in cold: expected two positions, p1-p9
-    E1004 at byte 0 in sum: expected a text
+    E1004 at byte 64 in CheckpointSync.cold: expected a string
+    E1004 at byte 63 in CheckpointSync.sum: expected a string
     E1004 at byte 0 in facts: expected a list of [entity,{field:value}]
     E1004 at byte 0 in facts: expected a list of [entity,{field:value}]
     E1004 at byte 0 in from: expected an earlier checkpoint, ckpt_1
@@ -501,8 +496,7 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
             at: Time::from_secs(0),
         };
         let checkpoint = checkpointer.take(&checkpointer.freeze(&table.hot, &table.warm, turn));
-        let message = checkpoint.to_message(&AgentId::new("hub").unwrap());
-        let text = message.encode_with(Registry::shared(), inline()).unwrap();
+        let text = frame(&checkpoint);
         assert!(checkpoint.kept().len() <= 128);
         assert!(checkpoint.digest().unwrap().line().len() <= 3_000);
         merges += usize::from(checkpoint.merged().is_some());

@@ -6,10 +6,20 @@ mod pair;
 mod strategies;
 
 use accp_runtime::session::{Checkpoint, ContextLimits, Hot, Trigger, Warm, render_context};
-use accp_runtime::{DecodeOptions, Frame, Limits, Message, Param, Reader, TokenCounter, Value};
+use accp_runtime::{
+    DecodeOptions, EncodeOptions, Envelope, Frame, Limits, Message, Param, Reader, Registry,
+    TokenCounter, Value,
+};
 use pair::Pair;
 use proptest::prelude::*;
 use strategies::{Said, frame, limits, said, value};
+
+const INLINE: EncodeOptions<'static> = EncodeOptions {
+    limits: Limits::NONE,
+    inline: true,
+    strict: false,
+    externals: None,
+};
 
 /// The worst counter there is: nothing is cheap.
 struct Bytes;
@@ -85,8 +95,10 @@ proptest! {
         let mut message = Message::new("h", "sync", "checkpoint").unwrap();
         message.payload = [("id", "ckpt_3".into()), ("covers", 7.into()), ("at", 0.into())].into_iter().collect();
         message.payload = message.payload.into_iter().chain(entries.into_iter().map(|(k, v)| (k.into(), v))).collect();
-        let Ok(checkpoint) = Checkpoint::from_message(&message) else { return Ok(()) };
-        let again = Checkpoint::from_message(&checkpoint.to_message(&message.agent)).unwrap();
+        let Ok(text) = message.encode_with(Registry::shared(), INLINE) else { return Ok(()) };
+        let Ok(checkpoint) = Checkpoint::decode(&text) else { return Ok(()) };
+        let again = checkpoint.encode(&message.agent, Envelope::default()).unwrap();
+        let again = Checkpoint::decode(&again).unwrap();
         prop_assert_eq!(&again, &checkpoint);
         let (mut hot, mut warm) = (Hot::default(), Warm::default());
         hot.insert(7, "@a>qry:x{}", 5, false).unwrap();

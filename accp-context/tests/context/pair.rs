@@ -8,7 +8,7 @@ use accp_runtime::session::{
     Trigger, Turn, Warm, render_context,
 };
 use accp_runtime::{
-    AgentId, DecodeOptions, EncodeOptions, Frame, Limits, Message, Registry, TokenCounter, Value,
+    AgentId, DecodeOptions, Envelope, Frame, Limits, Message, Registry, TokenCounter, Value,
 };
 use proptest::prelude::*;
 
@@ -109,14 +109,9 @@ impl Pair {
         prop_assert_eq!(checkpoint.id(), self.warm.last() + 1);
 
         // What the member gets is the text of a frame.
-        let message = checkpoint.to_message(&AgentId::new("host")?);
-        let options = EncodeOptions {
-            inline: true,
-            ..EncodeOptions::default()
-        };
-        let text = message.encode_with(self.registry, options)?;
-        let message = Message::decode(&text, self.registry)?;
-        let copy = Checkpoint::from_message(&message)?;
+        let text = checkpoint.encode(&AgentId::new("host")?, Envelope::default())?;
+        Message::decode(&text, self.registry)?;
+        let copy = Checkpoint::decode(&text)?;
         prop_assert_eq!(&copy, &checkpoint, "{}", text);
 
         let mut before = String::new();

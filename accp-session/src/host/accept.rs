@@ -14,7 +14,7 @@ use crate::wire::link::{Link, Of, PeerError};
 use crate::wire::scan::Scanned;
 use crate::wire::scan::scan;
 use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time, Trigger};
-use accp_frame::{DecodeError, Envelope, Intent, Map};
+use accp_frame::{DecodeError, Envelope, Map};
 
 impl Host {
     /// Takes what a member sent, whoever that is having been made sure of.
@@ -222,7 +222,7 @@ impl Host {
         }
         let stamp = self.side.stamp(now);
         let of = Of::Frame(mid);
-        let text = stamp.frame(Intent::FAIL, "error", Some("ER"), error.payload(), of);
+        let text = stamp.frame(error.frame(), of);
         self.side.say(to, text);
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use accp_registry::{ErrorCode, Hash};
 
 use crate::send::outbound::Content;
-use crate::wire::control::put_key;
+use crate::wire::control::{Control, put_key};
 use crate::{Cold, MemberId, Mid, Outbound, Part, SendError, Split, Time, split};
 use accp_frame::{
     AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals, Frame,
@@ -275,22 +275,12 @@ impl Encoder<'_> {
     /// `@a>sync:put{keys:[[k101_5,SHA-256,length],..]}`, which goes ahead of what refers to
     /// the values.
     fn announce(&self, agent: &AgentId<'static>, values: &[Cold]) -> Result<Composed, SendError> {
-        let keys = values.iter().map(|value| {
-            Value::Array(vec![
-                Value::from(value.key.clone()),
-                Value::from(value.digest.to_string()),
-                Value::Integer(value.length as i64),
-            ])
-        });
-        let message = Message {
-            agent: agent.clone(),
-            intent: Intent::SYNC,
-            operation: Cow::Borrowed("put"),
-            schema: None,
-            payload: Map::from_iter([("keys", Value::Array(keys.collect()))]),
-            envelope: Envelope::default(),
+        let values = values.iter();
+        let values = values.map(|value| (value.key.clone(), value.digest, value.length));
+        let put = Control::Put {
+            values: values.collect(),
         };
-        let text = message.encode_with(self.registry, self.unlimited())?;
+        let text = put.encode(agent, Envelope::default())?;
         let tail = format!(",ts:{}", self.now.as_secs());
         Ok(Composed::whole(text, tail))
     }

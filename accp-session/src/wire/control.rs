@@ -4,10 +4,16 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Hash};
 
+use crate::wire::frames::{
+    ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, OpenSync, PutSync, SchemasSync,
+    VetoSync,
+};
+use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
 use crate::{Checkpoint, MemberId, Scope};
 use accp_frame::{
-    AgentId, DecodeError, DecodeOptions, Envelope, Intent, Limits, Map, Message, Registry, Value,
+    AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, Intent, Limits,
+    Typed, Value,
 };
 
 /// A frame that is folded and handed to no handler: those of the host about the session,
@@ -77,135 +83,109 @@ impl Control {
     /// Reads one, of any size: a host writes its own without limits, and the gate has held the
     /// others to theirs.
     pub(crate) fn read(frame: &Scanned<'_>) -> Result<Self, DecodeError> {
+        if frame.header.operation == "checkpoint" {
+            return Ok(Self::Checkpoint(Box::new(Checkpoint::decode(frame.text)?)));
+        }
         let options = DecodeOptions {
             limits: Limits::NONE,
             marks: true,
         };
-        let message = Message::decode_with(frame.text, Registry::shared(), &options)?;
-        let payload = &message.payload;
-        Ok(match frame.header.operation {
-            "open" => Self::Open {
-                agent: text(payload, "agent")?,
-                scope: if text(payload, "scope")? == Scope::Sender.as_str() {
-                    Scope::Sender
-                } else {
-                    Scope::Shared
+        Ok(
+            match Typed::<ControlFrame<'_>>::decode_with(frame.text, &options)?.frame {
+                ControlFrame::OpenSync(open) => Self::Open {
+                    agent: open.agent.into_owned(),
+                    scope: Scope::named(&open.scope)
+                        .ok_or_else(|| wrong("scope", "shared or sender"))?,
+                    tokenizer: open.tokenizer.map(Cow::into_owned),
                 },
-                tokenizer: text(payload, "tok").ok(),
+                ControlFrame::JoinSync(join) => Self::Join {
+                    member: the_member(join.member)?,
+                    agents: owned(join.agents),
+                    supervisor: join.supervisor == Some(true),
+                },
+                ControlFrame::LeaveSync(leave) => Self::Leave {
+                    member: the_member(leave.member)?,
+                },
+                ControlFrame::GrantSync(grant) => Self::Grant {
+                    session: grant.session.into_owned(),
+                    key: grant.key.into_owned(),
+                },
+                ControlFrame::ExpireSync(expire) => Self::Expire {
+                    keys: expire.keys.iter().map(text).collect::<Result<_, _>>()?,
+                },
+                ControlFrame::SchemasSync(schemas) => Self::Schemas {
+                    hash: schemas
+                        .hash
+                        .parse()
+                        .map_err(|_| wrong("hash", "a SHA-256 of 64 digits"))?,
+                },
+                ControlFrame::VetoSync(veto) => Self::Veto {
+                    why: veto.rationale.into_owned(),
+                },
+                ControlFrame::PutSync(put) => Self::Put {
+                    values: put.keys.iter().map(value).collect::<Result<_, _>>()?,
+                },
             },
-            "join" => Self::Join {
-                member: member(payload)?,
-                agents: texts(payload, "agents")?,
-                supervisor: matches!(payload.get("sup"), Some(Value::Boolean(true))),
-            },
-            "leave" => Self::Leave {
-                member: member(payload)?,
-            },
-            "grant" => Self::Grant {
-                session: text(payload, "sid")?,
-                key: text(payload, "key")?,
-            },
-            "expire" => Self::Expire {
-                keys: texts(payload, "keys")?,
-            },
-            "schemas" => Self::Schemas {
-                hash: text(payload, "hash")?
-                    .parse()
-                    .map_err(|_| expected("hash: a SHA-256 of 64 digits"))?,
-            },
-            "veto" => Self::Veto {
-                why: text(payload, "rationale")?,
-            },
-            "checkpoint" => Self::Checkpoint(Box::new(Checkpoint::from_message(&message)?)),
-            _ => Self::Put {
-                values: puts(payload)?,
-            },
-        })
+        )
     }
 
-    /// The frame that says it, without its envelope.
-    pub(crate) fn to_message(&self, agent: &AgentId<'static>) -> Message<'static> {
-        if let Self::Checkpoint(checkpoint) = self {
-            return checkpoint.to_message(agent);
-        }
-        let (operation, payload) = self.payload();
-        Message {
-            agent: agent.clone(),
-            intent: Intent::SYNC,
-            operation: Cow::Borrowed(operation),
-            schema: None,
-            payload,
-            envelope: Envelope::default(),
-        }
-    }
-
-    fn payload(&self) -> (&'static str, Map<'static>) {
-        let mut map = Map::new();
-        let mut put = |key: &'static str, value: Value<'static>| {
-            map.insert(key, value);
-        };
-        let list =
-            |texts: &[String]| Value::Array(texts.iter().cloned().map(Value::from).collect());
-        let operation = match self {
+    /// The frame that says it.
+    ///
+    /// # Errors
+    /// E1001 for an envelope that no frame can hold.
+    pub(crate) fn encode(
+        &self,
+        agent: &AgentId<'_>,
+        envelope: Envelope<'_>,
+    ) -> Result<String, EncodeError> {
+        let frame = match self {
+            Self::Checkpoint(checkpoint) => return checkpoint.encode(agent, envelope),
             Self::Open {
                 agent,
                 scope,
                 tokenizer,
-            } => {
-                if let Some(tokenizer) = tokenizer {
-                    put("tok", Value::from(tokenizer.clone()));
-                }
-                put("agent", Value::from(agent.clone()));
-                put("scope", Value::from(scope.as_str()));
-                "open"
-            }
+            } => ControlFrame::OpenSync(OpenSync {
+                tokenizer: tokenizer.as_deref().map(Cow::Borrowed),
+                agent: agent.into(),
+                scope: scope.as_str().into(),
+            }),
             Self::Join {
                 member,
                 agents,
                 supervisor,
-            } => {
-                put("n", Value::Integer(i64::from(member.number())));
-                put("agents", list(agents));
-                if *supervisor {
-                    put("sup", Value::Boolean(true));
-                }
-                "join"
-            }
-            Self::Leave { member } => {
-                put("n", Value::Integer(i64::from(member.number())));
-                "leave"
-            }
-            Self::Grant { session, key } => {
-                put("sid", Value::from(session.clone()));
-                put("key", Value::from(key.clone()));
-                "grant"
-            }
-            Self::Expire { keys } => {
-                put("keys", list(keys));
-                "expire"
-            }
-            Self::Schemas { hash } => {
-                put("hash", Value::from(hash.to_string()));
-                "schemas"
-            }
-            Self::Veto { why } => {
-                put("rationale", Value::from(why.clone()));
-                "veto"
-            }
-            Self::Put { values } => {
-                let values = values.iter().map(|(key, digest, length)| {
-                    Value::Array(vec![
-                        Value::from(key.clone()),
-                        Value::from(digest.to_string()),
-                        Value::Integer(*length as i64),
-                    ])
-                });
-                put("keys", Value::Array(values.collect()));
-                "put"
-            }
-            Self::Checkpoint(_) => "checkpoint",
+            } => ControlFrame::JoinSync(JoinSync {
+                member: member.number().into(),
+                agents: borrowed(agents),
+                supervisor: supervisor.then_some(true),
+            }),
+            Self::Leave { member } => ControlFrame::LeaveSync(LeaveSync {
+                member: member.number().into(),
+            }),
+            Self::Grant { session, key } => ControlFrame::GrantSync(GrantSync {
+                session: session.into(),
+                key: key.into(),
+            }),
+            Self::Expire { keys } => ControlFrame::ExpireSync(ExpireSync {
+                keys: keys.iter().map(|key| Value::from(&**key)).collect(),
+            }),
+            Self::Schemas { hash } => ControlFrame::SchemasSync(SchemasSync {
+                hash: hash.to_string().into(),
+            }),
+            Self::Veto { why } => ControlFrame::VetoSync(VetoSync {
+                rationale: why.into(),
+            }),
+            Self::Put { values } => ControlFrame::PutSync(PutSync {
+                keys: values.iter().map(triple).collect(),
+            }),
         };
-        (operation, map)
+        let options = EncodeOptions {
+            inline: true,
+            limits: Limits::NONE,
+            ..EncodeOptions::default()
+        };
+        let mut text = String::new();
+        Typed::new(agent.clone(), frame, envelope).encode_into(&mut text, options)?;
+        Ok(text)
     }
 }
 
@@ -220,59 +200,39 @@ pub(crate) fn put_key(key: &str) -> Option<(MemberId, u64)> {
 }
 
 #[cold]
-fn expected(what: &'static str) -> DecodeError {
-    DecodeError::new(ErrorCode::INVALID_TYPE, 0, what)
+fn wrong(key: &'static str, what: &'static str) -> DecodeError {
+    DecodeError::new(ErrorCode::INVALID_TYPE, 0, what).within(key)
 }
 
-fn member(payload: &Map<'_>) -> Result<MemberId, DecodeError> {
-    match payload.get("n") {
-        Some(Value::Integer(n)) => u16::try_from(*n).ok().and_then(MemberId::new),
-        _ => None,
-    }
-    .ok_or_else(|| expected("n: the number of a member, 100 to 899"))
+fn the_member(number: i64) -> Result<MemberId, DecodeError> {
+    member(number).ok_or_else(|| wrong("n", "the number of a member, 100 to 899"))
 }
 
-fn text(payload: &Map<'_>, key: &'static str) -> Result<String, DecodeError> {
-    match payload.get(key) {
-        Some(Value::String(text)) => Ok(text.to_string()),
-        _ => Err(expected("a text").within(key)),
-    }
+fn text(value: &Value<'_>) -> Result<String, DecodeError> {
+    let text = value.as_str().map(String::from);
+    text.ok_or_else(|| wrong("keys", "a list of texts"))
 }
 
-fn texts(payload: &Map<'_>, key: &'static str) -> Result<Vec<String>, DecodeError> {
-    let Some(Value::Array(items)) = payload.get(key) else {
-        return Err(expected("a list of texts").within(key));
-    };
-    let texts = items.iter().map(|item| item.as_str().map(String::from));
-    let texts = texts.collect::<Option<Vec<_>>>();
-    let mut texts = texts.ok_or_else(|| expected("a list of texts").within(key))?;
-    texts.shrink_to_fit();
-    Ok(texts)
-}
-
-fn puts(payload: &Map<'_>) -> Result<Vec<(String, Hash, u64)>, DecodeError> {
-    let what = "a list of [key,SHA-256,length]";
-    let Some(Value::Array(items)) = payload.get("keys") else {
-        return Err(expected(what).within("keys"));
-    };
-    let one = |item: &Value<'_>| -> Option<(String, Hash, u64)> {
-        let Value::Array(triple) = item else {
+/// `[key,SHA-256,length]`
+fn value(value: &Value<'_>) -> Result<(String, Hash, u64), DecodeError> {
+    let read = || {
+        let Value::Array(triple) = value else {
             return None;
         };
-        let [
-            Value::String(key),
-            Value::String(digest),
-            Value::Integer(length),
-        ] = &triple[..]
-        else {
+        let [key, digest, Value::Integer(length)] = &triple[..] else {
             return None;
         };
         let length = u64::try_from(*length).ok()?;
-        Some((Cow::into_owned(key.clone()), digest.parse().ok()?, length))
+        Some((key.as_str()?.into(), digest.as_str()?.parse().ok()?, length))
     };
-    items
-        .iter()
-        .map(one)
-        .collect::<Option<_>>()
-        .ok_or_else(|| expected(what).within("keys"))
+    read().ok_or_else(|| wrong("keys", "a list of [key,SHA-256,length]"))
+}
+
+fn triple((key, digest, length): &(String, Hash, u64)) -> Value<'_> {
+    let length = i64::try_from(*length).unwrap_or(i64::MAX);
+    Value::Array(vec![
+        Value::from(key.as_str()),
+        Value::from(digest.to_string()),
+        length.into(),
+    ])
 }

@@ -7,11 +7,13 @@ use accp_registry::Hash;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid, Scope, Time};
+use accp_frame::profiles::ErrorFail;
 use accp_frame::{
-    AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode, Intent, Map, Message,
-    Registry, Value,
+    AgentId, DecodeError, EncodeError, EncodeFrame, EncodeOptions, Envelope, ErrorCode, Intent,
+    Typed, Value,
 };
 
 /// Bytes of a value in one frame, before base64.
@@ -95,24 +97,23 @@ pub(crate) struct Piece {
     pub data: Vec<u8>,
 }
 
-fn number(map: &Map<'_>, key: &str) -> Option<u64> {
-    match map.get(key)? {
-        Value::Integer(value) => u64::try_from(*value).ok(),
-        _ => None,
-    }
-}
-
-/// A text, or an integer that is meant as one: digits of a hash may be decimal ones only.
-fn text(map: &Map<'_>, key: &str) -> Option<String> {
-    match map.get(key)? {
-        Value::String(text) => Some(text.to_string()),
-        Value::Integer(value) => Some(value.to_string()),
-        _ => None,
-    }
-}
-
-fn missing(what: &'static str) -> DecodeError {
+#[cold]
+fn wrong(what: &'static str) -> DecodeError {
     DecodeError::new(ErrorCode::INVALID_TYPE, 0, what)
+}
+
+/// A number that is not negative.
+fn unsigned(number: i64) -> Option<u64> {
+    u64::try_from(number).ok()
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A member by its number.
+pub(crate) fn member(number: i64) -> Option<MemberId> {
+    MemberId::new(u16::try_from(number).ok()?)
 }
 
 impl Link {
@@ -150,44 +151,41 @@ impl Link {
             },
             Intent::PING => Self::Ping,
             Intent::PONG => Self::Pong { held },
-            Intent::FAIL => Self::Error(PeerError::read(frame, of)?),
-            Intent::QRY => {
-                let message = Message::decode(frame.text, Registry::shared())?;
-                let key = text(&message.payload, "key").ok_or_else(|| missing("a key"))?;
-                let at = number(&message.payload, "at").unwrap_or_default();
-                Self::Want { key, at }
-            }
-            _ if frame.header.operation == "bytes" => Self::Bytes(Piece::read(frame)?),
-            _ => Self::Hello(Hello::read(frame)?),
+            Intent::FAIL => Self::Error(PeerError::read(frame.text, of)?),
+            _ => match Typed::<LinkFrame<'_>>::decode(frame.text)?.frame {
+                LinkFrame::BytesQry(want) => Self::Want {
+                    key: want.key.into_owned(),
+                    at: want.at.and_then(unsigned).unwrap_or_default(),
+                },
+                LinkFrame::BytesSync(piece) => Self::Bytes(Piece::try_from(piece)?),
+                LinkFrame::RegistrySync(hello) => Self::Hello(Hello::from(hello)),
+                _ => return Err(wrong("a frame about the link")),
+            },
         })
     }
 }
 
-impl Hello {
-    fn read(frame: &Scanned<'_>) -> Result<Self, DecodeError> {
-        let message = Message::decode(frame.text, Registry::shared())?;
-        let payload = &message.payload;
-        let extensions = match payload.get("ext") {
-            Some(Value::Array(items)) => items
-                .iter()
-                .filter_map(Value::as_str)
-                .map(String::from)
-                .collect(),
-            _ => Vec::new(),
-        };
-        let member = number(payload, "n").and_then(|n| MemberId::new(u16::try_from(n).ok()?));
-        Ok(Self {
-            version: number(payload, "version").unwrap_or_default(),
-            hash: text(payload, "hash").unwrap_or_default(),
-            position: number(payload, "pos").unwrap_or_default(),
-            sender_scope: text(payload, "scope").as_deref() == Some("sender"),
-            member,
-            snapshot: number(payload, "snap"),
-            from: number(payload, "from"),
-            extensions,
-        })
+impl From<RegistrySync<'_>> for Hello {
+    fn from(said: RegistrySync<'_>) -> Self {
+        Self {
+            version: said.version.and_then(unsigned).unwrap_or_default(),
+            // Digits alone read as an integer.
+            hash: match said.hash {
+                Some(Value::String(digits)) => digits.into_owned(),
+                Some(digits @ Value::Integer(_)) => digits.to_string(),
+                _ => String::new(),
+            },
+            position: said.position.and_then(unsigned).unwrap_or_default(),
+            sender_scope: said.scope.as_deref() == Some(Scope::Sender.as_str()),
+            member: said.member.and_then(member),
+            snapshot: said.snapshot.and_then(unsigned),
+            from: said.from.and_then(unsigned),
+            extensions: said.extensions.map_or(Vec::new(), owned),
+        }
     }
+}
 
+impl Hello {
     pub(crate) fn scope(&self) -> Scope {
         if self.sender_scope {
             Scope::Sender
@@ -196,101 +194,98 @@ impl Hello {
         }
     }
 
-    pub(crate) fn payload(&self) -> Map<'static> {
-        let mut map = Map::new();
-        let mut put = |key: &'static str, value: Value<'static>| {
-            map.insert(key, value);
-        };
-        put("version", Value::Integer(self.version as i64));
-        put("hash", Value::String(Cow::Owned(self.hash.clone())));
-        put("pos", Value::Integer(self.position as i64));
-        if let Some(member) = self.member {
-            put("n", Value::Integer(i64::from(member.number())));
-            put("scope", Value::from(self.scope().as_str()));
+    pub(crate) fn frame(&self) -> RegistrySync<'_> {
+        RegistrySync {
+            version: Some(signed(self.version)),
+            hash: Some(Value::from(self.hash.as_str())),
+            position: Some(signed(self.position)),
+            member: self.member.map(|member| member.number().into()),
+            scope: self.member.map(|_| self.scope().as_str().into()),
+            snapshot: self.snapshot.map(signed),
+            from: self.from.map(signed),
+            extensions: Some(borrowed(&self.extensions)),
         }
-        if let Some(snapshot) = self.snapshot {
-            put("snap", Value::Integer(snapshot as i64));
-        }
-        if let Some(from) = self.from {
-            put("from", Value::Integer(from as i64));
-        }
-        let extensions = self.extensions.iter().cloned().map(Value::from);
-        put("ext", Value::Array(extensions.collect()));
-        map
     }
 }
 
+/// Texts that outlive their frame.
+pub(crate) fn owned(texts: Vec<Cow<'_, str>>) -> Vec<String> {
+    texts.into_iter().map(Cow::into_owned).collect()
+}
+
+/// Texts for a frame.
+pub(crate) fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| text.as_str().into()).collect()
+}
+
 impl PeerError {
-    fn read(frame: &Scanned<'_>, of: Option<Mid>) -> Result<Self, DecodeError> {
-        let message = Message::decode(frame.text, Registry::shared())?;
-        let payload = &message.payload;
-        let code = text(payload, "code").and_then(|code| code.parse().ok());
-        let code: ErrorCode = code.ok_or_else(|| missing("an error code, as in E1001"))?;
-        let retry = match payload.get("retry") {
-            Some(Value::Boolean(retry)) => *retry,
-            _ => code.is_retryable().unwrap_or(false),
-        };
+    fn read(text: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
+        let error = Typed::<ErrorFail<'_>>::decode(text)?.frame;
+        let code = error.code.parse();
         Ok(Self {
             of,
-            code,
-            message: text(payload, "msg").unwrap_or_default(),
-            retry,
-            expected_sequence: number(payload, "expected_sequence"),
-            version: number(payload, "version"),
-            holder: number(payload, "holder").and_then(|n| MemberId::new(u16::try_from(n).ok()?)),
-            sequence: number(payload, "sequence"),
-            at: number(payload, "at"),
+            code: code.map_err(|_| wrong("an error code, as in E1001"))?,
+            message: error.msg.into_owned(),
+            retry: error.retry,
+            expected_sequence: error.expected_sequence.and_then(unsigned),
+            version: error.version.and_then(unsigned),
+            holder: error.holder.and_then(member),
+            sequence: error.sequence.and_then(unsigned),
+            at: error.at.and_then(unsigned),
         })
     }
 
-    pub(crate) fn payload(&self) -> Map<'static> {
-        let mut map = Map::new();
-        let mut put = |key: &'static str, value: Option<Value<'static>>| {
-            if let Some(value) = value {
-                map.insert(key, value);
-            }
-        };
-        let integer = |value: u64| Value::Integer(value as i64);
-        put("code", Some(Value::from(self.code.to_string())));
-        put("msg", Some(Value::from(self.message.clone())));
-        put("retry", Some(Value::Boolean(self.retry)));
-        put("expected_sequence", self.expected_sequence.map(integer));
-        put("version", self.version.map(integer));
-        put(
-            "holder",
-            self.holder
-                .map(|member| integer(u64::from(member.number()))),
-        );
-        put("sequence", self.sequence.map(integer));
-        put("at", self.at.map(integer));
-        map
+    pub(crate) fn frame(&self) -> ErrorFail<'_> {
+        ErrorFail {
+            code: self.code.to_string().into(),
+            msg: self.message.as_str().into(),
+            retry: self.retry,
+            expected_sequence: self.expected_sequence.map(signed),
+            version: self.version.map(signed),
+            field: None,
+            at: self.at.map(signed),
+            holder: self.holder.map(|member| member.number().into()),
+            sequence: self.sequence.map(signed),
+            tool_name: None,
+            escalate_to: None,
+        }
+    }
+}
+
+impl TryFrom<BytesSync<'_>> for Piece {
+    type Error = DecodeError;
+
+    fn try_from(said: BytesSync<'_>) -> Result<Self, DecodeError> {
+        let length = unsigned(said.length);
+        let digest = said.digest.parse();
+        let data = BASE64.decode(&*said.data.unwrap_or_default());
+        Ok(Self {
+            key: said.key.into_owned(),
+            at: said.at.and_then(unsigned).unwrap_or_default(),
+            length: length.ok_or_else(|| wrong("the length of the value"))?,
+            digest: digest.map_err(|_| wrong("a SHA-256 of 64 digits"))?,
+            data: data.map_err(|_| wrong("data in base64"))?,
+        })
+    }
+}
+
+/// Asks for the bytes under a key, from one on.
+pub(crate) fn want(key: &str, at: u64) -> BytesQry<'_> {
+    BytesQry {
+        key: key.into(),
+        at: Some(signed(at)),
     }
 }
 
 impl Piece {
-    fn read(frame: &Scanned<'_>) -> Result<Self, DecodeError> {
-        let message = Message::decode(frame.text, Registry::shared())?;
-        let payload = &message.payload;
-        let key = text(payload, "key").ok_or_else(|| missing("a key"))?;
-        let digest = text(payload, "sha").and_then(|digits| digits.parse().ok());
-        let data = text(payload, "data").unwrap_or_default();
-        Ok(Self {
-            key,
-            at: number(payload, "at").unwrap_or_default(),
-            length: number(payload, "len").ok_or_else(|| missing("the length of the value"))?,
-            digest: digest.ok_or_else(|| missing("a SHA-256 of 64 digits"))?,
-            data: BASE64.decode(data).map_err(|_| missing("data in base64"))?,
-        })
-    }
-
-    pub(crate) fn payload(&self) -> Map<'static> {
-        let mut map = Map::new();
-        map.insert("key", Value::from(self.key.clone()));
-        map.insert("at", Value::Integer(self.at as i64));
-        map.insert("len", Value::Integer(self.length as i64));
-        map.insert("sha", Value::from(self.digest.to_string()));
-        map.insert("data", Value::from(BASE64.encode(&self.data)));
-        map
+    pub(crate) fn frame(&self) -> BytesSync<'_> {
+        BytesSync {
+            key: self.key.as_str().into(),
+            at: Some(signed(self.at)),
+            length: signed(self.length),
+            digest: self.digest.to_string().into(),
+            data: Some(BASE64.encode(&self.data).into()),
+        }
     }
 
     /// The piece at `at` of these bytes.
@@ -372,32 +367,19 @@ impl Stamp<'_> {
     ///
     /// # Errors
     /// Where the payload is over the limits of a frame.
-    pub(crate) fn frame(
-        &self,
-        intent: Intent,
-        operation: &'static str,
-        schema: Option<&'static str>,
-        payload: Map<'static>,
-        of: Of<'_>,
-    ) -> Result<String, EncodeError> {
+    pub(crate) fn frame(&self, frame: impl EncodeFrame, of: Of<'_>) -> Result<String, EncodeError> {
         let mut envelope = Envelope::new(self.mid.as_str(), self.held).at(self.now.as_secs());
         if let Of::Frame(of) = of {
             envelope
                 .extra
                 .insert("of", of.map_or(Value::Null, mid_value));
         }
-        let message = Message {
-            agent: self.agent.clone(),
-            intent,
-            operation: Cow::Borrowed(operation),
-            schema: schema.map(Cow::Borrowed),
-            payload,
-            envelope,
-        };
         let options = EncodeOptions {
             inline: true,
             ..EncodeOptions::default()
         };
-        message.encode_with(Registry::shared(), options)
+        let mut text = String::new();
+        Typed::new(self.agent.clone(), frame, envelope).encode_into(&mut text, options)?;
+        Ok(text)
     }
 }

@@ -145,8 +145,7 @@ impl World {
         let mut left: Vec<(u64, u64)> = Vec::new();
         for entry in &self.observer.log {
             if entry.kind == EntryKind::Control && entry.text.contains(CHECKPOINT) {
-                let message = Message::decode(&entry.text, &REGISTRY).map_err(said)?;
-                left.extend(Checkpoint::from_message(&message).map_err(said)?.left());
+                left.extend(Checkpoint::decode(&entry.text).map_err(said)?.left());
             }
         }
         let frames = self

@@ -344,8 +344,7 @@ impl Heard {
 /// The checkpoint that an entry is.
 pub(crate) fn checkpoint(entry: &Entry) -> Option<Checkpoint> {
     let is_it = entry.kind == EntryKind::Control && entry.text.contains(">sync:checkpoint{");
-    let message = Message::decode(&entry.text, &STANDARD).unwrap();
-    is_it.then(|| Checkpoint::from_message(&message).unwrap())
+    is_it.then(|| Checkpoint::decode(&entry.text).unwrap())
 }
 
 /// An error that a host has answered with.

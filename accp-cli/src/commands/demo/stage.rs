@@ -213,11 +213,9 @@ impl Stage {
                 self.tally.frame(&entry.text);
             }
             EntryKind::Control => {
-                let message = Message::decode(&entry.text, registry)
-                    .map_err(|error| defect(&error.to_string()))?;
-                if let Ok(checkpoint) = Checkpoint::from_message(&message) {
+                if let Ok(checkpoint) = Checkpoint::decode(&entry.text) {
                     self.checkpoint(&checkpoint)?;
-                } else if message.operation == "put" {
+                } else if entry.text.contains(">sync:put{") {
                     let position = format!("{:>3}  ", entry.position);
                     self.out
                         .line(wrapped(&position, &twin(&entry.text, registry)))?;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use accp_registry::{EnvelopeField, Registry, abbreviate, is_core_operation};
+use accp_registry::{EnvelopeField, Field, Registry, abbreviate, is_core_operation};
 use accp_runtime::{Frame, FrameTokens, Intent, Message, Value};
 use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;
 use crate::table::Table;
-use crate::words::utc;
+use crate::words::{of_the_session, utc};
 
 /// A frame in plain words.
 pub(super) struct Explanation {
@@ -16,6 +16,8 @@ pub(super) struct Explanation {
     intent: Intent,
     operation: String,
     schema: Option<SchemaRow>,
+    /// What a frame of the session itself says.
+    session: Option<&'static str>,
     fields: Vec<FieldRow>,
     envelope: Vec<EnvelopeRow>,
     /// The counts, and the encoding that they are in.
@@ -55,14 +57,22 @@ impl Explanation {
             .schema
             .as_deref()
             .and_then(|code| registry.schema(code));
-        let own = schema.map_or(&[][..], |schema| &schema.fields);
+        let session = of_the_session(message);
+        let known = schema.or(session.map(|(schema, _)| schema));
+        let own = known.map_or(&[][..], |schema| &schema.fields);
+        // Without a schema on the wire nothing expands a key that only its schema knows.
+        let is_it = |field: &Field, name: &str| {
+            field.name == name || (schema.is_none() && field.short == name)
+        };
         let declared = own.iter().filter_map(|field| {
+            let mut entries = message.payload.iter();
+            let (_, value) = entries.find(|(name, _)| is_it(field, name))?;
             let is_default = frame.get(&field.name).is_none() && frame.get(&field.short).is_none();
             Some(FieldRow {
                 name: field.name.clone(),
                 key: field.short.clone(),
                 ty: field.ty.to_string(),
-                value: message.payload.get(&field.name)?.clone().into_owned(),
+                value: value.clone().into_owned(),
                 is_default,
                 doc: field.doc.clone(),
             })
@@ -70,7 +80,7 @@ impl Explanation {
         let others = message
             .payload
             .iter()
-            .filter(|(name, _)| own.iter().all(|field| field.name != *name));
+            .filter(|(name, _)| !own.iter().any(|field| is_it(field, name)));
         let others = others.map(|(name, value)| FieldRow {
             name: name.to_owned(),
             key: abbreviate(name).unwrap_or(name).to_owned(),
@@ -93,6 +103,7 @@ impl Explanation {
                     .frame(&[intent.as_str(), &message.operation])
                     .and_then(|frame| frame.doc.clone()),
             }),
+            session: session.and_then(|(_, frame)| frame.doc.as_deref()),
             envelope: envelope(message),
             tokens: None,
         }
@@ -124,6 +135,9 @@ impl Explanation {
             "fields": fields.collect::<Json>(),
             "envelope": envelope.collect::<Json>(),
         });
+        if let Some(says) = self.session {
+            json["session"] = json!(says);
+        }
         if let Some((counts, encoding)) = &self.tokens {
             json["tokens"] = tokens::to_json(counts);
             json["tokens"]["encoding"] = json!(encoding);
@@ -170,7 +184,15 @@ impl fmt::Display for Explanation {
                     write!(f, "\nMeaning    {frame}")?;
                 }
             }
-            None => f.write_str("\nSchema     none: the fields are free")?,
+            None => match self.session {
+                Some(says) => {
+                    write!(
+                        f,
+                        "\nSchema     none: a frame of the session itself\nMeaning    {says}"
+                    )?;
+                }
+                None => f.write_str("\nSchema     none: the fields are free")?,
+            },
         }
         if !self.fields.is_empty() {
             let mut table = Table::headed(["field", "key", "type", "value", "", ""]).indented(2);

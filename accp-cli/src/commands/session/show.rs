@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use accp_runtime::Value;
 use accp_runtime::session::{
     Checkpoint, ContextLimits, Digest, EntryKind, MemberId, State, Time, TokenBudget, Used,
     render_context,
 };
-use accp_runtime::{Message, Value};
 use accp_store::Store as _;
 use serde_json::{Value as Json, json};
 
@@ -68,7 +68,6 @@ struct Picture {
 impl Picture {
     fn of(opened: &mut Opened) -> Result<Self, Failure> {
         let id = &opened.summary.side;
-        let registry = opened.side.registry();
         let mut picture = Self {
             checkpoints: Vec::new(),
             frames: 0,
@@ -83,13 +82,9 @@ impl Picture {
             match entry.kind {
                 EntryKind::Frame => picture.frames += 1,
                 EntryKind::Control if entry.text.contains(">sync:checkpoint{") => {
-                    let message = Message::decode(&entry.text, registry);
-                    let checkpoint = message.and_then(|message| Checkpoint::from_message(&message));
-                    picture.checkpoints.extend(
-                        checkpoint
-                            .ok()
-                            .map(|checkpoint| (entry.position, checkpoint)),
-                    );
+                    let checkpoint = Checkpoint::decode(&entry.text).ok();
+                    let checkpoint = checkpoint.map(|checkpoint| (entry.position, checkpoint));
+                    picture.checkpoints.extend(checkpoint);
                 }
                 _ => {}
             }
