@@ -13,6 +13,7 @@ use crate::output::Output;
   accp generate registry -o src/frames.rs
   accp generate registry -o src/frames.rs --check
   accp generate --standard")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The registry: a file, or a folder of which every *.json is read
     #[arg(required_unless_present = "standard")]
