@@ -1,6 +1,11 @@
 //! What a model reads of a conversation, and what it is reminded of when the rest has left:
 //! views, facts, checkpoints, budgets (draft section 5). No IO, no clock, no async.
 //!
+//! - [`view`] is the text of a session or a conversation as a model reads it.
+//! - [`policy`] has the trait of whatever makes prompts of a conversation, and [`policies`] the
+//!   usual ones. [`Recorded`] looks at one message of chat JSON.
+//! - The rest is the context of a session.
+//!
 //! Add `accp-runtime`, which re-exports this as `context` and [`view`].
 
 mod budget;
@@ -16,8 +21,11 @@ mod frozen;
 mod hooks;
 mod hot;
 mod limits;
+pub mod policies;
+pub mod policy;
 mod preview;
 mod prices;
+mod recorded;
 mod summary;
 mod time;
 pub mod view;
@@ -34,6 +42,7 @@ pub use hooks::{CheckpointHooks, Paying, Verdict};
 pub use hot::{Hot, Shown, read_head};
 pub use limits::ContextLimits;
 pub use prices::CachePrices;
+pub use recorded::{Call, Calls, Recorded};
 pub use summary::{Headers, Summarizer};
 pub use time::Time;
 pub use warm::Warm;
