@@ -1,10 +1,6 @@
 //! What a model reads of a conversation, and what it is reminded of when the rest has left:
-//! views, facts, checkpoints, budgets (draft section 5). No IO, no clock, no async.
-//!
-//! - [`view`] is the text of a session or a conversation as a model reads it.
-//! - [`policy`] has the trait of whatever makes prompts of a conversation, and [`policies`] the
-//!   usual ones. [`Recorded`] looks at one message of chat JSON.
-//! - The rest is the context of a session.
+//! views, facts, checkpoints, budgets (draft section 5), and each [`policy`] that makes prompts of
+//! a conversation. No IO, no clock, no async.
 //!
 //! Add `accp-runtime`, which re-exports this as `context` and [`view`].
 
