@@ -1,5 +1,6 @@
 //! What a model reads of a conversation, and what it is reminded of when the rest has left:
-//! views, facts, checkpoints, budgets (draft section 5). No IO, no clock, no async.
+//! views, facts, checkpoints, budgets (draft section 5), and each [`policy`] that makes prompts of
+//! a conversation. No IO, no clock, no async.
 //!
 //! Add `accp-runtime`, which re-exports this as `context` and [`view`].
 
@@ -21,8 +22,11 @@ mod frozen;
 mod hooks;
 mod hot;
 mod limits;
+pub mod policies;
+pub mod policy;
 mod preview;
 mod prices;
+mod recorded;
 mod summary;
 mod time;
 pub mod view;
@@ -39,6 +43,7 @@ pub use hooks::{CheckpointHooks, Paying, Verdict};
 pub use hot::{Hot, Shown, read_head};
 pub use limits::ContextLimits;
 pub use prices::CachePrices;
+pub use recorded::{Call, Calls, Recorded};
 pub use summary::{Headers, Summarizer};
 pub use time::Time;
 pub use warm::Warm;

@@ -1,8 +1,8 @@
 //! What prompts cost.
 
 use accp_runtime::CachePrices;
+use accp_runtime::context::policy::Kind;
 
-use crate::policy::Kind;
 use crate::tokens::ByKind;
 
 /// The tokens of many prompts.

@@ -1,9 +1,9 @@
 //! An evaluation: policies, and prompts of other programs, over corpora.
 
+use accp_runtime::context::policy::Plan;
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 
-use crate::policy::Plan;
 use crate::pool::in_order;
 use crate::prompts::{Rival, RivalError};
 use crate::replay::{Instrument, Replay};
@@ -103,7 +103,7 @@ impl Evaluation {
         let mut instrument = Instrument::new(corpus, transcript, view, self.counter, dumps);
         let mut replays = Vec::new();
         for plan in &self.plans {
-            let mut policy = (plan.start)(instrument.opening());
+            let mut policy = plan.start(instrument.opening());
             replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
         }
         for rival in &self.rivals {

@@ -1,10 +1,10 @@
 //! Recorded conversations replayed under policies for the context, and measured, without a model.
 //!
 //! An [`Evaluation`] replays the [`Transcripts`] of a corpus; its [`Report`] is data, a page with
-//! charts, or lines of JSON. A [`Policy`] decides what an agent's prompt holds of the
-//! conversation so far. Before each message of an agent (role `assistant` or `agent`) it is asked
-//! for the prompt that this agent would get; the message then shows what the agent needed from
-//! it.
+//! charts, or lines of JSON. A [`Policy`](accp_runtime::context::policy::Policy) decides what an
+//! agent's prompt holds of the conversation so far. Before each message of an agent (role
+//! `assistant` or `agent`) it is asked for the prompt that this agent would get; the message then
+//! shows what the agent needed from it.
 //!
 //! - **Tokens**: of all prompts, tool schemas and primer included, and the same without system
 //!   prompts. Exact.
@@ -55,7 +55,6 @@ mod cost;
 mod evaluation;
 mod measure;
 mod policies;
-mod policy;
 mod pool;
 mod prompts;
 mod recall;
@@ -68,7 +67,6 @@ pub use cost::{Spent, Split};
 pub use evaluation::Evaluation;
 pub use measure::{FirstSight, Measure, Recall};
 pub use policies::{BASE, FORMS, default_plans, plan};
-pub use policy::{Agent, Kind, Message, Opening, Plan, Policy, Record, Segment, Start};
 pub use prompts::{PromptError, Rival, RivalError, Rivals};
 pub use report::{Corpus, Longest, Report, Row};
 pub use tokens::ByKind;

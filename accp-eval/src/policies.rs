@@ -1,18 +1,12 @@
 //! The policies, by name.
 
-mod clear;
 mod draft;
-mod frames;
-mod history;
-mod last;
 mod toon;
-mod views;
 
 use accp_runtime::CachePrices;
+use accp_runtime::context::policies::{ClearToolUses, Last, Views, Whole};
+use accp_runtime::context::policy::Plan;
 use accp_runtime::view::PromptLimits;
-
-use crate::policy::{Agent, Kind, Message, Opening, Plan, Policy, Record, Segment};
-use clear::ClearToolUses;
 
 /// The name of the policy that all others are measured against.
 pub const BASE: &str = "json";
@@ -57,7 +51,7 @@ pub fn plan(name: &str) -> Option<Plan> {
         (BASE, None) => Some(Plan::new(
             name,
             "the whole history, each message a line of compact JSON",
-            history::History::new,
+            Whole::new,
         )),
         ("toon", None) => Some(Plan::new(
             name,
@@ -69,7 +63,7 @@ pub fn plan(name: &str) -> Option<Plan> {
             Some(Plan::new(
                 name,
                 format!("system prompts and the last {count} messages"),
-                move |opening| last::Last::new(opening, count),
+                move |opening| Last::new(opening, count),
             ))
         }
         ("clear-tool-uses", options) => {
@@ -124,7 +118,7 @@ pub fn plan(name: &str) -> Option<Plan> {
                     "views; {when} all messages but {keep} become facts, of one over {message} \
                      tokens the middle goes"
                 ),
-                move |opening| views::Views::new(opening, limits.clone()),
+                move |opening| Views::new(opening, limits.clone()),
             ))
         }
         _ => None,

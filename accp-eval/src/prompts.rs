@@ -16,9 +16,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accp_runtime::context::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
-use crate::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use crate::transcript::Transcript;
 
 /// Where a prompt belongs.

@@ -7,7 +7,8 @@ mod find;
 mod look;
 mod sheet;
 
-use crate::policy::{Kind, Message, Record};
+use accp_runtime::context::policy::{Kind, Message, Record};
+
 use crate::transcript::Transcript;
 
 pub(crate) use binding::Wanted;

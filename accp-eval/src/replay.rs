@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use accp_runtime::context::policy::{Kind, Message, Opening, Policy, Record, Segment};
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 
 use crate::cost::Spent;
 use crate::measure::{FirstSight, Measure};
-use crate::policy::{Kind, Message, Opening, Policy, Record, Segment};
 use crate::prompts::{self, Place};
 use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};

@@ -4,12 +4,12 @@ mod chart;
 mod html;
 
 use accp_runtime::CachePrices;
+use accp_runtime::context::policy::Kind;
 use serde_json::{Value as Json, json};
 
 use crate::cost::Spent;
 use crate::measure::{Measure, Recall};
 use crate::policies::BASE;
-use crate::policy::Kind;
 use crate::replay::Replay;
 
 /// What was measured, and how.

@@ -12,9 +12,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use accp_runtime::context::policy::{Kind, Segment};
 use accp_tokens::{Bpe, TokenCounter as _};
-
-use crate::policy::{Kind, Segment};
 
 /// Counts pieces, each text once.
 pub(crate) struct Pieces {

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_recordings::{Conversation, Half, NotConversation};
+use accp_runtime::context::policy::{Agent, Message};
 use serde_json::Value as Json;
-
-use crate::policy::{Agent, Message};
 
 /// A conversation as it is replayed: what its agents were told, one message after another.
 #[derive(Debug)]

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
+use accp_runtime::context::Recorded;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
-
-use crate::message::Message;
 
 /// The key of the messages.
 const MESSAGES: &str = "messages";
@@ -80,13 +79,13 @@ impl Conversation {
     }
 
     /// The messages in their order.
-    pub fn messages(&self) -> impl ExactSizeIterator<Item = Message<'_>> {
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = Recorded<'_>> {
         let messages = self.0.as_array();
         let messages = messages.or_else(|| self.0.get(MESSAGES)?.as_array());
         messages
             .map_or(&[][..], Vec::as_slice)
             .iter()
-            .map(Message::of)
+            .map(Recorded::of)
     }
 
     /// A recorded key beside the messages.

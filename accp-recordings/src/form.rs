@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use accp_runtime::context::Calls;
 use accp_runtime::{Intent, Map, Message, Value};
 
 use crate::layout::Layout;
-use crate::message::Calls;
 
 /// The agent that speaks of the conversation itself.
 pub const HOST: &str = "accp";

@@ -2,10 +2,10 @@
 //!
 //! A recording is chat JSON as the usual providers and tools write it: an object with
 //! `messages`, one a line, several in an array, or one document. [`conversations`] reads them,
-//! [`Conversation`] is the one model of them and [`Message`] the one reader of a message and its
-//! tool calls. A [`Recorder`] tells a conversation as frames and a [`Restorer`] reads it back,
-//! equal to what was recorded; a [`Converter`] does both and counts. Values that do not fit a
-//! frame go to a [`SideFile`].
+//! [`Conversation`] is the one model of them, and its messages are
+//! [`Recorded`](accp_runtime::context::Recorded). A [`Recorder`] tells a conversation as frames
+//! and a [`Restorer`] reads it back, equal to what was recorded; a [`Converter`] does both and
+//! counts. Values that do not fit a frame go to a [`SideFile`].
 //!
 //! ```
 //! use accp_recordings::{ConvertOptions, Recorder, Restorer, Values, conversations};
@@ -36,7 +36,6 @@ mod conversation;
 mod convert;
 mod form;
 mod layout;
-mod message;
 mod read;
 mod record;
 mod resolve;
@@ -47,7 +46,6 @@ mod summary;
 pub use conversation::{Conversation, Half, NotConversation};
 pub use convert::{ConvertOptions, Converter, VerifyError};
 pub use form::HOST;
-pub use message::{Call, Calls, Message};
 pub use read::{Document, Documents, ReadError, conversations};
 pub use record::Recorder;
 pub use resolve::{Unresolved, resolve};

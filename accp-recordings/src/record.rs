@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use accp_registry::{Registry, expand, lexical};
+use accp_runtime::context::{Call, Recorded};
 use accp_runtime::{EncodeError, Envelope, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::Conversation;
 use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, slot};
 use crate::layout::Layout;
-use crate::message::{Call, Message as Recorded, SPELLING};
 use crate::restore::restore_message;
 
 /// Turns one conversation into messages.
@@ -98,7 +98,8 @@ impl<'r> Recorder<'r> {
     fn profiled<'j>(&mut self, message: Recorded<'j>) -> Option<Vec<Message<'j>>> {
         let recorded = message.as_json().as_object()?;
         let role = message.role()?;
-        match (role, message.call_list()) {
+        let calls = recorded.get("tool_calls").and_then(Json::as_array);
+        match (role, calls.map(Vec::as_slice)) {
             ("tool", None) => Some(vec![self.tool_result(message, recorded)?]),
             (_, Some([_, ..])) => self.tool_calls(message, recorded, role),
             _ => Some(vec![self.chat(recorded, role, &[])?]),
@@ -221,7 +222,7 @@ impl<'r> Recorder<'r> {
             let text = call.recorded_arguments()?.as_str()?;
             (["id", "type", "function"], None, Some(text))
         } else {
-            let text = match recorded.get(SPELLING) {
+            let text = match recorded.get(Call::SPELLING) {
                 Some(text) => Some(text.as_str()?),
                 None => None,
             };
@@ -253,7 +254,7 @@ impl<'r> Recorder<'r> {
         }
         let rest = recorded
             .iter()
-            .filter(|(key, _)| !known.contains(&key.as_str()) && *key != SPELLING);
+            .filter(|(key, _)| !known.contains(&key.as_str()) && *key != Call::SPELLING);
         let rest: Map<'_> = rest
             .map(|(k, v)| (k.as_str(), Value::from_data(v)))
             .collect();

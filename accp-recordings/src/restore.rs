@@ -1,13 +1,13 @@
 //! Messages of the protocol as the conversation that was recorded.
 
 use accp_registry::Registry;
+use accp_runtime::context::Call;
 use accp_runtime::{DecodeError, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::{Conversation, NotConversation};
 use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, layout_of, slot};
 use crate::layout::Layout;
-use crate::message::SPELLING;
 use crate::resolve::Unresolved;
 use crate::side_file::Values;
 
@@ -108,7 +108,7 @@ fn tool_call(frame: &Message<'_>, state: &State) -> Option<Json> {
         call.insert("name".into(), name.into());
         call.insert("arguments".into(), arguments?);
         if let Some(raw) = raw {
-            call.insert(SPELLING.into(), raw.into());
+            call.insert(Call::SPELLING.into(), raw.into());
         }
     }
     if let Some(Value::Map(rest)) = payload.get("call") {

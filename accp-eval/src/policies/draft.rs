@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use accp_recordings::resolve;
 use accp_registry::Registry;
+use accp_runtime::context::policy::{
+    Agent, Frames, Kind, Message, Opening, Policy, Record, Segment,
+};
 use accp_runtime::session::{
     EntryKind, Mid, Options, Outbound, Output, Reference, Rules, SendError, Session, Time,
     read_value,
 };
 use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
-
-use super::frames::Frames;
-use super::views::{bind, scalar};
-use super::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// A session whose host says every message. What all agents read is its context: the
 /// checkpoints, and what was said since the last one.
@@ -140,17 +139,17 @@ impl Draft {
         let mut records = Vec::new();
         for digest in state.warm().digests() {
             for group in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
-                let entity = group.first().and_then(|fact| scalar(&fact.entity()));
-                let entity = entity.map(|entity| (String::from("id"), entity));
+                let Some(first) = group.first() else { continue };
                 let fields = group.iter().map(|fact| (fact.relationship(), fact.value()));
-                bind(&Value::Map(fields.collect()), entity.as_ref(), &mut records);
+                let fields = Value::Map(fields.collect());
+                records.extend(Record::all_under(&first.entity(), &fields));
             }
         }
         for position in state.hot().positions() {
             let sent = self.sent.iter().rev();
             for sent in sent.filter(|sent| sent.position == Some(position)) {
                 let payload = Value::Map(sent.frame.payload.clone());
-                bind(&payload, None, &mut records);
+                records.extend(Record::all_in(&payload));
             }
         }
         let mut segment = Segment::new(Kind::Facts, session.context());

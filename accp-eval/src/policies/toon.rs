@@ -3,19 +3,18 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use accp_runtime::context::policies::Whole;
+use accp_runtime::context::policy::{Agent, Message, Opening, Policy, Segment};
 use serde_json::Value as Json;
-
-use super::history::History;
-use super::{Agent, Message, Opening, Policy, Segment};
 
 /// Each message as a TOON document. A string that is a JSON object or array is read as that
 /// first, so that results are shown as tables where TOON knows how.
 #[derive(Debug)]
-pub(crate) struct Toon(History);
+pub(crate) struct Toon(Whole);
 
 impl Toon {
     pub(crate) fn new(opening: &Opening) -> Self {
-        Self(History::new(opening))
+        Self(Whole::new(opening))
     }
 }
 

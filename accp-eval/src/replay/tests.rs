@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use accp_recordings::Conversation;
 use accp_registry::Registry;
+use accp_runtime::context::policy::{Agent, Kind, Message};
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;
@@ -9,7 +10,6 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::policies::{BASE, plan};
-use crate::policy::{Agent, Kind, Message};
 
 const NAMES: [&str; 12] = [
     "ada", "bo", "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lou",
@@ -144,7 +144,7 @@ proptest! {
         for name in [BASE, "last:2"] {
             let plan = plan(name).unwrap();
             let mut instrument = Instrument::new("test", &transcript, view(), Bpe::default(), true);
-            let mut policy = (plan.start)(instrument.opening());
+            let mut policy = plan.start(instrument.opening());
             let Replay { measure, dump, .. } = instrument.replay(name, &mut *policy);
             let tokenizer = bpe_openai::o200k_base();
             let (mut tokens, mut cached, mut previous) = (0, 0, Vec::new());

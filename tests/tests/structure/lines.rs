@@ -49,7 +49,7 @@ const BUDGETS: [Budget; 2] = [
 ];
 
 /// A session's delivery, and the context that it keeps: all of accp-context but what writes
-/// views, prices and policies.
+/// views, prices, policies and the messages that they are told.
 fn is_of_sessions(file: &str) -> bool {
     if GENERATED.contains(&file) {
         return false;
@@ -57,7 +57,7 @@ fn is_of_sessions(file: &str) -> bool {
     let context = file.strip_prefix("accp-context/src/");
     let is_apart = |file: &str| {
         let first = file.split(['/', '.']).next().unwrap_or_default();
-        first.starts_with("view") || matches!(first, "prices" | "policy" | "policies")
+        first.starts_with("view") || matches!(first, "policies" | "policy" | "prices" | "recorded")
     };
     file.starts_with("accp-session/src/") || context.is_some_and(|file| !is_apart(file))
 }
@@ -169,6 +169,7 @@ fn the_context_of_a_session_is_told_from_views() {
         "prices.rs",
         "policy.rs",
         "policies/last.rs",
+        "recorded.rs",
     ] {
         let file = format!("accp-context/src/{file}");
         assert!(!is_of_sessions(&file), "{file}");

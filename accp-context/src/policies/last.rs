@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 
-use super::history::History;
-use super::{Agent, Kind, Message, Opening, Policy, Segment};
+use super::whole::Whole;
+use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// System prompts, and of the rest the last `count` messages. The window never begins with a
 /// tool's result: providers refuse a result whose call is cut off.
 #[derive(Debug)]
-pub(crate) struct Last {
-    history: History,
+pub struct Last {
+    history: Whole,
     count: usize,
 }
 
 impl Last {
-    pub(crate) fn new(opening: &Opening, count: usize) -> Self {
+    /// Begins a conversation.
+    pub fn new(opening: &Opening, count: usize) -> Self {
         Self {
-            history: History::new(opening),
+            history: Whole::new(opening),
             count,
         }
     }

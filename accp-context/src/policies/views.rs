@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_runtime::Value;
-use accp_runtime::view::{PartKind, Prompt, PromptLimits};
+use crate::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
+use crate::view::{PartKind, Prompt, PromptLimits};
 
-use super::frames::Frames;
-use super::{Agent, Kind, Message, Opening, Policy, Record, Segment};
-
-/// The prompt that all agents of a transcript share, behind their system prompts.
+/// Messages as views by the registry of the opening, and beyond the limits the older ones as
+/// facts ([`Prompt`]). All agents share it, behind their system prompts.
 #[derive(Debug)]
-pub(crate) struct Views {
+pub struct Views {
     tools: Option<Segment>,
     messages: Vec<Message>,
     prompt: Prompt,
@@ -21,7 +19,8 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    pub(crate) fn new(opening: &Opening, limits: PromptLimits) -> Self {
+    /// Begins a conversation.
+    pub fn new(opening: &Opening, limits: PromptLimits) -> Self {
         let counter = Arc::clone(&opening.counter);
         Self {
             tools: Segment::tools(opening),
@@ -53,11 +52,7 @@ impl Views {
                 None => Kind::Agent,
             };
             let mut segment = Segment::new(kind, Arc::clone(&part.text));
-            let mut records = Vec::new();
-            part.values
-                .iter()
-                .for_each(|value| bind(value, None, &mut records));
-            segment.records = records.into();
+            segment.records = part.values.iter().flat_map(Record::all_in).collect();
             segment.message = (part.kind == PartKind::Message).then_some(part.position as usize);
             now.push((Arc::clone(&part.text), segment));
         }
@@ -89,42 +84,5 @@ impl Policy for Views {
     /// From the log, which keeps every message.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         Some(Cow::Borrowed(self.messages.get(index)?.original()))
-    }
-}
-
-/// The records that a value is made of: its scalars under their keys, and for those further
-/// in the names that stand above them.
-pub(crate) fn bind(value: &Value<'_>, above: Option<&(String, String)>, out: &mut Vec<Record>) {
-    match value {
-        Value::Map(map) => {
-            let mut record: Vec<(String, String)> = above.cloned().into_iter().collect();
-            for (key, value) in map.iter() {
-                match value {
-                    Value::Array(items) => {
-                        let scalars = items.iter().filter_map(scalar);
-                        record.extend(scalars.map(|text| (key.to_owned(), text)));
-                    }
-                    value => record.extend(scalar(value).map(|text| (key.to_owned(), text))),
-                }
-            }
-            for (key, value) in map.iter() {
-                // The key may be data: the name of the record below it.
-                bind(value, Some(&(String::from("id"), key.to_owned())), out);
-            }
-            if !record.is_empty() {
-                out.push(Record(record));
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| bind(item, above, out)),
-        _ => {}
-    }
-}
-
-pub(crate) fn scalar(value: &Value<'_>) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.to_string()),
-        Value::Integer(_) | Value::Decimal(_) => Some(value.to_string()),
-        Value::Number(_) => Some(value.to_string().trim_start_matches('#').to_owned()),
-        _ => None,
     }
 }

@@ -1,29 +1,29 @@
-//! A recorded message, and the one reader of its tool calls.
+//! A message of a conversation as chat JSON records it, and the one reader of its tool calls.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-/// The key of a call that says how its arguments were spelt; they stand there too.
-pub(crate) const SPELLING: &str = "arguments_raw";
+/// The key of a message's tool calls.
+const CALLS: &str = "tool_calls";
 
 /// A message of a recorded conversation, looked at where it stands.
 ///
 /// ```
-/// use accp_recordings::Message;
+/// use accp_runtime::context::Recorded;
 /// use serde_json::json;
 ///
 /// let message = json!({ "role": "assistant", "tool_calls": [
 ///     { "id": "c1", "function": { "name": "stock", "arguments": "{\"item\":\"rye\"}" } }] });
-/// let call = Message::of(&message).calls().next().unwrap();
+/// let call = Recorded::of(&message).calls().next().unwrap();
 /// assert_eq!((call.id(), call.tool()), (Some("c1"), Some("stock")));
 /// assert_eq!(call.arguments().unwrap()["item"], "rye");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Message<'c>(&'c Json);
+pub struct Recorded<'c>(&'c Json);
 
-impl<'c> Message<'c> {
+impl<'c> Recorded<'c> {
     /// Looks at a message; JSON that is not an object says nothing.
     pub fn of(json: &'c Json) -> Self {
         Self(json)
@@ -76,23 +76,19 @@ impl<'c> Message<'c> {
         }
     }
 
-    /// The recorded list of tool calls, whatever stands in it.
-    pub(crate) fn call_list(self) -> Option<&'c [Json]> {
-        self.0.get("tool_calls")?.as_array().map(Vec::as_slice)
-    }
-
     /// The tool calls of the message.
     pub fn calls(self) -> impl Iterator<Item = Call<'c>> {
-        self.call_list().into_iter().flatten().map(Call::of)
+        let calls = self.0.get(CALLS).and_then(Json::as_array);
+        calls.into_iter().flatten().map(Call::of)
     }
 
     /// The message as a model was shown it: without the keys of a call that only say how it was
     /// recorded.
     pub fn shown(self) -> Json {
         let mut message = self.0.clone();
-        if let Some(Json::Array(calls)) = message.get_mut("tool_calls") {
+        if let Some(Json::Array(calls)) = message.get_mut(CALLS) {
             for call in calls.iter_mut().filter_map(Json::as_object_mut) {
-                call.retain(|key, _| key != SPELLING);
+                call.retain(|key, _| key != Call::SPELLING);
             }
         }
         message
@@ -108,18 +104,21 @@ pub struct Call<'c> {
 }
 
 impl<'c> Call<'c> {
+    /// The key of a call that says how its arguments were spelt, where they stand as a value too.
+    pub const SPELLING: &'static str = "arguments_raw";
+
     fn of(recorded: &'c Json) -> Self {
         let function = recorded.get("function").filter(|json| json.is_object());
         Self { recorded, function }
     }
 
     /// The recorded JSON.
-    pub(crate) fn as_json(self) -> &'c Json {
+    pub fn as_json(self) -> &'c Json {
         self.recorded
     }
 
     /// Whether the call has the form with `function`.
-    pub(crate) fn is_function(self) -> bool {
+    pub fn is_function(self) -> bool {
         self.function.is_some()
     }
 
@@ -139,7 +138,7 @@ impl<'c> Call<'c> {
     }
 
     /// The arguments as they were recorded: a value, or the text of one.
-    pub(crate) fn recorded_arguments(self) -> Option<&'c Json> {
+    pub fn recorded_arguments(self) -> Option<&'c Json> {
         self.get("arguments")
     }
 
@@ -154,6 +153,16 @@ impl<'c> Call<'c> {
 }
 
 /// The calls of a conversation so far, to tell which tool a result is of.
+///
+/// ```
+/// use accp_runtime::context::{Calls, Recorded};
+/// use serde_json::json;
+///
+/// let mut calls = Calls::default();
+/// calls.note(Some("c1"), "stock");
+/// let result = json!({ "role": "tool", "tool_call_id": "c1", "content": "4" });
+/// assert_eq!(calls.answered(Recorded::of(&result)), Some("stock"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
     /// The tool by the id of the call. Ids repeat: the latest call counts.
@@ -172,7 +181,7 @@ impl Calls {
 
     /// The tool that a message is the result of: the name that it bears, else the tool of the
     /// call that it answers.
-    pub fn answered<'c>(&'c self, result: Message<'c>) -> Option<&'c str> {
+    pub fn answered<'c>(&'c self, result: Recorded<'c>) -> Option<&'c str> {
         let by_id = || self.by_id.get(result.call_id()?).map(String::as_str);
         result.name().or_else(by_id)
     }
@@ -197,7 +206,7 @@ mod tests {
             { "name": "odd", "arguments": "not JSON" },
             7,
         ] });
-        let message = Message::of(&message);
+        let message = Recorded::of(&message);
         let told: Vec<_> = message
             .calls()
             .map(|call| {
@@ -222,7 +231,7 @@ mod tests {
         calls.note(Some("c"), "second");
         calls.note(None, "third");
         let answered = |json: Json| {
-            let found = calls.answered(Message::of(&json));
+            let found = calls.answered(Recorded::of(&json));
             found.map(str::to_owned)
         };
         assert_eq!(answered(json!({ "tool_call_id": "c" })).unwrap(), "second");

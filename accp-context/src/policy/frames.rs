@@ -1,23 +1,42 @@
 //! Recorded messages as frames.
 
-use accp_recordings::Calls;
+use accp_frame::{Message as Frame, Value};
 use accp_registry::Registry;
 use accp_registry::lexical::{is_agent_id, is_key};
-use accp_runtime::view::schema_of;
-use accp_runtime::{Message as Frame, Value};
 use serde_json::Value as Json;
 
-use super::{Kind, Message};
+use super::message::{Kind, Message};
+use crate::recorded::Calls;
+use crate::view::schema_of;
 
-/// What makes frames of the messages of a conversation, in their order.
+/// What makes frames of the messages of a conversation, in their order: for policies that show
+/// messages by a registry. The frames are for a prompt and have no envelope.
+///
+/// ```
+/// use accp_runtime::Registry;
+/// use accp_runtime::context::Recorded;
+/// use accp_runtime::context::policy::{Frames, Message};
+/// use accp_runtime::view::View;
+/// use serde_json::json;
+///
+/// let json = json!({ "role": "assistant", "content": "I look.", "tool_calls": [
+///     { "id": "c1", "name": "stock", "arguments": { "item": "rye" } }] });
+/// let message = Message::new(0, Recorded::of(&json)).expect("it has a role");
+///
+/// let view = View::new(Registry::standard().into());
+/// let frames = Frames::default().of(&message, view.registry());
+/// let text: String = frames.iter().map(|frame| view.block(frame).text).collect();
+/// assert_eq!(text, "@assistant: I look.\n@assistant>req:stock{item:rye}\n");
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     calls: Calls,
 }
 
 impl Frames {
-    /// The frames that a recorded message is.
-    pub(crate) fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
+    /// The frames that a recorded message is. Tell it every message, in their order: a result
+    /// is of the tool that an earlier message called.
+    pub fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
         let recorded = message.recorded();
         let role = recorded.role().unwrap_or_default();
         let name = recorded.name().filter(|name| is_agent_id(name));

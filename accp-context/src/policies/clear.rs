@@ -1,21 +1,22 @@
 //! Clearing of old tool results.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
-use accp_runtime::TokenCounter;
-use serde_json::{Value as Json, json};
+use accp_frame::TokenCounter;
+use serde_json::Value as Json;
 
-use super::history::History;
-use super::{Agent, Kind, Message, Opening, Policy, Segment};
+use super::whole::Whole;
+use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// What Anthropic's context editing does with the strategy `clear_tool_uses_20250919`: when the
 /// prompt has more tokens than the trigger, all tool results but the newest `keep` are replaced
 /// by a placeholder; calls stay. The server is given the whole history each time, so whether
 /// to clear is decided anew each time, by the length of the whole. Its other parameters are as
 /// by default: no minimum to clear, no tool excluded.
-pub(crate) struct ClearToolUses {
-    history: History,
+pub struct ClearToolUses {
+    history: Whole,
     /// By message: its tokens, and of a tool's result the placeholder.
     sizes: Vec<(usize, Option<Segment>)>,
     tools: usize,
@@ -24,18 +25,27 @@ pub(crate) struct ClearToolUses {
     keep: usize,
 }
 
+impl fmt::Debug for ClearToolUses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("ClearToolUses");
+        out.field("trigger", &self.trigger);
+        out.field("keep", &self.keep).finish_non_exhaustive()
+    }
+}
+
 impl ClearToolUses {
     /// Documented default, in input tokens.
-    pub(crate) const TRIGGER: usize = 100_000;
+    pub const TRIGGER: usize = 100_000;
     /// Documented default, in tool uses.
-    pub(crate) const KEEP: usize = 3;
+    pub const KEEP: usize = 3;
     /// The documentation says that there is a placeholder, not which.
     const PLACEHOLDER: &str = "[tool result cleared]";
 
-    pub(crate) fn new(opening: &Opening, trigger: usize, keep: usize) -> Self {
+    /// Begins a conversation: over `trigger` tokens all results but the newest `keep` are cleared.
+    pub fn new(opening: &Opening, trigger: usize, keep: usize) -> Self {
         let tools = opening.tools.as_deref();
         Self {
-            history: History::new(opening),
+            history: Whole::new(opening),
             sizes: Vec::new(),
             tools: tools.map_or(0, |tools| opening.counter.count(tools)),
             counter: Arc::clone(&opening.counter),
@@ -49,8 +59,11 @@ impl ClearToolUses {
         &self,
         messages: impl DoubleEndedIterator<Item = &'m Message> + Clone,
     ) -> Vec<usize> {
-        let tokens = messages.clone().map(|message| self.sizes[message.index].0);
-        if self.tools + tokens.sum::<usize>() <= self.trigger {
+        let sizes = messages
+            .clone()
+            .filter_map(|message| self.sizes.get(message.index));
+        let tokens: usize = sizes.map(|(tokens, _)| tokens).sum();
+        if self.tools + tokens <= self.trigger {
             return Vec::new();
         }
         let results = messages.filter(|message| message.kind == Kind::Result);
@@ -74,8 +87,8 @@ impl Policy for ClearToolUses {
         let read: Vec<_> = self.history.read_by(agent).collect();
         let cleared = self.cleared(read.iter().map(|(message, _)| message));
         let shown = read.into_iter().map(|(message, segment)| {
-            let placeholder = self.sizes[message.index].1.as_ref();
-            placeholder
+            let size = self.sizes.get(message.index);
+            size.and_then(|(_, placeholder)| placeholder.as_ref())
                 .filter(|_| cleared.contains(&message.index))
                 .unwrap_or(segment)
         });
@@ -103,6 +116,8 @@ impl Policy for ClearToolUses {
 /// The result with the placeholder for its content.
 fn placeholder(message: &Message) -> Segment {
     let mut json = Json::clone(&message.json);
-    json["content"] = json!(ClearToolUses::PLACEHOLDER);
+    if let Some(message) = json.as_object_mut() {
+        message.insert("content".into(), ClearToolUses::PLACEHOLDER.into());
+    }
     Segment::new(Kind::Result, Arc::<str>::from(format!("{json}\n")))
 }

@@ -3,29 +3,32 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Agent, Message, Opening, Policy, Segment};
+use crate::policy::{Agent, Message, Opening, Policy, Segment};
 
-/// The messages so far, each with the segment that shows it.
+/// The whole history, each message a line of compact JSON; or each in a text of your own
+/// ([`show`](Self::show)).
 #[derive(Debug)]
-pub(crate) struct History {
+pub struct Whole {
     tools: Option<Segment>,
+    /// The messages so far, each with the segment that shows it.
     shown: Vec<(Message, Segment)>,
 }
 
-impl History {
-    pub(crate) fn new(opening: &Opening) -> Self {
+impl Whole {
+    /// Begins a conversation.
+    pub fn new(opening: &Opening) -> Self {
         Self {
             tools: Segment::tools(opening),
             shown: Vec::new(),
         }
     }
 
-    pub(crate) fn tools(&self) -> Option<&Segment> {
+    pub(super) fn tools(&self) -> Option<&Segment> {
         self.tools.as_ref()
     }
 
     /// The messages so far that are for this agent.
-    pub(crate) fn read_by<'h>(
+    pub(super) fn read_by<'h>(
         &'h self,
         agent: &'h Agent,
     ) -> impl DoubleEndedIterator<Item = &'h (Message, Segment)> {
@@ -34,23 +37,27 @@ impl History {
             .filter(|(message, _)| message.is_for(&agent.name))
     }
 
-    pub(crate) fn message(&self, index: usize) -> Option<&Message> {
+    /// The message of this index.
+    pub fn message(&self, index: usize) -> Option<&Message> {
         self.shown.get(index).map(|(message, _)| message)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.shown.len()
     }
 
-    /// Adds a message with the text that shows it.
-    pub(crate) fn show(&mut self, message: &Message, text: Arc<str>) {
-        let mut segment = Segment::new(message.kind, text);
-        segment.message = Some(message.index);
+    /// Takes the next message, as [`push`](Policy::push) does, and shows this text for it: whole
+    /// lines.
+    pub fn show(&mut self, message: &Message, text: Arc<str>) {
+        let segment = Segment {
+            text,
+            ..Segment::of(message)
+        };
         self.shown.push((message.clone(), segment));
     }
 }
 
-impl Policy for History {
+impl Policy for Whole {
     fn push(&mut self, message: &Message) {
         self.show(message, Arc::clone(&message.text));
     }
