@@ -1,6 +1,7 @@
 //! What a field of a frame is good for, judged by its name and its value.
 
 use accp_frame::Value;
+use accp_registry::words;
 
 /// What a fact is good for, what is needed most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,24 +117,6 @@ pub(crate) fn names_the_record(field: &str, hints: &[&str]) -> Option<u8> {
     }
 }
 
-/// The words of a name: two of `flight_number` and of `flightNumber`.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    parts.filter(|part| !part.is_empty()).flat_map(|mut rest| {
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let is_hump =
-                |pair: &[u8]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
-            let hump = rest.as_bytes().windows(2).position(is_hump);
-            let (word, after) = rest.split_at(hump.map_or(rest.len(), |at| at + 1));
-            rest = after;
-            Some(word)
-        })
-    })
-}
-
 /// `2024-05-15`, and what follows.
 fn is_date(text: &str) -> bool {
     let shape = b"0000-00-00";
@@ -153,16 +136,6 @@ fn is_code(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_have_words() {
-        let of = |name| words(name).collect::<Vec<_>>();
-        assert_eq!(of("flight_number"), ["flight", "number"]);
-        assert_eq!(of("flightNumber2"), ["flight", "Number2"]);
-        assert_eq!(of("__userID"), ["user", "ID"]);
-        assert_eq!(of("größe.x"), ["gr", "e", "x"]);
-        assert!(of("").is_empty());
-    }
 
     #[test]
     fn a_field_has_a_class() {
