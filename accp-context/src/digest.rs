@@ -3,7 +3,7 @@
 use accp_registry::lexical;
 use serde::{Deserialize, Serialize};
 
-use super::fact::{Fact, read_facts, write_facts};
+use super::fact::{Fact, read, read_facts, write_facts};
 use super::limits::line_tokens;
 use super::preview::UNBOUNDED;
 use accp_frame::{DecodeError, ErrorCode, Frame, Map, TokenCounter, Value};
@@ -131,9 +131,7 @@ impl Digest {
             payload.insert(format!("{prefix}{key}"), value);
         };
         for (key, text) in self.params() {
-            let value = accp_frame::Reader::new(&text, UNBOUNDED)
-                .and_then(|mut r| Value::read(&mut r).map(Value::into_owned));
-            put(key, value.unwrap_or(Value::Null));
+            put(key, read(&text).into_owned());
         }
         put("tok", Value::Integer(i64::from(self.tokens)));
     }

@@ -67,7 +67,7 @@ pub(crate) fn candidates<'f>(
             leaves,
         };
         for (name, value) in message.payload.iter() {
-            let by_default = is_default(schema, name, value, here);
+            let by_default = is_default(registry, schema, name, value, here);
             frame.value(name, value, place, by_default);
         }
     }

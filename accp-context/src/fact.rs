@@ -89,7 +89,7 @@ impl std::fmt::Display for Fact {
 }
 
 /// The value of a wire text that one was written as.
-fn read(wire: &str) -> Value<'_> {
+pub(crate) fn read(wire: &str) -> Value<'_> {
     Reader::new(wire, UNBOUNDED)
         .and_then(|mut r| Value::read(&mut r))
         .unwrap_or(Value::Null)

@@ -94,15 +94,25 @@ pub(super) fn registry(registry: &Registry) -> Registry {
     Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
 }
 
-/// Whether a field holds what it would hold if its frame did not say so.
+/// Whether a field holds what it would hold if its frame did not say so: its text would be the
+/// text of the default.
 pub(crate) fn is_default(
+    registry: &Registry,
     schema: Option<&Schema>,
     name: &str,
     value: &Value<'_>,
     place: shape::Place<'_>,
 ) -> bool {
-    let field = schema.and_then(|schema| Some((schema, schema.field(name)?.0)));
-    field.is_some_and(|(schema, at)| shape::default_of(schema, at, place).as_ref() == Some(value))
+    let field = schema.and_then(|schema| Some((schema, schema.field(name)?)));
+    field.is_some_and(|(schema, (at, field))| {
+        let mut wire = String::new();
+        shape::has_default(schema, at, place)
+            && field
+                .ty
+                .write_json(registry, &value.to_json(), &mut wire)
+                .is_ok()
+            && field.default_wire.as_ref() == Some(&wire)
+    })
 }
 
 /// Whether a value says something, in a text of so many bytes at most.
@@ -144,7 +154,7 @@ impl<'m> Found<'m> {
         for (name, value) in message.payload.iter() {
             let field = schema.and_then(|schema| schema.field(name));
             match value {
-                value if is_default(schema, name, value, None) => {}
+                value if is_default(registry, schema, name, value, None) => {}
                 Value::String(text) if text.len() > LONGEST || is_words(field) => {
                     texts.push((&**text, is_words(field) && text.len() <= PROSE));
                 }
