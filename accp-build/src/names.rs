@@ -1,5 +1,6 @@
 //! From names of the registry to Rust identifiers.
 
+use accp_registry::words;
 use proc_macro2::{Ident, Span};
 
 /// `task_assignment` -> `TaskAssignment`. Empty when there is no letter and no digit.
@@ -36,30 +37,6 @@ pub(crate) fn sanitize(name: &str, letter: char) -> Option<Ident> {
 /// syn knows the keywords, except the one that came with the 2024 edition.
 fn is_keyword(name: &str) -> bool {
     name == "gen" || syn::parse_str::<Ident>(name).is_err()
-}
-
-/// The words of a name. They begin after anything that is neither letter nor digit, at a
-/// capital after a small letter or a digit, and at the last of several capitals when a
-/// small letter follows it: `HTTPServer2Go` is HTTP, Server2, Go.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_ascii_alphanumeric())
-        .flat_map(|run| {
-            let bytes = run.as_bytes();
-            let begins = |at: &usize| {
-                let (before, here) = (bytes[at - 1], bytes[*at]);
-                let small_follows = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-                here.is_ascii_uppercase() && (!before.is_ascii_uppercase() || small_follows)
-            };
-            let mut ends: Vec<usize> = (1..run.len()).filter(begins).collect();
-            ends.push(run.len());
-            let mut start = 0;
-            ends.into_iter().map(move |end| {
-                let word = &run[start..end];
-                start = end;
-                word
-            })
-        })
-        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

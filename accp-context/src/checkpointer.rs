@@ -1,11 +1,11 @@
 //! How a checkpoint comes about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::choose::fill;
 use super::class::Class;
 use super::digest::Digest;
-use super::extract::{Candidate, Extract};
+use super::extract::{Candidate, candidates};
 use super::summary::clip;
 use super::{Checkpoint, ContextLimits, Fact, Frozen, Hot, Summarizer, Turn, Warm};
 use accp_frame::{Registry, TokenCounter};
@@ -98,11 +98,7 @@ impl Checkpointer<'_> {
 
     /// Step 2: the key facts of what leaves, but those that warm state holds already.
     fn extract_facts(&self, frozen: &Frozen<'_>) -> Vec<Candidate> {
-        let mut extract = Extract::new(self.registry);
-        for (item, leaves) in frozen.sources() {
-            extract.frame(&item.text, item.position, leaves);
-        }
-        let mut candidates = extract.finish();
+        let mut candidates = candidates(self.registry, frozen.sources());
         forget_known(&mut candidates, frozen.warm);
         candidates
     }
@@ -206,23 +202,16 @@ fn reset_hot(
 /// that half is the next to become one; a default says nothing but that something else,
 /// said before, holds no more.
 fn forget_known(candidates: &mut Vec<Candidate>, warm: &Warm) {
-    candidates.sort_unstable_by(|a, b| a.fact.key().cmp(&b.fact.key()));
-    let mut known = vec![None; candidates.len()];
     let older = warm.digests().len() / 2;
+    let mut known = BTreeMap::new();
     for (at, digest) in warm.digests().iter().enumerate() {
-        for fact in &digest.facts {
-            let found =
-                candidates.binary_search_by(|candidate| candidate.fact.key().cmp(&fact.key()));
-            if let Ok(found) = found {
-                known[found] = Some((fact.value_text(), at >= older));
-            }
-        }
+        let facts = digest.facts.iter();
+        known.extend(facts.map(|fact| (fact.key(), (fact.value_text(), at >= older))));
     }
-    let mut known = known.into_iter();
-    candidates.retain(|candidate| match known.next().flatten() {
+    candidates.retain(|candidate| match known.get(&candidate.fact.key()) {
         None => !candidate.by_default,
         Some((value, is_recent)) => {
-            let is_same = value == candidate.fact.value_text();
+            let is_same = *value == candidate.fact.value_text();
             !is_same || !is_recent && !candidate.by_default
         }
     });
@@ -233,16 +222,13 @@ fn not_superseded<'d>(
     old: &'d [Digest],
     newer: impl Iterator<Item = &'d Digest>,
 ) -> Vec<Candidate> {
-    let newer: BTreeSet<_> = newer
-        .flat_map(|digest| &digest.facts)
-        .map(Fact::key)
-        .collect();
-    let mut last = BTreeMap::new();
     let facts = old.iter().flat_map(|digest| &digest.facts);
-    for (order, fact) in (1..).zip(facts) {
-        if !newer.contains(&fact.key()) {
-            last.insert(fact.key(), (order, fact));
-        }
+    let mut last: BTreeMap<_, _> = (1..)
+        .zip(facts)
+        .map(|(order, fact)| (fact.key(), (order, fact)))
+        .collect();
+    for fact in newer.flat_map(|digest| &digest.facts) {
+        last.remove(&fact.key());
     }
     let candidate = |(order, fact): (u64, &Fact)| {
         // The newest records whole, and not the ids of all: a bag of ids is no memory.

@@ -1,6 +1,7 @@
-//! What a field of a frame is good for, judged by its name and its value.
+//! What a fact is good for, judged by the name of its field and its value.
 
 use accp_frame::Value;
+use accp_registry::{identity_rank, words};
 
 /// What a fact is good for, what is needed most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,23 +13,10 @@ pub(crate) enum Class {
     Other,
 }
 
-/// Words in the name of a field that give its class away.
+/// Words in the name of a field that give its class away. Those that tell records apart
+/// ([`identity_rank`]) are of identifiers, unless they stand here otherwise.
 const WORDS: [(Class, &[&str]); 4] = [
-    (
-        Class::Identifier,
-        &[
-            "id",
-            "ids",
-            "number",
-            "key",
-            "code",
-            "reference",
-            "email",
-            "account",
-            "url",
-            "path",
-        ],
-    ),
+    (Class::Identifier, &["ids", "reference", "email", "account"]),
     (
         Class::Amount,
         &[
@@ -75,63 +63,14 @@ impl Class {
         }
         let of_word = |word: &str| {
             let has = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
-            WORDS.iter().find(|(_, words)| has(words)).map(|row| row.0)
+            let listed = WORDS.iter().find(|(_, words)| has(words)).map(|row| row.0);
+            listed.or_else(|| identity_rank(word).map(|_| Self::Identifier))
         };
         words(relationship)
             .filter_map(of_word)
             .min()
             .unwrap_or(Self::Other)
     }
-}
-
-/// How well a field says what its record is about, 0 best; `None` when it does not. `hints`
-/// are names that lead to the record: in `flights` a `flight_number` is better than another.
-pub(crate) fn names_the_record(field: &str, hints: &[&str]) -> Option<u8> {
-    match field {
-        "id" => return Some(0),
-        "task" | "tool_name" => return Some(4),
-        "name" | "title" => return Some(5),
-        _ => {}
-    }
-    let mut stem = None;
-    let mut last = "";
-    for word in words(field) {
-        if !last.is_empty() {
-            stem = Some(last);
-        }
-        last = word;
-    }
-    let stem = stem?;
-    let is_hinted = hints.iter().flat_map(|hint| words(hint)).any(|word| {
-        let start = word.get(..stem.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(stem))
-    });
-    let is = |name: &str| last.eq_ignore_ascii_case(name);
-    match (is("id"), is("number") || is("key"), is_hinted) {
-        (true, _, true) => Some(0),
-        (true, _, false) => Some(2),
-        (_, true, true) => Some(1),
-        (_, true, false) => Some(3),
-        _ => None,
-    }
-}
-
-/// The words of a name: two of `flight_number` and of `flightNumber`.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    parts.filter(|part| !part.is_empty()).flat_map(|mut rest| {
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let is_hump =
-                |pair: &[u8]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
-            let hump = rest.as_bytes().windows(2).position(is_hump);
-            let (word, after) = rest.split_at(hump.map_or(rest.len(), |at| at + 1));
-            rest = after;
-            Some(word)
-        })
-    })
 }
 
 /// `2024-05-15`, and what follows.
@@ -155,16 +94,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_words() {
-        let of = |name| words(name).collect::<Vec<_>>();
-        assert_eq!(of("flight_number"), ["flight", "number"]);
-        assert_eq!(of("flightNumber2"), ["flight", "Number2"]);
-        assert_eq!(of("__userID"), ["user", "ID"]);
-        assert_eq!(of("größe.x"), ["gr", "e", "x"]);
-        assert!(of("").is_empty());
-    }
-
-    #[test]
     fn a_field_has_a_class() {
         for (field, value, class) in [
             ("user_id", "mia", Class::Identifier),
@@ -178,33 +107,5 @@ mod tests {
             assert_eq!(Class::of(field, &Value::from(value)), class, "{field}");
         }
         assert_eq!(Class::of("x", &Value::Decimal(3.into())), Class::Amount);
-    }
-
-    #[test]
-    fn the_id_of_the_record_comes_first() {
-        let best = |fields: &[&'static str], hints: &[&str]| {
-            let ranked = fields
-                .iter()
-                .filter_map(|field| Some((names_the_record(field, hints)?, *field)));
-            ranked.min().map(|(_, field)| field)
-        };
-        assert_eq!(
-            best(&["account_id", "user_id"], &["get_users"]),
-            Some("user_id")
-        );
-        assert_eq!(
-            best(&["user_id", "reservation_id"], &["get_reservations"]),
-            Some("reservation_id")
-        );
-        assert_eq!(
-            best(&["user_id", "reservation_id"], &[]),
-            Some("reservation_id")
-        );
-        assert_eq!(
-            best(&["name", "flight_number", "phone_number"], &["flights"]),
-            Some("flight_number")
-        );
-        assert_eq!(best(&["status", "tool_name"], &[]), Some("tool_name"));
-        assert_eq!(best(&["error_code", "status"], &["error"]), None);
     }
 }

@@ -40,7 +40,7 @@
 //! earlier state what is another, and under `was` the place of the rest; and in the middle of
 //! a long text `[477 bytes: $cold.p7; names]` for what is left out there.
 
-mod facts;
+pub(crate) mod facts;
 mod primer;
 mod prompt;
 mod read;

@@ -12,22 +12,11 @@ pub(crate) const VERBS: [&str; 12] = [
     "update",
 ];
 
-/// The words of a name, in small letters: at a capital after a small letter or a digit, and
-/// at whatever is neither letter nor digit.
+/// The words of a name, in small letters.
 pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = ' ';
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && !before.is_ascii_uppercase()) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
-            word.push(c.to_ascii_lowercase());
-        }
-        before = c;
-    }
-    words.retain(|word| !word.is_empty());
-    words
+    accp_registry::words(name)
+        .map(str::to_ascii_lowercase)
+        .collect()
 }
 
 /// The words of a tool without the verb before them, unless nothing would be left.
@@ -209,7 +198,7 @@ mod tests {
         for (name, expected) in [
             ("get_user_details", "get user details"),
             ("paymentMethods", "payment method"),
-            ("HTTPServer", "httpserver"),
+            ("HTTPServer", "http server"),
             ("cities", "city"),
             ("addresses", "address"),
             ("status", "status"),

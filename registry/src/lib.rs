@@ -74,13 +74,13 @@ mod document;
 pub mod export;
 #[cfg(feature = "hash")]
 mod hash;
-mod identity;
 mod json;
 pub mod lexical;
 mod limits;
 #[cfg(feature = "std")]
 mod load;
 mod model;
+mod names;
 mod nearest;
 mod open;
 mod problem;
@@ -102,11 +102,11 @@ pub use delta::{Delta, DeltaError, DeltaPolicy};
 pub use diff::{Change, diff};
 #[cfg(feature = "hash")]
 pub use hash::{Hash, HashSyntax};
-pub use identity::identity_rank;
 pub use limits::Limits;
 #[cfg(feature = "std")]
 pub use load::registry_files;
 pub use model::{Field, FrameSpec, Registry, Schema};
+pub use names::{identity_rank, words};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, Problems};
 pub use protocol::Protocol;

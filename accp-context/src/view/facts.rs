@@ -1,15 +1,18 @@
 //! What is worth keeping of messages that leave a prompt.
 
+mod identity;
 mod names;
 mod prune;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_registry::{Field, Registry, Schema, Type, identity_rank};
+use accp_registry::{Field, Registry, Schema, Type};
 use serde_json::{Value as Json, json};
 
 use super::{Block, shape, text, write};
 use accp_frame::{Intent, Map, Message, Value};
+pub(crate) use identity::id_of;
+pub(super) use identity::named;
 pub(super) use names::names;
 use names::{is_capital, is_name, runs, sentences};
 use prune::prune_map;
@@ -91,17 +94,44 @@ pub(super) fn registry(registry: &Registry) -> Registry {
     Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
 }
 
-/// The field whose value names a record, and the name: of the fields that are always told, the
-/// one whose name says so most surely.
-fn identity<'s>(schema: &'s Schema, map: &Map<'_>) -> Option<(&'s str, String)> {
-    let fields = schema.fields.iter().filter(|field| field.default.is_none());
-    let named = fields.filter_map(|field| Some((identity_rank(&field.name)?, field)));
-    let (_, field) = named.min_by_key(|(rank, _)| *rank)?;
-    match map.get(&field.name)? {
-        Value::String(name) => Some((&*field.name, String::from(&**name))),
-        Value::Integer(number) => Some((&*field.name, number.to_string())),
-        _ => None,
+/// Whether a field holds what it would hold if its frame did not say so: its text would be the
+/// text of the default.
+pub(crate) fn is_default(
+    registry: &Registry,
+    schema: Option<&Schema>,
+    name: &str,
+    value: &Value<'_>,
+    place: shape::Place<'_>,
+) -> bool {
+    let field = schema.and_then(|schema| Some((schema, schema.field(name)?)));
+    field.is_some_and(|(schema, (at, field))| {
+        let mut wire = String::new();
+        shape::has_default(schema, at, place)
+            && field
+                .ty
+                .write_json(registry, &value.to_json(), &mut wire)
+                .is_ok()
+            && field.default_wire.as_ref() == Some(&wire)
+    })
+}
+
+/// Whether a value says something, in a text of so many bytes at most.
+pub(crate) fn says(value: &Value<'_>, longest: usize) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty() && text.len() <= longest,
+        _ => true,
     }
+}
+
+/// What is another in a record than in its earlier state.
+pub(super) fn changed(before: &Map<'_>, map: &Map<'_>) -> Map<'static> {
+    let others = map
+        .iter()
+        .filter(|(key, value)| before.get(key) != Some(value));
+    others
+        .map(|(key, value)| (String::from(key), value.clone().into_owned()))
+        .collect()
 }
 
 /// What one message holds that may be worth keeping.
@@ -123,11 +153,8 @@ impl<'m> Found<'m> {
         let mut values = Map::new();
         for (name, value) in message.payload.iter() {
             let field = schema.and_then(|schema| schema.field(name));
-            let is_default = schema.zip(field).is_some_and(|(schema, (at, _))| {
-                shape::default_of(schema, at, None).as_ref() == Some(value)
-            });
             match value {
-                _ if is_default => {}
+                value if is_default(registry, schema, name, value, None) => {}
                 Value::String(text) if text.len() > LONGEST || is_words(field) => {
                     texts.push((&**text, is_words(field) && text.len() <= PROSE));
                 }
@@ -196,16 +223,6 @@ fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'stat
         _ => Some(Value::Array(group)),
     };
     groups.into_iter().filter_map(value).collect()
-}
-
-/// The schema of a record, the field that names it, and the name.
-pub(super) fn named<'r>(
-    registry: &'r Registry,
-    map: &Map<'_>,
-) -> Option<(&'r Schema, &'r str, String)> {
-    let schema = shape::of(registry, map)?;
-    let (id, name) = identity(schema, map)?;
-    Some((schema, id, name))
 }
 
 /// What facts there are already.
@@ -291,12 +308,7 @@ impl Facts {
         let before = known.as_ref().and_then(|(key, _)| self.latest.get(key));
         let news = match (&value, &known, before) {
             (Value::Map(map), Some((_, id)), Some(before)) => {
-                let others = map
-                    .iter()
-                    .filter(|(key, value)| before.get(key) != Some(value));
-                let mut others: Map<'static> = others
-                    .map(|(key, value)| (String::from(key), value.clone()))
-                    .collect();
+                let mut others = changed(before, map);
                 if others.is_empty() {
                     return None;
                 }

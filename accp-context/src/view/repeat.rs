@@ -3,7 +3,7 @@
 use accp_registry::Registry;
 use accp_registry::lexical::is_key;
 
-use super::facts::named;
+use super::facts::{changed, named};
 use accp_frame::{Map, Message, Value};
 
 /// Shorter texts are as short as a reference.
@@ -133,11 +133,8 @@ fn rest(name: &(String, String), map: &Map<'_>, shown: &[Referent<'_>]) -> Optio
     if has_gone || map.get(WAS).is_some() {
         return None;
     }
-    let others = map
-        .iter()
-        .filter(|(key, value)| before.get(key) != Some(value));
-    let others = others.map(|(key, value)| (String::from(key), value.clone().into_owned()));
-    let rest: Map<'static> = others.chain([(String::from(WAS), place)]).collect();
+    let mut rest = changed(before, map);
+    rest.insert(WAS, place);
     // Of a record that has little in common with what it was the whole is easier to read.
     (2 * rest.len() <= map.len()).then_some(rest)
 }

@@ -57,6 +57,11 @@ pub(super) fn implied<'r>(
 /// record in a value has them all.
 pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
 
+/// Whether the field at this index has a default there.
+pub(super) fn has_default(schema: &Schema, index: usize, place: Place<'_>) -> bool {
+    place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]))
+}
+
 /// What a field holds where its cell is empty.
 pub(super) fn default_of<'s>(
     schema: &'s Schema,
@@ -64,7 +69,5 @@ pub(super) fn default_of<'s>(
     place: Place<'_>,
 ) -> Option<Value<'s>> {
     let default = schema.fields.get(index)?.default.as_ref()?;
-    let applies =
-        place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]));
-    applies.then(|| Value::from_data(default))
+    has_default(schema, index, place).then(|| Value::from_data(default))
 }

@@ -4,7 +4,7 @@ use accp_registry::Registry;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Transcript, View};
+use super::{Transcript, View, facts};
 use accp_frame::{Map, Message, Value};
 
 mod prompt;
@@ -307,4 +307,25 @@ fn says_where_it_is_broken() {
     "@=FL(number)": E1004 at byte 0: expected the fields of the schema of this code
     "@=ZZ(a)": E1003 at byte 2: expected the code of a schema that is known
     "#);
+}
+
+/// However the registry spells it, and only where the frame would say nothing.
+#[test]
+fn a_default_is_known_by_its_text() {
+    let json = json!({ "schemas": { "order": { "code": "O", "fields": ["paid", "left", "state", "zip"],
+        "types": { "paid": "decimal", "left": "number", "state": "enum(open,done)", "zip": "string" },
+        "defaults": { "paid": 0, "left": 2, "state": "open", "zip": "007" },
+        "frames": [{ "intent": "done", "operation": "order", "fields": ["paid"] }] } } });
+    let registry = Registry::from_json(&json.to_string()).unwrap();
+    let message = Message::decode("@a>req:order{schema:O}", &registry).unwrap();
+    assert_eq!(message.payload.len(), 4);
+    let schema = registry.schema("O");
+    for (name, value) in message.payload.iter() {
+        let is_default = |value: &Value<'_>, intent| {
+            facts::is_default(&registry, schema, name, value, Some((intent, "order")))
+        };
+        assert!(is_default(value, "req"), "{name}");
+        assert_eq!(is_default(value, "done"), name == "paid", "{name}");
+        assert!(!is_default(&Value::from("else"), "req"), "{name}");
+    }
 }

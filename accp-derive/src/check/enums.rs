@@ -1,6 +1,6 @@
 //! The rules for enums: an enumeration, or several frames.
 
-use accp_registry::Registry;
+use accp_registry::{Registry, words};
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -80,21 +80,15 @@ fn spelling(
 }
 
 /// `InProgress` is `in_progress`; a run of capitals is one word (`HTTPError` is `http_error`).
+/// Every `_` stays. So does a letter outside of ASCII, for which the name is refused.
 fn snake_case(name: &str) -> String {
-    let chars: Vec<char> = name.chars().collect();
-    let mut out = String::new();
-    for (at, &c) in chars.iter().enumerate() {
-        let starts_word = c.is_uppercase()
-            && at > 0
-            && chars[at - 1] != '_'
-            && (!chars[at - 1].is_uppercase()
-                || chars.get(at + 1).is_some_and(|next| next.is_lowercase()));
-        if starts_word {
-            out.push('_');
-        }
-        out.extend(c.to_lowercase());
+    if !name.is_ascii() {
+        return name.to_lowercase();
     }
-    out
+    let parts = name
+        .split('_')
+        .map(|part| words(part).collect::<Vec<_>>().join("_"));
+    parts.collect::<Vec<_>>().join("_").to_ascii_lowercase()
 }
 
 /// Each variant holds a frame, or is one.
@@ -191,6 +185,8 @@ mod tests {
             ("V2", "v2"),
             ("A", "a"),
             ("Snake_Case", "snake_case"),
+            ("_Two__Words2Go_", "_two__words2_go_"),
+            ("Größe", "größe"),
         ] {
             assert_eq!(snake_case(rust), wire);
         }

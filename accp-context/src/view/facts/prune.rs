@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accp_registry::{Registry, Schema, Type};
 
-use super::LONGEST;
+use super::{LONGEST, says};
 use crate::view::shape;
 use accp_frame::{Map, Value};
 
@@ -29,9 +29,7 @@ fn prune(registry: &Registry, value: &Value<'_>, hint: Option<&Schema>) -> Optio
             let kept: Vec<_> = kept.collect();
             (!kept.is_empty()).then_some(Value::Array(kept))
         }
-        Value::String(text) if text.is_empty() || text.len() > LONGEST => None,
-        Value::Null => None,
-        value => Some(value.clone().into_owned()),
+        value => says(value, LONGEST).then(|| value.clone().into_owned()),
     }
 }
 
