@@ -1,6 +1,5 @@
 //! A whole session in one place.
 
-use std::fmt;
 use std::time::Duration;
 
 use accp_runtime::session::{MemberId, Options, Rules, Time, Transmit};
@@ -32,7 +31,7 @@ impl<S: Store + Clone> Room<S> {
     pub fn open(store: S, options: Options, rules: Rules, now: Time) -> Result<Self, DriverError> {
         Ok(Self {
             now,
-            host: Side::host(store, Vec::new(), options, rules, now)?,
+            host: Side::open(MemberId::HOST, store, Vec::new(), options, Some(rules), now)?,
             members: Vec::new(),
             wire: Wire::new(0, Faults::default()),
             way: None,
@@ -42,7 +41,7 @@ impl<S: Store + Clone> Room<S> {
     /// Lets an agent in and opens its side; gives its member.
     pub fn enter(&mut self, store: S, options: Options) -> Result<MemberId, DriverError> {
         let id = self.let_in(&options)?;
-        let side = Side::member(id, store, Vec::new(), options, self.now)?;
+        let side = Side::open(id, store, Vec::new(), options, None, self.now)?;
         self.members.push(side);
         Ok(id)
     }
@@ -145,15 +144,5 @@ impl<S: Store + Clone> Room<S> {
             self.now = next.unwrap_or(self.now).max(self.now);
         }
         Ok(false)
-    }
-}
-
-impl<S> fmt::Debug for Room<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Room")
-            .field("now", &self.now)
-            .field("members", &self.members.len())
-            .field("wire", &self.wire)
-            .finish_non_exhaustive()
     }
 }

@@ -29,54 +29,25 @@ pub struct Side<S = Shared, L = Vec<Transmit>> {
 }
 
 impl<S: Store + Clone, L: Link> Side<S, L> {
-    /// Opens the host's side, be it new or kept.
-    pub fn host(
-        store: S,
-        link: L,
-        options: Options,
-        rules: Rules,
-        now: Time,
-    ) -> Result<Self, DriverError> {
-        let opened = options.clone();
-        let driver = Driver::open_host(store.clone(), link, opened, rules.clone(), now)?;
-        Ok(Self::new(
-            MemberId::HOST,
-            store,
-            driver,
-            options,
-            Some(rules),
-        ))
-    }
-
-    /// Opens the side of this member, be it new or kept.
-    pub fn member(
+    /// Opens the side of this member, be it new or kept; as the host when there are rules.
+    pub fn open(
         id: MemberId,
         store: S,
         link: L,
-        options: Options,
-        now: Time,
-    ) -> Result<Self, DriverError> {
-        let driver = Driver::open_member(store.clone(), link, options.clone(), now)?;
-        Ok(Self::new(id, store, driver, options, None))
-    }
-
-    fn new(
-        id: MemberId,
-        store: S,
-        driver: Driver<S, L>,
         options: Options,
         rules: Option<Rules>,
-    ) -> Self {
-        Self {
+        now: Time,
+    ) -> Result<Self, DriverError> {
+        Ok(Self {
             id,
-            driver,
+            driver: drive(store.clone(), link, options.clone(), rules.clone(), now)?,
             store,
             inbox: Vec::new(),
             events: Vec::new(),
             ahead: 0,
             options,
             rules,
-        }
+        })
     }
 
     /// The session, to look at.
@@ -111,12 +82,22 @@ impl<S: Store + Clone> Side<S> {
 
     /// It is killed, and opened again from what its store holds.
     pub fn restart(&mut self, now: Time) -> Result<(), DriverError> {
-        let (store, options, link) = (self.store.clone(), self.options.clone(), Vec::new());
-        self.driver = match self.rules.clone() {
-            Some(rules) => Driver::open_host(store, link, options, rules, now)?,
-            None => Driver::open_member(store, link, options, now)?,
-        };
+        let (options, rules) = (self.options.clone(), self.rules.clone());
+        self.driver = drive(self.store.clone(), Vec::new(), options, rules, now)?;
         self.inbox.clear();
         Ok(())
+    }
+}
+
+fn drive<S: Store, L: Link>(
+    store: S,
+    link: L,
+    options: Options,
+    rules: Option<Rules>,
+    now: Time,
+) -> Result<Driver<S, L>, DriverError> {
+    match rules {
+        Some(rules) => Driver::open_host(store, link, options, rules, now),
+        None => Driver::open_member(store, link, options, now),
     }
 }

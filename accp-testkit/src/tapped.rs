@@ -1,12 +1,13 @@
 //! A store whose commits somebody else does.
 
-use std::fmt;
-
 use accp_runtime::session::{Batch, Entry, Stored};
 use accp_store::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
 
-/// Commits one batch in place of the store, or refuses it.
-type Commit<S> = dyn FnMut(&mut S, &SideId, &Batch) -> Result<(), StoreError> + Send;
+/// Batches that are committed together.
+type Group<'g> = [(&'g SideId, &'g Batch)];
+
+/// Commits a group in place of the store, or refuses it.
+type Commit<S> = dyn FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send;
 
 /// A store whose commits go through a closure, which can look at each batch, lose it, or commit
 /// another in its place. Everything else is the store's.
@@ -19,7 +20,7 @@ impl<S> Tapped<S> {
     /// A store with this closure before it.
     pub fn new(
         store: S,
-        commit: impl FnMut(&mut S, &SideId, &Batch) -> Result<(), StoreError> + Send + 'static,
+        commit: impl FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Self {
         Self {
             store,
@@ -28,16 +29,9 @@ impl<S> Tapped<S> {
     }
 }
 
-impl<S> fmt::Debug for Tapped<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tapped").finish_non_exhaustive()
-    }
-}
-
 impl<S: Store> Store for Tapped<S> {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        let mut group = group.iter();
-        group.try_for_each(|(side, batch)| (self.commit)(&mut self.store, side, batch))
+        (self.commit)(&mut self.store, group)
     }
 
     fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {

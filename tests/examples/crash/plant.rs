@@ -40,13 +40,16 @@ impl FromStr for Plant {
 pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<SqliteStore> {
     // What is committed next time.
     let mut late = Batch::default();
-    Tapped::new(store, move |store, side, batch| {
-        let mut copy = batch.clone();
-        match plant {
-            Some(Plant::Early) => std::mem::swap(&mut late, &mut copy),
-            Some(Plant::Apart) => std::mem::swap(&mut late.handled, &mut copy.handled),
-            None => {}
+    Tapped::new(store, move |store, group| {
+        for (side, batch) in group {
+            let mut copy = Batch::clone(batch);
+            match plant {
+                Some(Plant::Early) => std::mem::swap(&mut late, &mut copy),
+                Some(Plant::Apart) => std::mem::swap(&mut late.handled, &mut copy.handled),
+                None => {}
+            }
+            store.commit(&[(side, &copy)])?;
         }
-        store.commit(&[(side, &copy)])
+        Ok(())
     })
 }

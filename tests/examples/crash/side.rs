@@ -75,8 +75,7 @@ pub(crate) struct Done {
 
 impl<S: Store + Clone, L: Link> Side<S, L> {
     pub(crate) fn host(store: S, link: L, scope: Scope, now: Time) -> Result<Self, String> {
-        let open = accp_testkit::Side::host(store, link, options(AGENTS[0])?, rules(scope), now);
-        let mut side = open.map_err(|error| error.to_string())?;
+        let mut side = open(0, store, link, Some(rules(scope)), now)?;
         for agent in &AGENTS[1..] {
             let agent = AgentId::new(*agent).map_err(|error| error.to_string())?;
             let joined = side.driver.join(&agent, now);
@@ -86,8 +85,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     }
 
     pub(crate) fn member(at: usize, store: S, link: L, now: Time) -> Result<Self, String> {
-        let open = accp_testkit::Side::member(ids()[at], store, link, options(AGENTS[at])?, now);
-        open.map(Self::new).map_err(|error| error.to_string())
+        open(at, store, link, None, now).map(Self::new)
     }
 
     fn new(side: accp_testkit::Side<S, L>) -> Self {
@@ -167,6 +165,17 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         let session = self.side.driver.session_mut()?;
         Ok(session.handled(position, &replies, now).is_ok())
     }
+}
+
+fn open<S: Store + Clone, L: Link>(
+    at: usize,
+    store: S,
+    link: L,
+    rules: Option<Rules>,
+    now: Time,
+) -> Result<accp_testkit::Side<S, L>, String> {
+    let open = accp_testkit::Side::open(ids()[at], store, link, options(AGENTS[at])?, rules, now);
+    open.map_err(|error| error.to_string())
 }
 
 /// The host, and the members in the order in which they join.

@@ -71,7 +71,7 @@ impl Node {
     ) -> Result<Side<Kept>> {
         let options = self.options(plan)?;
         let now = Time::from_millis(now.as_millis() + self.skew);
-        let side = Side::member(self.id, Tape::store(tape), Vec::new(), options, now);
+        let side = Side::open(self.id, Tape::store(tape), Vec::new(), options, None, now);
         let mut side = side.map_err(said)?;
         side.ahead = self.skew;
         Ok(side)

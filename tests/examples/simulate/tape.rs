@@ -46,8 +46,9 @@ impl Tape {
     /// A new store whose commits go on this tape.
     pub(crate) fn store(tape: &Arc<Mutex<Self>>) -> Kept {
         let tape = Arc::clone(tape);
-        let tapped = Tapped::new(MemoryStore::new(), move |store, side, batch| {
-            held(&tape).commit(store, side, batch)
+        let tapped = Tapped::new(MemoryStore::new(), move |store, group| {
+            let mut group = group.iter();
+            group.try_for_each(|(side, batch)| held(&tape).commit(store, side, batch))
         });
         Arc::new(Mutex::new(tapped))
     }

@@ -74,7 +74,8 @@ pub(crate) fn numbers(count: usize) -> Value<'static> {
 /// A host that waits for frames that the test writes by hand, from `@dev`, member 101, and
 /// `@qa`, member 102.
 pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
-    let mut desk = Side::host(Shared::default(), Vec::new(), options, rules, NOW).unwrap();
+    let (store, id) = (Shared::default(), MemberId::HOST);
+    let mut desk = Side::open(id, store, Vec::new(), options, Some(rules), NOW).unwrap();
     for agent in ["dev", "qa"] {
         let agent = AgentId::new(agent).unwrap();
         desk.driver.join(&agent, NOW).unwrap();
