@@ -4,7 +4,7 @@ use accp_runtime::session::{
     Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Headers, Hot, Time, Trigger,
     Turn, Verdict, Warm, render_context,
 };
-use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_runtime::{AgentId, Message, Registry};
 use insta::assert_snapshot;
 
 use super::Quarters;
