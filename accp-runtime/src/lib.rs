@@ -29,7 +29,6 @@
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `context` (default): [`context`] and [`view`], what a model reads and what it is reminded of.
 //! - `session` (default): [`session`], what two or more agents need to talk and lose nothing.
-//! - `testing`: a simulated link and numbers from a seed.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 #![no_std]
 
@@ -46,8 +45,6 @@ pub use accp_frame::{
     Limits, Map, Message, Number, Param, RawValue, Reader, Reason, Registry, Repair, Shorthand,
     Token, TokenCounter, TokenLimit, Typed, Value, Within, Writer, kind,
 };
-#[cfg(feature = "testing")]
-pub use accp_session::testing;
 
 /// What a model reads of a conversation, and what it is reminded of (draft section 5).
 #[cfg(feature = "context")]

@@ -93,8 +93,6 @@ mod refs;
 mod send;
 mod session;
 mod side;
-#[cfg(feature = "testing")]
-pub mod testing;
 mod wire;
 
 pub use accp_context::{

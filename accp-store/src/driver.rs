@@ -5,8 +5,6 @@ mod course;
 mod error;
 mod link;
 mod look_up;
-#[cfg(test)]
-mod tests;
 
 use std::collections::VecDeque;
 

@@ -8,77 +8,35 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_runtime::session::Batch;
 use accp_store::{
-    Committer, Freed, Kept, MemoryStore, OpenSide, Pending, Retention, SideId, SqliteStore, Store,
-    StoreError, StoreErrorKind, Summary, conformance,
+    Committer, MemoryStore, OpenSide, Pending, SideId, SqliteStore, Store, StoreError,
+    StoreErrorKind, conformance,
 };
+use accp_testkit::Tapped;
 use insta::assert_snapshot;
 
 use common::entry;
 
-/// A store in memory that tells how large its groups are, and fails when it is told to.
+/// What a test sees of a store in memory: how large its groups are. It fails when it is told to.
 #[derive(Clone, Default)]
 struct Watched {
-    inner: Arc<Mutex<MemoryStore>>,
     groups: Arc<Mutex<Vec<usize>>>,
     fails: Arc<Mutex<Option<StoreErrorKind>>>,
     slow: Duration,
 }
 
-impl Store for Watched {
-    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        std::thread::sleep(self.slow);
-        self.groups.lock().unwrap().push(group.len());
-        match *self.fails.lock().unwrap() {
-            Some(kind) => Err(StoreError::new(kind, "as the test wants it")),
-            None => self.inner.commit(group),
-        }
-    }
-
-    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
-        self.inner.load(side)
-    }
-
-    fn entries(
-        &mut self,
-        side: &SideId,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
-        self.inner.entries(side, from, limit)
-    }
-
-    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
-        self.inner.cold(side, key)
-    }
-
-    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
-        self.inner.cold_keys(side)
-    }
-
-    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        self.inner.list()
-    }
-
-    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
-        self.inner.sides(session)
-    }
-
-    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
-        self.inner.summary(side)
-    }
-
-    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
-        self.inner.delete(side)
-    }
-
-    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
-        self.inner.retain(side, retention)
-    }
-
-    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
-        self.inner.verify(side)
+impl Watched {
+    fn store(&self) -> Tapped<MemoryStore> {
+        let watched = self.clone();
+        Tapped::new(MemoryStore::new(), move |store, group| {
+            std::thread::sleep(watched.slow);
+            watched.groups.lock().unwrap().push(group.len());
+            match *watched.fails.lock().unwrap() {
+                Some(kind) => Err(StoreError::new(kind, "as the test wants it")),
+                None => store.commit(group),
+            }
+        })
     }
 }
 
@@ -118,8 +76,8 @@ fn what_is_committed_together_is_kept_as_if_it_were_alone() {
 
 #[test]
 fn what_arrives_during_a_commit_makes_one_group() {
-    let store = Watched::default();
-    let committer = Committer::new(store.clone()).unwrap();
+    let watched = Watched::default();
+    let committer = Committer::new(watched.store()).unwrap();
     let sides = ["a", "b", "c"].map(|agent| open(&committer, agent));
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (1..=200)
@@ -130,10 +88,10 @@ fn what_arrives_during_a_commit_makes_one_group() {
     for pending in pending {
         pending.wait().unwrap();
     }
-    assert_eq!(*store.groups.lock().unwrap(), [256, 256, 88]);
+    assert_eq!(*watched.groups.lock().unwrap(), [256, 256, 88]);
 
     // Groups are bounded in bytes too.
-    store.groups.lock().unwrap().clear();
+    watched.groups.lock().unwrap().clear();
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (201..=206)
         .map(|position| {
@@ -153,7 +111,7 @@ fn what_arrives_during_a_commit_makes_one_group() {
     for pending in pending.into_iter().chain([huge, after]) {
         pending.wait().unwrap();
     }
-    assert_eq!(*store.groups.lock().unwrap(), [4, 2, 1, 1]);
+    assert_eq!(*watched.groups.lock().unwrap(), [4, 2, 1, 1]);
 }
 
 #[test]
@@ -195,10 +153,10 @@ fn only_the_guilty_fails_and_nothing_is_committed_over_a_hole() {
 
 #[test]
 fn a_store_that_is_busy_fails_the_group_and_goes_on() {
-    let store = Watched::default();
-    let committer = Committer::new(store.clone()).unwrap();
+    let watched = Watched::default();
+    let committer = Committer::new(watched.store()).unwrap();
     let sides = ["a", "b"].map(|agent| open(&committer, agent));
-    *store.fails.lock().unwrap() = Some(StoreErrorKind::Busy);
+    *watched.fails.lock().unwrap() = Some(StoreErrorKind::Busy);
     let errors = sides
         .each_ref()
         .map(|side| side.commit(batch(1)).wait().unwrap_err());
@@ -207,7 +165,7 @@ fn a_store_that_is_busy_fails_the_group_and_goes_on() {
             .iter()
             .all(|error| error.kind() == StoreErrorKind::Busy)
     );
-    *store.fails.lock().unwrap() = None;
+    *watched.fails.lock().unwrap() = None;
     // Nobody knows what their sessions say meanwhile.
     let error = sides[0].commit(batch(2)).wait().unwrap_err();
     assert_snapshot!(error, @"side `s@a`: a batch before this one was not kept (as the test wants it): open the side again");
@@ -216,13 +174,13 @@ fn a_store_that_is_busy_fails_the_group_and_goes_on() {
 
 #[test]
 fn a_disk_that_fails_ends_everything() {
-    let store = Watched::default();
-    let committer = Committer::new(store.clone()).unwrap();
+    let watched = Watched::default();
+    let committer = Committer::new(watched.store()).unwrap();
     let sides = ["a", "b"].map(|agent| open(&committer, agent));
-    *store.fails.lock().unwrap() = Some(StoreErrorKind::Io);
+    *watched.fails.lock().unwrap() = Some(StoreErrorKind::Io);
     let error = sides[0].commit(batch(1)).wait().unwrap_err();
     assert_snapshot!(error, @"as the test wants it");
-    *store.fails.lock().unwrap() = None;
+    *watched.fails.lock().unwrap() = None;
     let error = sides[1].commit(batch(1)).wait().unwrap_err();
     assert_snapshot!(error, @"the store has failed (as the test wants it): open it anew");
     let read = committer.ask(|store| store.list()).wait().unwrap_err();
@@ -235,18 +193,19 @@ fn a_disk_that_fails_ends_everything() {
 
 #[test]
 fn dropping_it_finishes_what_was_submitted() {
-    let store = Watched {
+    let watched = Watched {
         slow: Duration::from_millis(20),
         ..Watched::default()
     };
-    let committer = Committer::new(store.clone()).unwrap();
+    let mut store = Arc::new(Mutex::new(watched.store()));
+    let committer = Committer::new(Arc::clone(&store)).unwrap();
     let side = open(&committer, "a");
     let pending: Vec<_> = (1..=3)
         .map(|position| side.commit(batch(position)))
         .collect();
     drop(committer);
     drop(side);
-    let kept = store.clone().load(&SideId::new("s", "a")).unwrap().unwrap();
+    let kept = store.load(&SideId::new("s", "a")).unwrap().unwrap();
     assert_eq!(kept.last, 3);
     for pending in pending {
         pending.wait().unwrap();
@@ -275,11 +234,11 @@ fn tokio_awaits_it_without_a_thread_a_session() {
         .enable_time()
         .build()
         .unwrap();
-    let store = Watched {
+    let watched = Watched {
         slow: Duration::from_millis(5),
         ..Watched::default()
     };
-    let committer = Committer::new(store.clone()).unwrap();
+    let committer = Committer::new(watched.store()).unwrap();
     runtime.block_on(async {
         let ticks = tokio::spawn(async {
             let mut clock = tokio::time::interval(Duration::from_millis(1));
@@ -306,7 +265,7 @@ fn tokio_awaits_it_without_a_thread_a_session() {
         }
         assert!(ticks.is_finished(), "the executor stood still");
     });
-    let groups = store.groups.lock().unwrap().clone();
+    let groups = watched.groups.lock().unwrap().clone();
     assert_eq!(groups.iter().sum::<usize>(), 2000);
     assert!(groups.len() < 200, "{} commits", groups.len());
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use accp_bench::talk::{self, Counter, Pair};
 use accp_bench::{Goal, figure};
 use accp_runtime::session::{Scope, Session};
+use accp_testkit::Room;
 use accp_tokens::Bpe;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -48,11 +49,14 @@ fn at_rest(counter: &Counter, goal: Goal) {
     } else {
         "nothing counted"
     };
-    let context = pair.host.context().len();
-    let tokens = pair.host.state().hot().tokens();
+    let host = pair.room.host.session();
+    let (context, tokens) = (host.context().len(), host.state().hot().tokens());
     println!("a session at rest: {what}; a context of {context} bytes, {tokens} tokens hot");
-    let Pair { host, member, .. } = pair;
-    weigh("host with one member", host, size_of::<Session>(), goal);
+    let Room {
+        host, mut members, ..
+    } = pair.room;
+    weigh("host with one member", host.driver, size_of::<Session>(), goal);
+    let member = members.pop().map(|member| member.driver);
     weigh("member", member, size_of::<Session>(), goal);
     println!();
 }
@@ -69,13 +73,13 @@ fn weigh<T>(what: &str, session: T, size: usize, goal: Goal) {
 fn long(what: &str, counter: &Counter, scope: Scope) {
     let mut peak = Peak::new();
     let mut pair = Pair::new(counter, scope);
-    while pair.host.position() < FRAMES {
+    while pair.room.host.session().position() < FRAMES {
         pair.exchange(WINDOW as usize);
         peak.look();
     }
-    let Pair { host, member, .. } = pair;
-    drop(member);
-    peak.tell(what, host, Goal::AtMost(32.0));
+    let Room { host, members, .. } = pair.room;
+    drop(members);
+    peak.tell(what, host.driver, Goal::AtMost(32.0));
 }
 
 /// Ids that a member from elsewhere has drawn by lot.
@@ -129,7 +133,7 @@ impl Peak {
             .saturating_sub(change.bytes_deallocated)
     }
 
-    fn tell(&self, what: &str, host: Session, goal: Goal) {
+    fn tell<T>(&self, what: &str, host: T, goal: Goal) {
         let region = Region::new(ALLOCATOR);
         drop(host);
         let rest = region.change().bytes_deallocated as f64 / MIB;

@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{
     Batch, Inbound, MemberId, Options, Outbound, Output, Rules, Scope, Session, Time,
 };
 use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_store::MemoryStore;
+use accp_testkit::{Room, Side, Tapped};
 
 /// The time in all benches, which stands still.
 pub const NOW: Time = Time::from_secs(1_714_000_000);
@@ -121,22 +124,27 @@ pub fn take<'t>(
     handled
 }
 
+/// A store that keeps nothing.
+pub type Nowhere = Arc<Mutex<Tapped<MemoryStore>>>;
+
 /// A host and its member on a link that loses nothing, with stores that keep nothing.
 pub struct Pair {
-    /// One side.
-    pub host: Session,
-    /// The other.
-    pub member: Session,
-    id: MemberId,
+    /// Where they are.
+    pub room: Room<Nowhere>,
 }
 
 impl Pair {
     /// A pair that has met.
     pub fn new(counter: &Counter, scope: Scope) -> Self {
-        let mut host = Session::host(options("hub", counter), rules(scope), NOW);
-        let id = host.join(&agent("planner"), NOW).expect("room");
-        let member = Session::member(options("planner", counter), NOW);
-        let mut pair = Self { host, member, id };
+        let nowhere = || {
+            let tapped = Tapped::new(MemoryStore::new(), |_, _| Ok(()));
+            Arc::new(Mutex::new(tapped))
+        };
+        let room = Room::open(nowhere(), options("hub", counter), rules(scope), NOW);
+        let mut room = room.expect("a session");
+        room.enter(nowhere(), options("planner", counter))
+            .expect("room");
+        let mut pair = Self { room };
         pair.settle();
         pair
     }
@@ -154,23 +162,25 @@ impl Pair {
         };
         for _ in 0..requests {
             let outbound = Outbound::frame(&request).expiring(600);
-            self.member.send(&outbound, NOW).expect("room");
+            let member = &mut self.room.members[0].driver;
+            member.send(&outbound, NOW).expect("room");
         }
         self.settle();
     }
 
     /// The member says what nobody answers, until hot state is nearly as full as it gets.
     pub fn fill_hot(&mut self) {
-        let limits = &self.host.options().context;
+        let limits = &self.room.host.options.context;
         let nearly = limits.trigger - limits.trigger / 10;
-        while self.host.state().hot().tokens() < nearly {
-            let number = self.host.position() as i64;
+        while self.room.host.session().state().hot().tokens() < nearly {
+            let number = self.room.host.session().position() as i64;
             let note = Message::new("planner", "wait", "schedule")
                 .expect("a message")
                 .with("on", "build_machine")
                 .with("number", number);
             let outbound = Outbound::message(&note);
-            self.member.send(&outbound, NOW).expect("room");
+            let member = &mut self.room.members[0].driver;
+            member.send(&outbound, NOW).expect("room");
             self.settle();
         }
     }
@@ -184,33 +194,18 @@ impl Pair {
             progress: Some(100),
         };
         loop {
-            let mut rests = true;
-            while let Some(Output::Batch(batch)) = self.host.poll() {
-                rests = false;
-                for send in batch.sends {
-                    self.member
-                        .receive(MemberId::HOST, send.text.as_bytes(), NOW);
-                }
-                for inbound in batch.inbound {
+            let left = self.room.step(Duration::ZERO).expect("nothing fails");
+            let mut rests = left.is_empty();
+            for side in [&mut self.room.host, &mut self.room.members[0]] {
+                side.events.clear();
+                let session = side.driver.session_mut().expect("nothing fails");
+                for inbound in side.inbox.drain(..) {
+                    rests = false;
                     read(&inbound);
+                    let is_asked = session.is_host() && inbound.text().contains(">req:");
                     let reply = Outbound::frame(&report).answering(&inbound);
-                    let replies = inbound.text().contains(">req:").then_some(reply);
-                    let replies: Vec<_> = replies
-                        .into_iter()
-                        .map(|reply| reply.expect("a frame"))
-                        .collect();
-                    let handled = self.host.handled(inbound.position(), &replies, NOW);
-                    handled.expect("it waits");
-                }
-            }
-            while let Some(Output::Batch(batch)) = self.member.poll() {
-                rests = false;
-                for send in batch.sends {
-                    self.host.receive(self.id, send.text.as_bytes(), NOW);
-                }
-                for inbound in batch.inbound {
-                    read(&inbound);
-                    let handled = self.member.handled(inbound.position(), &[], NOW);
+                    let reply = is_asked.then(|| reply.expect("a frame"));
+                    let handled = session.handled(inbound.position(), reply.as_slice(), NOW);
                     handled.expect("it waits");
                 }
             }
@@ -218,6 +213,6 @@ impl Pair {
                 break;
             }
         }
-        assert!(self.host.is_quiet() && self.member.is_quiet());
+        assert!(self.room.sides().all(Side::is_quiet));
     }
 }

@@ -1,7 +1,7 @@
 //! The shape of the house: who imports whom, how long a file is, which crate knows which.
 //!
-//! What does not hold yet stands in a table beside its rule, with the name of what is still to
-//! be mended. A table may only shrink: whatever goes beyond it fails.
+//! A goal that is not reached yet stands in a table beside its rule, with what may be until then.
+//! That may only shrink.
 
 #[path = "structure/arrows.rs"]
 mod arrows;

@@ -4,6 +4,7 @@
 mod cases;
 mod pair;
 mod strategies;
+mod texts;
 
 use accp_runtime::session::{Checkpoint, ContextLimits, Hot, Trigger, Warm, render_context};
 use accp_runtime::{

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_runtime::session::{Entry, EntryKind, MemberId, Scope, Session};
 
 use super::file::Contents;
-use super::side::{AGENTS, Kind, is_request, number, options, rules};
-use super::world::{World, said};
+use super::side::{AGENTS, Kind, is_request, number, options, rules, said};
+use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
@@ -58,7 +58,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     let log = world.host_log(contents)?;
     let mut logs = vec![contents.entries.clone()];
     for peer in world.peers.values() {
-        logs.push(world.log_of(peer.id())?);
+        logs.push(world.log_of(peer.side.driver.side())?);
     }
     if let Some(entry) = logs.iter().flatten().find(|entry| entry.due) {
         return Err(format!("nobody has handled {}", entry.position));
@@ -86,8 +86,9 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
             .map(|session| session.state().clone()),
     };
     let state = state.map_err(|error| error.to_string())?;
-    match world.peers.values().find(|peer| *peer.state() != state) {
-        Some(peer) => Err(format!("{} folds to something else", peer.id())),
+    let mut peers = world.peers.values().map(|peer| &peer.side);
+    match peers.find(|peer| *peer.session().state() != state) {
+        Some(peer) => Err(format!("{} folds to something else", peer.driver.side())),
         None => Ok(()),
     }
 }
@@ -167,10 +168,11 @@ fn acknowledged(world: &World<'_>, log: &[Entry]) -> Result {
         ));
     }
     for peer in world.peers.values() {
-        for copy in world.log_of(peer.id())? {
+        let id = peer.side.driver.side();
+        for copy in world.log_of(id)? {
             let entry = log.get(copy.position as usize - 1);
             if entry.is_none_or(|entry| entry.text != copy.text || entry.sender != copy.sender) {
-                return Err(format!("{} has another {}", peer.id(), copy.position));
+                return Err(format!("{id} has another {}", copy.position));
             }
         }
     }

@@ -16,12 +16,13 @@
 
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{MemberId, Scope, Time, Transmit};
 use accp_store::{Link, SqliteStore, Store};
 
-use super::plant::Planted;
-use super::side::{AGENTS, Done, Kind, Side};
+use super::plant::planted;
+use super::side::{Done, Kind, Side};
 
 /// The first argument of the process.
 pub(crate) const WORD: &str = "child-that-is-killed";
@@ -45,7 +46,7 @@ fn live(args: &[String]) -> Result<(), String> {
     let kind = kind.parse().map_err(|()| "a host or a member")?;
     let plant = rest.first().and_then(|plant| plant.parse().ok());
     let store = SqliteStore::open(file).map_err(|error| error.to_string())?;
-    let store = Planted::new(store, plant);
+    let store = Arc::new(Mutex::new(planted(store, plant)));
     let leave = |frame: Transmit| print(&format!("to {} {}", frame.to, frame.text));
     match kind {
         Kind::Host => {
@@ -54,12 +55,12 @@ fn live(args: &[String]) -> Result<(), String> {
             let scope = scope.ok_or("a scope")?;
             obey(Side::host(store, leave, scope, time(now)?)?)
         }
-        Kind::Member => obey(Side::member(store, leave, AGENTS[1], time(now)?)?),
+        Kind::Member => obey(Side::member(1, store, leave, time(now)?)?),
     }
 }
 
 /// Does what it is told, until nobody is there to tell.
-fn obey<S: Store, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
+fn obey<S: Store + Clone, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
     print("open");
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|error| error.to_string())?;
@@ -76,7 +77,11 @@ fn obey<S: Store, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
         };
         done.map_err(|error| error.to_string())?;
         if verb == "go" {
-            let quiet = if side.is_quiet() { "quiet" } else { "busy" };
+            let quiet = if side.side.is_quiet() {
+                "quiet"
+            } else {
+                "busy"
+            };
             print(&format!("done {quiet}"));
         }
     }

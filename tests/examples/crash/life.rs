@@ -10,7 +10,7 @@ use std::time::Duration;
 use accp_runtime::session::Time;
 
 use super::child;
-use super::world::Plan;
+use super::plan::Plan;
 
 /// Longer than any turn takes.
 const PATIENCE: Duration = Duration::from_secs(60);

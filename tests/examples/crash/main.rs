@@ -17,7 +17,9 @@ mod check;
 mod child;
 mod file;
 mod life;
+mod plan;
 mod plant;
+mod run;
 mod side;
 mod world;
 
@@ -26,9 +28,9 @@ use std::time::{Duration, Instant};
 
 use accp_runtime::session::Scope;
 
+use plan::{Counts, Plan};
 use plant::Plant;
 use side::Kind;
-use world::{Counts, Plan, World};
 
 /// Kills of one file, before the next begins.
 const KILLS_A_FILE: u64 = 100;
@@ -81,7 +83,7 @@ fn many(args: &[String]) -> Result<Counts, String> {
             delay: Duration::from_millis(4),
             plant,
         };
-        World::run(&plan, &mut counts)
+        run::run(&plan, &mut counts)
             .map_err(|what| format!("{counts}FAILED with seed {seed}, {}: {what}", plan.side))?;
         seed += 1;
     }
@@ -109,11 +111,11 @@ pub(crate) fn few() -> Result<Counts, String> {
         plant,
     };
     for side in [Kind::Host, Kind::Member] {
-        World::run(&plan(side, None), &mut counts)?;
+        run::run(&plan(side, None), &mut counts)?;
         for bug in [Plant::Early, Plant::Apart] {
             let mut plan = plan(side, Some(bug));
             plan.kills = 100;
-            if World::run(&plan, &mut Counts::default()).is_ok() {
+            if run::run(&plan, &mut Counts::default()).is_ok() {
                 return Err(format!("{bug} went unseen with a {side}"));
             }
         }

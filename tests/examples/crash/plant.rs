@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use accp_runtime::session::{Batch, Entry, Stored};
-use accp_store::{Freed, Kept, Retention, SideId, SqliteStore, Store, StoreError, Summary};
+use accp_runtime::session::Batch;
+use accp_store::{SqliteStore, Store};
+use accp_testkit::Tapped;
 
 /// A bug in the store of the process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,81 +37,19 @@ impl FromStr for Plant {
 }
 
 /// A store with or without a bug.
-pub(crate) struct Planted {
-    store: SqliteStore,
-    plant: Option<Plant>,
-    /// What is committed next time.
-    late: Batch,
-}
-
-impl Planted {
-    pub(crate) fn new(store: SqliteStore, plant: Option<Plant>) -> Self {
-        Self {
-            store,
-            plant,
-            late: Batch::default(),
-        }
-    }
-}
-
-impl Store for Planted {
-    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        let Some(plant) = self.plant else {
-            return self.store.commit(group);
-        };
+pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<SqliteStore> {
+    // What is committed next time.
+    let mut late = Batch::default();
+    Tapped::new(store, move |store, group| {
         for (side, batch) in group {
             let mut copy = Batch::clone(batch);
             match plant {
-                Plant::Early => std::mem::swap(&mut self.late, &mut copy),
-                Plant::Apart => std::mem::swap(&mut self.late.handled, &mut copy.handled),
+                Some(Plant::Early) => std::mem::swap(&mut late, &mut copy),
+                Some(Plant::Apart) => std::mem::swap(&mut late.handled, &mut copy.handled),
+                None => {}
             }
-            self.store.commit(&[(side, &copy)])?;
+            store.commit(&[(side, &copy)])?;
         }
         Ok(())
-    }
-
-    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
-        self.store.load(side)
-    }
-
-    fn entries(
-        &mut self,
-        side: &SideId,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
-        self.store.entries(side, from, limit)
-    }
-
-    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
-        self.store.cold(side, key)
-    }
-
-    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
-        self.store.cold_keys(side)
-    }
-
-    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        self.store.list()
-    }
-
-    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
-        self.store.sides(session)
-    }
-
-    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
-        self.store.summary(side)
-    }
-
-    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
-        self.store.delete(side)
-    }
-
-    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
-        self.store.retain(side, retention)
-    }
-
-    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
-        self.store.verify(side)
-    }
+    })
 }

@@ -5,9 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
-use accp_runtime::session::{Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Scope, Time};
+use accp_runtime::session::{
+    Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Scope, Time,
+    Transmit,
+};
 use accp_runtime::{AgentId, Message, Registry};
-use accp_store::{Driver, DriverError, Link, Store};
+use accp_store::{DriverError, Link, Store};
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
 pub(crate) const SESSION: &str = "s";
@@ -53,9 +56,8 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 }
 
 /// One side of the session.
-pub(crate) struct Side<S, L> {
-    pub(crate) driver: Driver<S, L>,
-    inbox: Vec<Inbound>,
+pub(crate) struct Side<S, L = Vec<Transmit>> {
+    pub(crate) side: accp_testkit::Side<S, L>,
     /// What counts once it was carried out.
     open: Done,
 }
@@ -71,29 +73,24 @@ pub(crate) struct Done {
     pub(crate) acknowledged: Vec<Mid>,
 }
 
-impl<S: Store, L: Link> Side<S, L> {
+impl<S: Store + Clone, L: Link> Side<S, L> {
     pub(crate) fn host(store: S, link: L, scope: Scope, now: Time) -> Result<Self, String> {
-        let open = Driver::open_host(store, link, options(AGENTS[0])?, rules(scope), now);
-        let mut driver = open.map_err(|error| error.to_string())?;
-        let session = driver.session_mut().map_err(|error| error.to_string())?;
+        let mut side = open(0, store, link, Some(rules(scope)), now)?;
         for agent in &AGENTS[1..] {
             let agent = AgentId::new(*agent).map_err(|error| error.to_string())?;
-            session
-                .join(&agent, now)
-                .map_err(|error| error.to_string())?;
+            let joined = side.driver.join(&agent, now);
+            joined.map_err(|error| error.to_string())?;
         }
-        Ok(Self::new(driver))
+        Ok(Self::new(side))
     }
 
-    pub(crate) fn member(store: S, link: L, agent: &str, now: Time) -> Result<Self, String> {
-        let open = Driver::open_member(store, link, options(agent)?, now);
-        open.map(Self::new).map_err(|error| error.to_string())
+    pub(crate) fn member(at: usize, store: S, link: L, now: Time) -> Result<Self, String> {
+        open(at, store, link, None, now).map(Self::new)
     }
 
-    fn new(driver: Driver<S, L>) -> Self {
+    fn new(side: accp_testkit::Side<S, L>) -> Self {
         Self {
-            driver,
-            inbox: Vec::new(),
+            side,
             open: Done::default(),
         }
     }
@@ -104,17 +101,17 @@ impl<S: Store, L: Link> Side<S, L> {
         frame: &str,
         now: Time,
     ) -> Result<(), DriverError> {
-        self.driver.receive(from, frame.as_bytes(), now)
+        self.side.driver.receive(from, frame.as_bytes(), now)
     }
 
     /// Says its number `n`, if it can now.
     pub(crate) fn say(&mut self, n: u64, length: usize, now: Time) -> Result<(), DriverError> {
-        let agent = self.driver.session().options().agent.clone();
+        let agent = &self.side.options.agent;
         let Ok(message) = Message::new(agent.as_str(), "req", "plan") else {
             return Ok(());
         };
         let message = message.with("n", n as i64).with("text", "x".repeat(length));
-        let session = self.driver.session_mut()?;
+        let session = self.side.driver.session_mut()?;
         if session.send(&Outbound::message(&message), now).is_ok() {
             self.open.said.push(n);
         }
@@ -128,12 +125,12 @@ impl<S: Store, L: Link> Side<S, L> {
         tell: &mut impl FnMut(Done),
     ) -> Result<(), DriverError> {
         self.carry_out(now, tell)?;
-        for inbound in std::mem::take(&mut self.inbox) {
+        for inbound in std::mem::take(&mut self.side.inbox) {
             let position = inbound.position();
             if self.handle(&inbound, now)? {
                 self.open.handled.push(position);
             } else {
-                self.inbox.push(inbound); // its outbox is full: later
+                self.side.inbox.push(inbound); // its outbox is full: later
             }
             // Some are committed alone, and some together.
             if position % 3 == 0 {
@@ -144,9 +141,9 @@ impl<S: Store, L: Link> Side<S, L> {
     }
 
     fn carry_out(&mut self, now: Time, tell: &mut impl FnMut(Done)) -> Result<(), DriverError> {
-        let outcome = self.driver.carry_out(now)?;
-        self.inbox.extend(outcome.inbound);
-        let acknowledged = outcome.events.into_iter().filter_map(|event| match event {
+        self.side.carry_out(now)?;
+        let events = std::mem::take(&mut self.side.events).into_iter();
+        let acknowledged = events.filter_map(|event| match event {
             Event::Acknowledged(mid) => Some(mid),
             _ => None,
         });
@@ -158,20 +155,37 @@ impl<S: Store, L: Link> Side<S, L> {
 
     /// Every request is answered once.
     fn handle(&mut self, inbound: &Inbound, now: Time) -> Result<bool, DriverError> {
-        let agent = self.driver.session().options().agent.clone();
+        let agent = &self.side.options.agent;
         let position = inbound.position();
         let reply = Message::new(agent.as_str(), "done", "plan");
         let reply = reply.map(|reply| reply.with("re", position as i64)).ok();
         let replies = reply.iter().filter(|_| is_request(inbound.text()));
         let replies = replies.map(|reply| Outbound::message(reply).answering(inbound));
         let replies: Vec<_> = replies.filter_map(Result::ok).collect();
-        let session = self.driver.session_mut()?;
+        let session = self.side.driver.session_mut()?;
         Ok(session.handled(position, &replies, now).is_ok())
     }
+}
 
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.driver.session().is_quiet() && self.inbox.is_empty()
-    }
+fn open<S: Store + Clone, L: Link>(
+    at: usize,
+    store: S,
+    link: L,
+    rules: Option<Rules>,
+    now: Time,
+) -> Result<accp_testkit::Side<S, L>, String> {
+    let open = accp_testkit::Side::open(ids()[at], store, link, options(AGENTS[at])?, rules, now);
+    open.map_err(|error| error.to_string())
+}
+
+/// The host, and the members in the order in which they join.
+pub(crate) fn ids() -> [MemberId; 3] {
+    [100, 101, 102].map(|number| MemberId::new(number).unwrap_or(MemberId::HOST))
+}
+
+/// The number that a frame of the log says.
+pub(crate) fn said(entry: &Entry) -> Option<u64> {
+    number(&entry.text, "n").filter(|_| entry.kind == EntryKind::Frame)
 }
 
 pub(crate) fn is_request(frame: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use accp_runtime::testing::Faulted;
+use accp_testkit::Faulted;
 
 /// How often each thing has happened.
 #[derive(Debug, Clone, Default)]

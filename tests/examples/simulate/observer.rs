@@ -11,7 +11,7 @@ use super::chains::Chains;
 use super::counts::Counts;
 use super::node::Result;
 use super::plan::Plan;
-use super::sides::Seen;
+use super::seen::Seen;
 use super::text::{CHECKPOINT, field, head, intent, number_in};
 
 /// Seconds that clocks may be apart, by default.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::Scope;
-use accp_runtime::testing::{Faults, Rng};
+use accp_testkit::{Faults, Rng};
 
 /// A run, as the seed has it.
 #[allow(clippy::struct_excessive_bools)] // each is a thing of its own

@@ -1,101 +1,13 @@
-//! What the observer knows of each side, by what is durable there.
+//! What must be true of each step of a side.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use accp_runtime::session::{
-    Batch, Entry, EntryKind, Event, Inbound, MemberId, Mid, OutboxChange, Outgoing,
-};
+use accp_runtime::session::{Batch, Entry, Event, Inbound, MemberId, Mid, OutboxChange, Outgoing};
 
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{field, intent};
-
-/// One side, the host or a member.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    id: MemberId,
-    /// Whether it handles frames.
-    handles: bool,
-    /// The last position of its log.
-    pub(super) last: u64,
-    /// The positions that wait to be handled.
-    pub(super) due: BTreeSet<u64>,
-    /// The last position that was delivered since it started.
-    told: u64,
-    pub(super) outbox: BTreeMap<Mid, Outgoing>,
-    /// The ids that it has used.
-    used: BTreeSet<Mid>,
-    /// The positions that its handlers are done with, with the number of replies, as far as
-    /// they are not committed.
-    answers: BTreeMap<u64, RangeInclusive<usize>>,
-}
-
-impl Seen {
-    pub(super) fn new(who: usize, handles: bool) -> Self {
-        Self {
-            id: MemberId::new(100 + who as u16).unwrap_or(MemberId::HOST),
-            handles,
-            last: 0,
-            due: BTreeSet::new(),
-            told: 0,
-            outbox: BTreeMap::new(),
-            used: BTreeSet::new(),
-            answers: BTreeMap::new(),
-        }
-    }
-
-    /// Its log begins behind the position at which it joined.
-    pub(super) fn starts_behind(&mut self, position: u64) {
-        self.last = position;
-    }
-
-    fn took(&mut self, entry: &Entry) -> Result {
-        let (id, position) = (self.id, entry.position);
-        self.last = position;
-        let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
-        if entry.due != is_due {
-            return Err(format!("{position} waits for {id}: {}", entry.due));
-        }
-        if is_due {
-            self.due.insert(position);
-        }
-        Ok(())
-    }
-
-    /// A mark and the replies that go with it are in one batch, or in none.
-    fn handled(&mut self, batch: &Batch, renamed: &BTreeSet<&Mid>) -> Result {
-        let id = self.id;
-        let kept = batch.outbox.iter().filter_map(|change| match change {
-            OutboxChange::Put(frame) if !renamed.contains(&frame.mid) => Some(&*frame.head),
-            _ => None,
-        });
-        let is_said = |e: &&Entry| e.sender == MemberId::HOST && e.kind == EntryKind::Frame;
-        let said = batch.entries.iter().filter(is_said);
-        let said = said.filter(|_| id == MemberId::HOST);
-        let heads = kept.chain(said.map(|entry| &*entry.text));
-        let mut replies: BTreeMap<u64, usize> = BTreeMap::new();
-        for position in heads.filter_map(|head| field(head, "re")) {
-            *replies.entry(position).or_default() += 1;
-        }
-        for position in &batch.handled {
-            if !self.due.remove(position) {
-                return Err(format!("{id} has handled {position}, which did not wait"));
-            }
-            let wanted = self.answers.remove(position);
-            let sent = replies.remove(position).unwrap_or_default();
-            if !wanted.as_ref().is_some_and(|wanted| wanted.contains(&sent)) {
-                let text = format!("{id} marks {position} with {sent} replies of {wanted:?}");
-                return Err(text);
-            }
-        }
-        match replies.keys().next() {
-            Some(position) => Err(format!("{id} replies to {position} and does not mark it")),
-            None => Ok(()),
-        }
-    }
-}
+use super::text::intent;
 
 impl Observer {
     /// A side starts from what it has kept.

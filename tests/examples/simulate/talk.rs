@@ -18,13 +18,11 @@ impl World {
         let Some(message) = self.message(who, n)? else {
             return Ok(false);
         };
-        let node = &mut self.nodes[who];
-        let now = node.clock(self.now);
-        let Some(side) = &mut node.side else {
+        let agent = self.nodes[who].agent;
+        let Some((side, now)) = self.session(who)? else {
             return Ok(false);
         };
         let sent = side.send(&Outbound::message(&message), now);
-        let agent = node.agent;
         self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
         let Ok(mid) = sent else { return Ok(false) };
         if message.intent.as_str() == "cancel" {
@@ -41,9 +39,10 @@ impl World {
     fn message(&mut self, who: usize, n: u64) -> Result<Option<Message<'static>>> {
         let node = &self.nodes[who];
         let agent = node.agent;
-        let Some(side) = &node.side else {
+        let Some(side) = self.room.side(node.id) else {
             return Ok(None);
         };
+        let side = side.session();
         let kind = self.rng.below(100);
         let (intent, operation) = match kind {
             0..8 if self.plan.plain => ("wait", "task"),
@@ -112,13 +111,11 @@ impl World {
 
     /// What only a host does.
     pub(super) fn administer(&mut self) -> Result {
-        let now = self.nodes[0].clock(self.now);
+        let now = self.room.now;
         let what = self.rng.below(1000);
         let learns = self.plan.learns;
         let count = self.counts.schemas;
-        let Some(host) = self.nodes[0].host() else {
-            return Ok(());
-        };
+        let host = self.room.host.driver.session_mut().map_err(said)?;
         match what {
             0..4 => {
                 let keys = self.observer.keys();
@@ -152,15 +149,17 @@ impl World {
     /// A handler does its work, and answers or not.
     pub(super) fn handle(&mut self, who: usize) -> Result {
         let node = &mut self.nodes[who];
-        let (agent, now) = (node.agent, node.clock(self.now));
-        let Some(side) = &mut node.side else {
+        let (agent, now) = (node.agent, self.room.now);
+        let Some(side) = self.room.side(node.id) else {
             return Ok(());
         };
-        let Some(inbound) = node.inbox.pop_front() else {
+        if side.inbox.is_empty() {
             return Ok(());
-        };
+        }
+        let (inbound, now) = (side.inbox.remove(0), side.clock(now));
+        let session = side.driver.session_mut().map_err(said)?;
         let position = inbound.position();
-        if let Err(error) = inbound.message(&side.options().registry) {
+        if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }
         let answers = answers(agent, who, self.plan.plain, &inbound)?;
@@ -175,8 +174,8 @@ impl World {
         let chain = chain_of(inbound.text());
         let is_cancelled = chain
             .as_ref()
-            .is_some_and(|id| side.state().is_cancelled(id));
-        let done = side.handled(position, &replies, now);
+            .is_some_and(|id| session.state().is_cancelled(id));
+        let done = session.handled(position, &replies, now);
         match &done {
             Ok(()) => {
                 let (mut least, mut most) = (0, 0);
@@ -192,7 +191,7 @@ impl World {
                 node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
             }
             // Later.
-            Err(SendError::Full(_) | SendError::NotJoined) => node.inbox.push_front(inbound),
+            Err(SendError::Full(_) | SendError::NotJoined) => side.inbox.insert(0, inbound),
             Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
         }
         self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));

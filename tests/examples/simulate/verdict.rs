@@ -7,9 +7,11 @@ use std::time::Duration;
 use accp_runtime::session::{Batch, Checkpoint, Cold, EntryKind, Input, MemberId, Mid};
 use accp_runtime::{Message, Value};
 use accp_store::Store;
+use accp_testkit::Room;
 
 use super::World;
-use super::node::{Node, REGISTRY, Result, SIDE, said};
+use super::node::{REGISTRY, Result, said};
+use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
 
 /// Values that a member fetches at the end.
@@ -18,10 +20,11 @@ const FETCHED: u64 = 3;
 impl World {
     /// The context of a side is within its budgets.
     pub(super) fn judge_context(&self, who: usize, batch: &Batch) -> Result {
-        let side = self.nodes[who].side.as_ref();
+        let side = self.room.sides().nth(who);
         let Some(side) = side.filter(|_| !batch.entries.is_empty()) else {
             return Ok(());
         };
+        let side = side.session();
         let state = side.state();
         let (hot, warm) = (state.hot().tokens(), state.warm().tokens());
         let shown: usize = state.hot().lines().map(|line| line.len().div_ceil(4)).sum();
@@ -47,8 +50,8 @@ impl World {
                 let key = &keys[self.rng.below(keys.len() as u64) as usize];
                 // `k101_7` was put by member 101.
                 let owner = key.get(1..4).and_then(|owner| owner.parse::<usize>().ok());
-                let owner = &mut self.nodes[owner.map_or(0, |number| number - 100)];
-                let original = cold(owner, key)?.and_then(|cold| cold.bytes);
+                let owner = owner.map_or(0, |number| number - 100);
+                let original = self.cold(owner, key)?.and_then(|cold| cold.bytes);
                 self.fetch(who, key, original.as_deref())?;
             }
             let log = &self.observer.log;
@@ -61,17 +64,24 @@ impl World {
         Ok(())
     }
 
+    /// What a side has under a key.
+    fn cold(&mut self, who: usize, key: &str) -> Result<Option<Cold>> {
+        cold(&mut self.room, self.nodes[who].id, key)
+    }
+
     fn fetch(&mut self, who: usize, key: &str, original: Option<&[u8]>) -> Result {
         let agent = self.nodes[who].agent;
-        let mut here = cold(&mut self.nodes[who], key)?;
+        let mut here = self.cold(who, key)?;
         if here.as_ref().is_none_or(|cold| cold.bytes.is_none()) {
             // What was put before it joined was not announced to it.
             let announced = here.as_ref().map(|cold| (cold.digest, cold.length));
-            let now = self.nodes[who].clock(self.now);
-            self.nodes[who].tell(Input::Fetch { key, announced }, now)?;
+            if let Some((side, now)) = self.session(who)? {
+                let fetch = Input::Fetch { key, announced };
+                side.handle(fetch, now).map_err(said)?;
+            }
             for _ in 0..20 {
                 self.rest(Duration::from_millis(500))?;
-                here = cold(&mut self.nodes[who], key)?;
+                here = self.cold(who, key)?;
                 if here.as_ref().is_some_and(|cold| cold.bytes.is_some()) {
                     break;
                 }
@@ -118,14 +128,9 @@ impl World {
 
     /// All sides fold to the same, and know the same schemas.
     fn judge_replicas(&self) -> Result {
-        let mut sides = self
-            .nodes
-            .iter()
-            .filter_map(|node| Some((node.agent, node.side.as_ref()?)));
-        let Some((_, host)) = sides.next() else {
-            return Err("there is no host".into());
-        };
-        for (agent, side) in sides {
+        let host = self.room.host.session();
+        for side in &self.room.members {
+            let (agent, side) = (&side.options.agent, side.session());
             if side.state() != host.state() {
                 return Err(format!("@{agent} folds to something else"));
             }
@@ -138,9 +143,10 @@ impl World {
 
     /// Each frame is in the context, or a checkpoint says that it has left it.
     fn judge_manifests(&self) -> Result {
-        let Some(host) = self.nodes[0].side.as_ref().filter(|_| self.plan.counted) else {
+        if !self.plan.counted {
             return Ok(());
-        };
+        }
+        let host = self.room.host.session();
         let context: BTreeSet<u64> = host.state().hot().positions().collect();
         let mut left: Vec<(u64, u64)> = Vec::new();
         for entry in &self.observer.log {
@@ -193,9 +199,7 @@ impl World {
 
     /// What is shared is what was last set.
     fn judge_shared(&self) -> Result {
-        let Some(host) = &self.nodes[0].side else {
-            return Ok(());
-        };
+        let host = self.room.host.session();
         let mut wanted = accp_runtime::Map::new();
         for entry in self
             .observer
@@ -219,8 +223,8 @@ impl World {
     /// The host has the bytes of every value that has not expired.
     fn judge_values(&mut self) -> Result {
         for key in self.observer.keys() {
-            let kept = self.nodes[0].store.cold(&SIDE, &key).map_err(said)?;
-            if kept.is_none_or(|kept| kept.value.bytes.is_none()) {
+            let kept = self.cold(0, &key)?;
+            if kept.is_none_or(|cold| cold.bytes.is_none()) {
                 return Err(format!("the bytes of {key} are gone"));
             }
         }
@@ -241,13 +245,12 @@ impl World {
                 continue;
             };
             let message = Message::decode(&entry.text, &REGISTRY).map_err(said)?;
-            let store = &mut self.nodes[who].store;
             for (name, value) in wanted.payload.iter() {
                 let is_same = match message.payload.get(name) {
                     Some(Value::Ref(key)) if !matches!(value, Value::Ref(_)) => {
                         let key = key.strip_prefix("cold.").unwrap_or(key);
-                        let kept = store.cold(&SIDE, key).map_err(said)?;
-                        let bytes = kept.and_then(|kept| kept.value.bytes);
+                        let bytes =
+                            cold(&mut self.room, entry.sender, key)?.and_then(|cold| cold.bytes);
                         bytes.is_none_or(|bytes| *bytes == *value.to_string().as_bytes())
                     }
                     other => other == Some(value),
@@ -268,8 +271,10 @@ impl World {
     }
 }
 
-/// What a side has under a key.
-fn cold(node: &mut Node, key: &str) -> Result<Option<Cold>> {
-    let kept = node.store.cold(&SIDE, key).map_err(said)?;
+fn cold(room: &mut Room<Kept>, id: MemberId, key: &str) -> Result<Option<Cold>> {
+    let Some(side) = room.side(id) else {
+        return Ok(None);
+    };
+    let kept = side.store.cold(side.driver.side(), key).map_err(said)?;
     Ok(kept.map(|kept| kept.value))
 }

@@ -6,26 +6,29 @@ mod counts;
 mod node;
 mod observer;
 mod plan;
+mod seen;
 mod sides;
 mod talk;
+mod tape;
 mod text;
 mod verdict;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Event, Inbound, Input, MemberId, Mid, Time};
-use accp_runtime::testing::{Faults, Link, Rng};
-use accp_runtime::{AgentId, Message};
-use accp_store::Store;
+use accp_runtime::Message;
+use accp_runtime::session::{Batch, Event, Inbound, Input, MemberId, Mid, Rules, Session, Time};
+use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
-use node::{Node, Result, SIDE, next_batch, said};
+use node::{Node, Result, said};
 use observer::Observer;
+use tape::{Fate, Kept, Tape};
 
 /// What came of a run.
 #[derive(Debug)]
@@ -38,14 +41,23 @@ pub(crate) struct Outcome {
 
 /// The run of a seed.
 pub(crate) fn run(seed: u64, trim: &Trim, script: bool) -> Outcome {
-    let mut world = World::new(seed, trim, script);
+    let mut world = match World::new(seed, trim, script) {
+        Ok(world) => world,
+        Err(what) => {
+            return Outcome {
+                counts: Counts::default(),
+                script: Vec::new(),
+                verdict: Err(what),
+            };
+        }
+    };
     let verdict = catch_unwind(AssertUnwindSafe(|| world.run()));
     let verdict = verdict.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(format!("it panics: {}", text.unwrap_or_default()))
     });
-    world.counts.faulted = world.link.faulted();
+    world.counts.faulted = world.room.wire.faulted();
     Outcome {
         counts: world.counts,
         script: world.script.unwrap_or_default(),
@@ -56,8 +68,8 @@ pub(crate) fn run(seed: u64, trim: &Trim, script: bool) -> Outcome {
 struct World {
     plan: Plan,
     rng: Rng,
-    now: Time,
-    link: Link,
+    room: Room<Kept>,
+    tape: Arc<Mutex<Tape>>,
     /// The host, then the members.
     nodes: Vec<Node>,
     observer: Observer,
@@ -70,18 +82,26 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64, trim: &Trim, script: bool) -> Self {
+    fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
         let mut plan = Plan::new(&mut rng);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)
             .map(|who| Node::new(who, &plan))
             .collect();
+        let tape = Tape::new(Rng::new(rng.next_u64()));
+        let rules = Rules {
+            scope: plan.scope,
+            ..Rules::default()
+        };
+        let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
+        let mut room = Room::open(Tape::store(&tape), options, rules, now).map_err(said)?;
+        room.wire = Wire::new(rng.next_u64(), plan.faults);
         let mut world = Self {
-            link: Link::new(rng.next_u64(), plan.faults),
             observer: Observer::new(&plan),
             rng,
-            now: Time::from_secs(1_714_000_000),
+            room,
+            tape,
             nodes,
             said: BTreeMap::new(),
             deltas: BTreeMap::new(),
@@ -95,26 +115,25 @@ impl World {
         };
         let plan = format!("{:?}", world.plan);
         world.note(|| plan);
-        world
+        Ok(world)
     }
 
     fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(script) = &mut self.script {
-            script.push(format!("{} {}", self.now, line()));
+            script.push(format!("{} {}", self.room.now, line()));
         }
     }
 
     fn run(&mut self) -> Result {
-        self.start(0)?;
         let last = self.plan.members;
         for who in 1..=last - usize::from(self.plan.late) {
-            self.start(who)?;
+            self.enter(who)?;
         }
         let mut left = self.plan.sends;
         while left > 0 {
             self.counts.steps += 1;
-            if left == self.plan.sends / 2 && self.nodes[last].side.is_none() {
-                self.start(last)?;
+            if left == self.plan.sends / 2 {
+                self.enter_late()?;
             }
             if self.rng.per_mille(self.plan.pace) && self.say()? {
                 left -= 1;
@@ -142,15 +161,16 @@ impl World {
         let any_member = |rng: &mut Rng, members: usize| 1 + rng.below(members as u64) as usize;
         if self.rng.per_mille(self.plan.partitions) {
             let who = any_member(&mut self.rng, self.plan.members);
-            let until = self.now + Duration::from_millis(self.rng.below(20_000));
+            let until = self.room.now + Duration::from_millis(self.rng.below(20_000));
             let id = self.nodes[who].id;
             self.note(|| format!("{id} is cut off until {until}"));
-            self.link.partition(id, until);
+            self.room.wire.partition(id, until);
             self.counts.partitions += 1;
-            if self.plan.noticed && self.nodes[who].side.is_some() {
+            if self.plan.noticed && who <= self.room.members.len() {
                 self.nodes[who].cut_off = Some(until);
-                let now = self.nodes[0].clock(self.now);
-                self.nodes[0].tell(Input::Disconnected(id), now)?;
+                let now = self.room.now;
+                let host = self.room.host.driver.session_mut().map_err(said)?;
+                host.handle(Input::Disconnected(id), now).map_err(said)?;
             }
         }
         if self.rng.per_mille(self.plan.host_crashes) {
@@ -158,7 +178,7 @@ impl World {
         }
         if self.rng.per_mille(self.plan.member_crashes) {
             let who = any_member(&mut self.rng, self.plan.members);
-            if self.nodes[who].side.is_some() {
+            if who <= self.room.members.len() {
                 self.restart(who)?;
             }
         }
@@ -171,13 +191,8 @@ impl World {
         } else {
             self.counts.member_restarts += 1;
         }
-        self.start(who)
-    }
-
-    /// A side starts from what its store holds.
-    fn start(&mut self, who: usize) -> Result {
         self.note(|| format!("{who} starts"));
-        self.nodes[who].start(&self.plan, self.now)?;
+        self.room.restart(self.nodes[who].id).map_err(said)?;
         self.observer.started(who);
         // Ids that nobody has seen and that are not durable are given again.
         let observer = &self.observer;
@@ -187,122 +202,142 @@ impl World {
         self.nodes[who]
             .known
             .retain(|(mid, chain)| is_durable(mid) && is_durable(chain));
-        let there = |node: &Node| node.side.is_some();
-        for who in 1..self.nodes.len() {
-            if there(&self.nodes[who]) {
-                self.join(who)?;
-            }
-        }
         Ok(())
     }
 
-    fn join(&mut self, who: usize) -> Result {
-        let (agent, id) = (self.nodes[who].agent, self.nodes[who].id);
-        let now = self.nodes[0].clock(self.now);
-        let Some(host) = self.nodes[0].host() else {
-            return Ok(());
-        };
-        let agent = AgentId::new(agent).map_err(said)?;
-        let joined = host.join(&agent, now).map_err(said)?;
-        if joined != id {
-            return Err(format!("@{agent} is {id} and joins as {joined}"));
+    /// The host lets a member in, and its side begins.
+    fn enter(&mut self, who: usize) -> Result {
+        self.note(|| format!("{who} enters"));
+        let (node, now) = (&self.nodes[who], self.room.now);
+        let side = node.open(&self.plan, &self.tape, now)?;
+        let (host, agent) = (&mut self.room.host.driver, &side.options.agent);
+        let joined = host.join(agent, now).map_err(said)?;
+        if joined != node.id {
+            return Err(format!("@{agent} is {} and joins as {joined}", node.id));
         }
+        self.room.members.push(side);
         Ok(())
+    }
+
+    /// Who comes late is there by now.
+    fn enter_late(&mut self) -> Result {
+        let last = self.plan.members;
+        if self.room.members.len() == last {
+            return Ok(());
+        }
+        self.enter(last)
+    }
+
+    /// The session of a side that is there, and what its clock says.
+    fn session(&mut self, who: usize) -> Result<Option<(&mut Session, Time)>> {
+        let now = self.room.now;
+        let Some(side) = self.room.side(self.nodes[who].id) else {
+            return Ok(None);
+        };
+        let at = side.clock(now);
+        Ok(Some((side.driver.session_mut().map_err(said)?, at)))
     }
 
     /// Time passes, and frames arrive.
     fn advance(&mut self, by: Duration) -> Result {
-        self.now = self.now + by;
-        let now = self.now;
-        while let Some(frame) = self.link.deliver(now) {
+        self.room.now = self.room.now + by;
+        let now = self.room.now;
+        for frame in self.room.arrive().map_err(said)? {
             self.note(|| format!("{} -> {}: {}", frame.from, frame.to, frame.text));
-            let who = usize::from(frame.to.number() - MemberId::HOST.number());
-            let text = frame.text.as_bytes();
-            let Some(node) = self.nodes.get_mut(who) else {
+            if !self.nodes.iter().any(|node| node.id == frame.to) {
                 return Err(format!("a frame for {}, who is nobody", frame.to));
-            };
-            let at = node.clock(now);
-            if node.host().is_some() {
+            }
+            if frame.to == MemberId::HOST {
                 self.observer.heard(frame.from, &frame.text);
             }
-            let (from, bytes) = (frame.from, text);
-            node.tell(Input::Frame { from, bytes }, at)?;
         }
-        for node in &mut self.nodes {
-            let at = node.clock(now);
-            if node.cut_off.is_some_and(|until| until <= now) {
-                node.cut_off = None;
-                node.tell(Input::Connected(MemberId::HOST), at)?;
+        for who in 0..self.nodes.len() {
+            let is_back = self.nodes[who].cut_off.is_some_and(|until| until <= now);
+            self.nodes[who].cut_off.take_if(|_| is_back);
+            let Some((session, at)) = self.session(who)? else {
+                continue;
+            };
+            let back = is_back.then_some(Input::Connected(MemberId::HOST));
+            for input in back.into_iter().chain([Input::Timeout]) {
+                session.handle(input, at).map_err(said)?;
             }
-            node.tell(Input::Timeout, at)?;
         }
         Ok(())
     }
 
-    /// Carries out the batches of one side, or crashes on the way.
+    /// Carries out one side, or has it crash on the way.
     fn flush(&mut self, who: usize, may_crash: bool) -> Result {
         let rate = match (may_crash, who) {
             (false, _) => 0,
             (_, 0) => self.plan.host_crashes,
             _ => self.plan.member_crashes,
         };
-        for _ in 0..1000 {
-            let node = &mut self.nodes[who];
-            let now = node.clock(self.now);
-            let Some(side) = &mut node.side else {
-                return Ok(());
-            };
-            let Some(batch) = next_batch(side, &mut node.store, now)? else {
-                return Ok(());
-            };
-            if self.rng.per_mille(rate) {
+        let (id, now) = (self.nodes[who].id, self.room.now);
+        let Some(side) = self.room.side(id) else {
+            return Ok(());
+        };
+        Tape::begin(&self.tape, rate);
+        let carried_out = side.carry_out(side.clock(now));
+        let mut left = side.left().into_iter();
+        let batches = Tape::end(&self.tape);
+        let crashes = |(_, fate): &(Batch, Fate)| *fate != Fate::Kept;
+        if !batches.last().is_some_and(crashes) {
+            carried_out.map_err(|error| format!("{who} cannot go on: {error}"))?;
+        }
+        let mut cancels = false;
+        for (batch, fate) in batches {
+            if fate == Fate::Lost {
                 self.counts.batches_lost += 1;
                 self.note(|| format!("{who} loses a batch: {}", in_short(&batch)));
                 return self.restart(who);
             }
-            self.commit(who, &batch)?;
-            let is_cut = self.rng.per_mille(rate);
+            self.committed(who, &batch)?;
             let all = batch.sends.len();
-            let leaving = if is_cut {
-                self.rng.below(all as u64 + 1) as usize
-            } else {
-                all
-            };
-            let from = self.nodes[who].id;
-            for send in batch.sends.into_iter().take(leaving) {
-                self.observer.leaves(who, send.to, &send.text)?;
-                self.link.send(self.now, from, send.to, send.text);
+            let leaving = if let Fate::Cut(at) = fate { at } else { all };
+            for (at, send) in batch.sends.into_iter().enumerate() {
+                if left.next().as_ref() != Some(&send) {
+                    return Err(format!(
+                        "{who} does not send what it has kept: {}",
+                        send.text
+                    ));
+                }
+                if at < leaving {
+                    self.observer.leaves(who, send.to, &send.text)?;
+                    self.room.wire.send(now, id, send.to, send.text);
+                }
             }
-            if is_cut {
+            if fate != Fate::Kept && fate != Fate::Last {
                 self.counts.sends_lost += 1;
                 self.note(|| format!("{who} loses {} sends", all - leaving));
                 return self.restart(who);
             }
-            let cancels = batch
+            self.deliver(who, &batch.inbound)?;
+            cancels |= batch
                 .entries
                 .iter()
                 .any(|e| text::intent(&e.text) == "cancel");
-            self.deliver(who, batch.inbound, cancels)?;
-            // What a snapshot has left out shows when nothing follows it.
-            if batch.snapshot.is_some() && rate > 0 && self.rng.per_mille(500) {
+            if fate == Fate::Last {
+                self.look(who, cancels)?;
                 return self.restart(who);
             }
         }
-        Err(format!("there is no end to the batches of {who}"))
+        if let Some(send) = left.next() {
+            return Err(format!("{who} sends what it has not kept: {}", send.text));
+        }
+        self.look(who, cancels)
     }
 
-    /// Makes a batch durable, and lets the observer see it.
-    fn commit(&mut self, who: usize, batch: &Batch) -> Result {
-        let node = &mut self.nodes[who];
+    /// A side has made a batch durable, and the observer sees it.
+    fn committed(&mut self, who: usize, batch: &Batch) -> Result {
         if let Some(script) = &mut self.script {
             let quiet = |event: &&Event| !matches!(event, Event::OverSoftLimit { .. });
             let events: Vec<_> = batch.events.iter().filter(quiet).collect();
             let what = in_short(batch);
-            script.push(format!("{} {who} commits {what}; {events:?}", self.now));
+            script.push(format!(
+                "{} {who} commits {what}; {events:?}",
+                self.room.now
+            ));
         }
-        node.store
-            .commit(&[(&SIDE, batch)])
-            .map_err(|error| format!("@{} cannot commit: {error}", node.agent))?;
         let snapshots = match who {
             0 => &mut self.counts.host_snapshots,
             _ => &mut self.counts.snapshots,
@@ -313,15 +348,22 @@ impl World {
         self.judge_context(who, batch)
     }
 
-    /// Frames come to the handlers of a side, which look whether they are to stop.
-    fn deliver(&mut self, who: usize, inbound: Vec<Inbound>, cancels: bool) -> Result {
-        for inbound in &inbound {
+    /// Frames come to the handlers of a side.
+    fn deliver(&mut self, who: usize, inbound: &[Inbound]) -> Result {
+        for inbound in inbound {
             self.observer.delivered(who, inbound)?;
         }
-        let inbox = &mut self.nodes[who].inbox;
-        let looking = if cancels { 0 } else { inbox.len() };
-        inbox.extend(inbound);
-        for inbound in inbox.iter().skip(looking) {
+        for inbound in inbound {
+            let fired = self.observer.judge_token(who, inbound)?;
+            self.counts.tokens_fired += u64::from(fired);
+        }
+        Ok(())
+    }
+
+    /// After a cancellation handlers look whether they are to stop.
+    fn look(&mut self, who: usize, cancels: bool) -> Result {
+        let side = self.room.sides().nth(who).filter(|_| cancels);
+        for inbound in side.iter().flat_map(|side| &side.inbox) {
             let fired = self.observer.judge_token(who, inbound)?;
             self.counts.tokens_fired += u64::from(fired);
         }
@@ -330,28 +372,22 @@ impl World {
 
     /// The faults end, and everybody has time.
     fn settle(&mut self) -> Result {
-        self.link.set_faults(Faults::default());
-        self.link.heal();
+        self.room.wire.set_faults(Faults::default());
+        self.room.wire.heal();
         self.note(|| "the faults end".into());
-        let last = self.plan.members;
-        if self.nodes[last].side.is_none() {
-            self.start(last)?;
-        }
+        self.enter_late()?;
         for node in &mut self.nodes {
-            node.cut_off = node.cut_off.map(|_| self.now);
+            node.cut_off = node.cut_off.map(|_| self.room.now);
         }
         for _ in 0..2000 {
             self.rest(Duration::from_millis(500))?;
-            if self.nodes.iter().all(Node::is_at_rest) && self.link.next_arrival().is_none() {
+            let arrival = self.room.wire.next_arrival();
+            if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
                 return Ok(());
             }
         }
-        let busy: Vec<_> = self
-            .nodes
-            .iter()
-            .filter(|node| !node.is_at_rest())
-            .collect();
-        let busy: Vec<_> = busy.iter().map(|node| node.agent).collect();
+        let busy = self.room.sides().filter(|side| !side.is_quiet());
+        let busy: Vec<_> = busy.map(|side| side.options.agent.as_str()).collect();
         Err(format!("{busy:?} do not come to rest"))
     }
 

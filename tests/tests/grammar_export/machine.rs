@@ -1,6 +1,6 @@
 //! llguidance with a byte as a token: what a grammar takes, and texts that it gives.
 
-use accp_runtime::testing::Rng;
+use accp_testkit::Rng;
 use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::ApproximateTokEnv;
 use llguidance::{Matcher, ParserFactory};

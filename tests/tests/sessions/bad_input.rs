@@ -10,13 +10,13 @@ use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, SIDE, counting, frame, options, plan};
+use crate::sides::{HUB, NOW, Node, Side, counting, frame, open_desk, options, plan};
 
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 /// A host that has taken three frames and counts.
-fn desk() -> Node {
-    let mut desk = Node::desk(counting("hub"), Rules::default());
+fn desk() -> Side {
+    let mut desk = open_desk(counting("hub"), Rules::default());
     desk.takes(
         101,
         &frame("@dev>sync:state{v:1|delta:{owner:dev}}", 1, 1, ""),
@@ -137,7 +137,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
 
         // What was refused is nowhere but in the log, and that only as refused.
         let state = desk.state().clone();
-        desk.restart(counting("hub"), Rules::default());
+        desk.restart_as(counting("hub"));
         assert_eq!(desk.state(), &state, "{what}");
         desk.takes(101, &frame("@dev>req:plan{}", 11, 5, ""));
     }
@@ -218,9 +218,9 @@ fn is_refused_of_strangers() {
     let stranger = frame("@dev>req:plan{}", 9, 4, "");
     assert_eq!(desk.refuses(103, &stranger).code.to_string(), "E5001");
     desk.leave(crate::sides::member(101), NOW);
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     assert_eq!(desk.refuses(101, &stranger).code.to_string(), "E5001");
-    desk.session
+    desk.session_mut()
         .join(&AgentId::new("dev").unwrap(), NOW)
         .unwrap();
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
@@ -271,7 +271,7 @@ fn is_passed_over_by_a_member() {
     for (_, text) in bad_frames() {
         let text = text.replace("@dev>", "@hub>");
         room.members[0]
-            .session
+            .session_mut()
             .receive(MemberId::HOST, text.as_bytes(), NOW);
         room.settle();
         // What has a place in the log is acknowledged, as often as it comes.
@@ -288,7 +288,7 @@ fn is_passed_over_by_a_member() {
         "@hub>sync:bytes{key:reg_all|at:0|len:1|sha:x|d:A}",
     ] {
         room.members[0]
-            .session
+            .session_mut()
             .receive(MemberId::HOST, text.as_bytes(), NOW);
         room.settle();
         assert_eq!(room.members[0].state(), &before, "{text}");
@@ -320,10 +320,10 @@ proptest! {
             text[at] = byte;
         }
         for bytes in [noise, text] {
-            let (before, last) = (desk.state().clone(), desk.session.position());
-            desk.session.receive(crate::sides::member(101), &bytes, NOW);
-            desk.carry_out(NOW);
-            let entries = desk.store.entries(&SIDE, last + 1, usize::MAX).unwrap();
+            let (before, last) = (desk.state().clone(), desk.session().position());
+            desk.session_mut().receive(crate::sides::member(101), &bytes, NOW);
+            desk.carries_out(NOW);
+            let entries = desk.store.entries(&HUB, last + 1, usize::MAX).unwrap();
             let accepted = entries.iter().any(|entry| entry.kind.is_relayed());
             prop_assert!(accepted || desk.state() == &before);
         }
@@ -363,7 +363,7 @@ fn of_values_is_thrown_away() {
         room.heal();
         room.say(0, &Outbound::message(&plan("dev", 1)));
         assert_eq!(room.host.frames().len(), 2);
-        room.host.restart(options("hub"), Rules::default());
+        room.host.restart_as(options("hub"));
         for _ in 0..8 {
             room.pass(Duration::from_secs(32));
         }
@@ -401,7 +401,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
 #[test]
 fn of_a_store_is_an_error_that_names_its_place() {
     let mut desk = desk();
-    let stored = desk.store.load(&SIDE).unwrap().unwrap();
+    let stored = desk.stored();
     let mut broken = stored.clone();
     broken.entries[2].text = "@hub>sync:join{".into();
     let error = Session::restore_host(counting("hub"), Rules::default(), &broken, NOW).unwrap_err();

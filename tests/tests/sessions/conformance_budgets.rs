@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{
-    self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, options, tokens,
+    self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_desk, options, tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
@@ -31,7 +31,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             .with("step", n)
             .with("goal", format!("to get {n} of them done"));
         room.say(0, &Outbound::message(&message));
-        let budget = Codec::new(&mut room.host.session).budget();
+        let budget = Codec::new(room.host.session_mut()).budget();
         let state = room.host.state();
         let count = |lines: Vec<String>| {
             lines
@@ -72,7 +72,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
         );
-        assert_eq!(room.members[0].session.budget(), budget);
+        assert_eq!(room.members[0].session().budget(), budget);
     }
     assert!(room.host.state().warm().tokens() > 0);
 }
@@ -82,15 +82,18 @@ fn bud_01_refuses_to_guess_where_nothing_is_counted() {
     let mut room = Room::new(&["dev"]);
     room.enter(counting("qa"));
     room.say(0, &Outbound::message(&plan(1)));
-    for budget in [room.host.session.budget(), room.members[1].session.budget()] {
+    for budget in [
+        room.host.session().budget(),
+        room.members[1].session().budget(),
+    ] {
         assert_eq!(
             budget.to_string(),
             "hot 0/500, warm 0/2000, total 0/2500 tokens"
         );
     }
-    assert_eq!(room.host.session.context(), "");
+    assert_eq!(room.host.session().context(), "");
     assert_eq!(
-        (room.host.session.level(), room.host.state().tokenizer()),
+        (room.host.session().level(), room.host.state().tokenizer()),
         (1, None)
     );
 }
@@ -113,7 +116,7 @@ fn bud_02_accepts_budgets_that_can_be_met_and_loses_nothing() {
         let message = plan(numbers(n * 3));
         room.say(0, &Outbound::message(&message));
         said.push(message.payload);
-        let budget = room.host.session.budget();
+        let budget = room.host.session().budget();
         assert!(budget.hot.used <= 60 && budget.warm.used <= 100, "{budget}");
     }
     let frames = room.host.frames();
@@ -139,13 +142,13 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     room.enter(narrow);
     let before = room.host.state().clone();
     let error = room.members[0]
-        .session
+        .session_mut()
         .send(&Outbound::message(&plan(numbers(60))), NOW)
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::BUDGET_EXCEEDED);
     assert!(matches!(error, SendError::Encode(_)));
     room.settle();
-    assert_eq!(room.members[0].session.outbox_len(), 0);
+    assert_eq!(room.members[0].session().outbox_len(), 0);
     assert!(room.members[0].cold("k101_1").is_none());
     assert_eq!(room.host.state(), &before);
     room.check_replicas();
@@ -155,7 +158,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     small.outbox = 3;
     let mut room = Room::open(options("hub"), Rules::default());
     room.enter(small);
-    let dev = &mut room.members[0].session;
+    let dev = room.members[0].session_mut();
     for n in 0..3 {
         dev.send(&Outbound::message(&plan(n)), NOW).unwrap();
     }
@@ -171,7 +174,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
 
     // A shared state that would grow too large: each key for itself is no longer than a
     // frame may hold.
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     let state = |n: u32| {
         let changes = [(format!("key_{n}"), Value::from("x".repeat(30_000)))]
             .into_iter()
@@ -221,11 +224,11 @@ proptest! {
         }
         let outbound = Outbound::message(&message).in_chain("c1");
         let encoded = if from_host {
-            let encoded = Codec::new(&mut room.host.session).encode(&outbound, NOW).unwrap();
+            let encoded = Codec::new(room.host.session_mut()).encode(&outbound, NOW).unwrap();
             room.host_says(&outbound);
             encoded
         } else {
-            let encoded = Codec::new(&mut room.members[0].session).encode(&outbound, NOW).unwrap();
+            let encoded = Codec::new(room.members[0].session_mut()).encode(&outbound, NOW).unwrap();
             room.say(0, &outbound);
             encoded
         };
@@ -243,7 +246,7 @@ proptest! {
         }
         // And `Decode` gives the message back.
         if let [only] = &encoded.frames[..] {
-            let decoded = Codec::new(&mut room.host.session).decode(only).unwrap();
+            let decoded = Codec::new(room.host.session_mut()).decode(only).unwrap();
             prop_assert_eq!(decoded.payload, message.payload.clone());
         }
     }
@@ -251,28 +254,28 @@ proptest! {
 
 #[test]
 fn api_01_accepts_checkpoint_and_budget() {
-    let mut desk = Node::desk(counting("hub"), Rules::default());
+    let mut desk = open_desk(counting("hub"), Rules::default());
     desk.takes(101, &frame("@dev>wait:plan{goal:x}", 1, 1, ""));
-    let before = Codec::new(&mut desk.session).budget();
+    let before = Codec::new(desk.session_mut()).budget();
     assert!(before.hot.used > 0 && before.warm.used == 0);
-    let checkpoint = Codec::new(&mut desk.session).checkpoint(NOW).unwrap();
+    let checkpoint = Codec::new(desk.session_mut()).checkpoint(NOW).unwrap();
     let checkpoint = checkpoint.unwrap();
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     assert_eq!(
         (checkpoint.id(), checkpoint.triggers()),
         (1, &[Trigger::Phase][..])
     );
-    let after = Codec::new(&mut desk.session).budget();
+    let after = Codec::new(desk.session_mut()).budget();
     assert!(after.hot.used == 0 && after.warm.used > 0);
     assert_eq!(after.warm.used, checkpoint.digest().unwrap().tokens());
 }
 
 #[test]
 fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
-    let (before, position) = (desk.state().clone(), desk.session.position());
+    let mut desk = open_desk(options("hub"), Rules::default());
+    let (before, position) = (desk.state().clone(), desk.session().position());
     let bad = Message::new("hub", "req", "schedule").unwrap().under("TA");
-    let mut codec = Codec::new(&mut desk.session);
+    let mut codec = Codec::new(desk.session_mut());
     assert_eq!(
         codec
             .encode(&Outbound::message(&bad), NOW)
@@ -281,8 +284,11 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
         ErrorCode::INVALID_TYPE
     );
     assert_eq!(codec.checkpoint(NOW), Ok(None));
-    assert_eq!(desk.carry_out(NOW), []);
-    assert_eq!((desk.state(), desk.session.position()), (&before, position));
+    assert_eq!(desk.carries_out(NOW), []);
+    assert_eq!(
+        (desk.state(), desk.session().position()),
+        (&before, position)
+    );
 }
 
 /// Steps 5 to 7: counted, within the limits by parts or by reference, and what is referred
@@ -296,7 +302,7 @@ fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
         .with("a", numbers(60))
         .with("b", numbers(60))
         .with("c", numbers(60));
-    let codec = Codec::new(&mut room.members[0].session);
+    let codec = Codec::new(room.members[0].session_mut());
     let frames = codec
         .encode(&Outbound::message(&message), NOW)
         .unwrap()
@@ -321,7 +327,7 @@ fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
     }
     // One value that is too large for any frame leaves by itself.
     let message = plan(numbers(300)).with("short", 1);
-    let codec = Codec::new(&mut room.members[0].session);
+    let codec = Codec::new(room.members[0].session_mut());
     let frames = codec
         .encode(&Outbound::message(&message), NOW)
         .unwrap()
@@ -342,7 +348,7 @@ fn api_02_refuses_at_the_first_step_that_fails() {
     let mut room = Room::open(counting("hub"), Rules::default());
     room.enter(narrow);
     let encode = |room: &mut Room, message: &Message<'_>| {
-        let codec = Codec::new(&mut room.members[0].session);
+        let codec = Codec::new(room.members[0].session_mut());
         codec
             .encode(&Outbound::message(message), NOW)
             .unwrap_err()

@@ -12,16 +12,18 @@ use accp_store::{Store as _, StoreErrorKind};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, Heard, NOW, Node, SIDE, counting, frame, numbers, tokens};
+use crate::sides::{
+    self, HUB, Heard, NOW, Node, Side, counting, frame, numbers, open_desk, tokens,
+};
 
-fn desk() -> Node {
-    Node::desk(counting("hub"), Rules::default())
+fn desk() -> Side {
+    open_desk(counting("hub"), Rules::default())
 }
 
 // ---- CKP-06 ------------------------------------------------------------------------
 
 /// A conversation about two tasks, the second of which has just been done.
-fn two_tasks(desk: &mut Node) -> Heard {
+fn two_tasks(desk: &mut Side) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
             "@dev>req:schedule{asgn:qa|task:T1|pri:high|dead:2026-05-01|schema:TA}",
@@ -90,7 +92,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
         desk.state().hot().reference().as_deref(),
         Some("warm.ckpt_2")
     );
-    let context = desk.session.context();
+    let context = desk.session().context();
     let lines: Vec<&str> = context.lines().collect();
     assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(qa,T2"));
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
@@ -104,22 +106,22 @@ fn ckp_06_refuses_to_do_half_of_it() {
     let before = desk.state().clone();
     let text = frame("@dev>done:plan{goal:x}", 2, 2, "");
     for committed in [false, true] {
-        desk.session
+        desk.session_mut()
             .receive(sides::member(101), text.as_bytes(), NOW);
         let after = desk.state().clone();
-        let Some(Output::Batch(batch)) = desk.session.poll() else {
+        let Some(Output::Batch(batch)) = desk.session_mut().poll() else {
             panic!("nothing was accepted");
         };
         assert_eq!(batch.entries.len(), 2, "the frame and the checkpoint");
         if committed {
-            desk.store.commit(&[(&SIDE, &batch)]).unwrap();
+            desk.store.commit(&[(&HUB, &batch)]).unwrap();
         }
-        let stored = desk.store.load(&SIDE).unwrap().unwrap();
+        let stored = desk.stored();
         let restored =
             Session::restore_host(counting("hub"), Rules::default(), &stored, NOW).unwrap();
         assert_eq!(restored.state(), if committed { &after } else { &before });
-        desk.session = restored;
-        desk.carry_out(NOW);
+        desk.reopen(counting("hub"));
+        desk.carries_out(NOW);
     }
     // And only the host takes one.
     let last = desk.log().pop().unwrap();
@@ -156,7 +158,7 @@ proptest! {
         if chatter {
             rules.summarizer = Arc::new(Chatter);
         }
-        let mut desk = Node::desk(counting("hub"), rules);
+        let mut desk = open_desk(counting("hub"), rules);
         let mut said = BTreeSet::new();
         for ((task, stage, day), n) in tasks.iter().zip(1..) {
             let stage = Value::from(stage.as_str());
@@ -186,7 +188,7 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
         summarizer: Arc::new(Chatter),
         ..Rules::default()
     };
-    let mut desk = Node::desk(counting("hub"), rules);
+    let mut desk = open_desk(counting("hub"), rules);
     let long = "so_".repeat(20);
     let head = format!("@dev>wait:task{{task:T1|note:{long}|stage:two}}");
     desk.takes(101, &frame(&head, 1, 1, ""));
@@ -228,7 +230,8 @@ proptest! {
             room.say(0, &Outbound::message(&message));
             sent.push(message.payload);
         }
-        room.host.phase(room.now);
+        let now = room.now;
+        room.host.phase(now);
         room.settle();
         room.check_replicas();
         let mut left = BTreeSet::new();
@@ -272,10 +275,10 @@ fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
         text: text.into(),
         ..entry.clone()
     });
-    let error = desk.store.commit(&[(&SIDE, &batch)]).unwrap_err();
+    let error = desk.store.commit(&[(&HUB, &batch)]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(
-        desk.store.entries(&SIDE, entry.position, 1).unwrap(),
+        desk.store.entries(&HUB, entry.position, 1).unwrap(),
         [entry]
     );
 }

@@ -9,10 +9,10 @@ use accp_runtime::session::{Event, Outbound, Scope};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, frame, options, plan, rules};
+use crate::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
 
-fn desk(scope: Scope) -> Node {
-    Node::desk(options("hub"), rules(scope))
+fn desk(scope: Scope) -> Side {
+    open_desk(options("hub"), rules(scope))
 }
 
 // ---- DLV-01 ------------------------------------------------------------------------
@@ -30,7 +30,7 @@ proptest! {
             let next = taken.len() as u64 + 1;
             let text = format!("@dev>req:plan{{}}[mid:{mid:012x},seq:{next}]");
             if restarts && mid % 8 == 0 {
-                desk.restart(options("hub"), rules(Scope::Shared));
+                desk.restart_as(options("hub"));
             }
             if let Some(sequence) = taken.get(&mid) {
                 let refused = desk.refuses(101, &text);
@@ -69,7 +69,7 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
             (refused.code, refused.holder),
             (ErrorCode::DUPLICATE, Some(101))
         );
-        desk.restart(options("hub"), rules(scope));
+        desk.restart_as(options("hub"));
         assert_eq!(desk.refuses(101, text).code, ErrorCode::DUPLICATE);
         desk.takes(102, &clash.replace("e07c", "e07d"));
     }
@@ -81,12 +81,12 @@ fn dlv_01_accepts_the_frame_whose_id_another_has_used_under_a_new_one() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
     let dev = plan("dev", 1);
     let next = room.members[0]
-        .session
+        .session_mut()
         .send(&Outbound::message(&dev), NOW)
         .unwrap();
     let qa = sides::member(102);
     let forged = format!("@qa>req:plan{{}}[mid:{next},seq:1]");
-    room.host.session.receive(qa, forged.as_bytes(), NOW);
+    room.host.session_mut().receive(qa, forged.as_bytes(), NOW);
     room.settle();
     let frames = room.host.frames();
     assert_eq!(frames.len(), 2);
@@ -152,7 +152,7 @@ fn dlv_02_refuses_a_gap_and_says_what_is_next() {
     let mut room = Room::new(&["dev", "qa"]);
     for (index, agent) in [(0, "dev"), (1, "qa"), (0, "dev"), (1, "qa")] {
         let message = plan(agent, 0);
-        let session = &mut room.members[index].session;
+        let session = room.members[index].session_mut();
         session.send(&Outbound::message(&message), NOW).unwrap();
     }
     room.settle();

@@ -6,17 +6,18 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_runtime::profiles::{ToolDone, ToolReq};
-use accp_runtime::session::{EntryKind, MemberId, Mid, Outbound, Rules, Scope, Session, Time};
+use accp_runtime::session::{EntryKind, MemberId, Mid, Outbound, Rules, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
 use proptest::prelude::*;
 
 use crate::room::Room;
 use crate::sides::{
-    self, NOW, Node, SESSION, SIDE, counting, envelope, frame, member, numbers, options, rules,
+    self, NOW, Node, SESSION, Side, counting, envelope, frame, member, numbers, open_desk, options,
+    rules,
 };
 
-fn desk() -> Node {
-    Node::desk(options("hub"), Rules::default())
+fn desk() -> Side {
+    open_desk(options("hub"), Rules::default())
 }
 
 // ---- ENV-01 ------------------------------------------------------------------------
@@ -79,7 +80,7 @@ fn env_01_refuses_a_mid_of_another_shape() {
             any_mid: true,
             ..Rules::default()
         };
-        Node::desk(options("hub"), any_mid).takes(101, &text);
+        open_desk(options("hub"), any_mid).takes(101, &text);
     }
     desk.takes(101, "@dev>req:plan{}[mid:49679033E07c,seq:1,ts:1714000000]");
 }
@@ -132,15 +133,14 @@ proptest! {
         for (at, who) in said.iter().enumerate() {
             if at == restart.index(said.len()) {
                 room.settle();
-                let stored = accp_store::Store::load(&mut room.host.store, &SIDE).unwrap().unwrap();
-                room.host.session = Session::restore_host(options("hub"), rules(scope), &stored, NOW).unwrap();
+                room.host.reopen(options("hub"));
                 room.settle();
             }
             let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();
             // They do not wait for each other.
             match who {
-                0 => room.host.session.send(&Outbound::message(&message), NOW).unwrap(),
-                who => room.members[who - 1].session.send(&Outbound::message(&message), NOW).unwrap(),
+                0 => room.host.session_mut().send(&Outbound::message(&message), NOW).unwrap(),
+                who => room.members[who - 1].session_mut().send(&Outbound::message(&message), NOW).unwrap(),
             };
         }
         room.settle();
@@ -163,7 +163,7 @@ proptest! {
 #[test]
 fn env_03_refuses_any_number_but_the_next() {
     for scope in [Scope::Shared, Scope::Sender] {
-        let mut desk = Node::desk(options("hub"), rules(scope));
+        let mut desk = open_desk(options("hub"), rules(scope));
         for n in 1..=3 {
             desk.takes(101, &frame("@dev>req:plan{}", n, u64::from(n), ""));
         }
@@ -190,7 +190,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
         arguments: None,
     };
     let request = room.say(0, &Outbound::frame(&call));
-    let inbound = room.members[1].inbound.remove(0);
+    let inbound = room.members[1].inbox.remove(0);
 
     // The answer is in the chain of the request, and says what caused it.
     let result = ToolDone {
@@ -204,7 +204,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
         .answering(&inbound)
         .unwrap()
         .caused_by(&request);
-    let qa = &mut room.members[1].session;
+    let qa = room.members[1].session_mut();
     qa.handled(inbound.position(), &[reply], NOW).unwrap();
     room.settle();
     let answer = room.host.frames().pop().unwrap();
@@ -219,7 +219,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
     );
 
     // The answer to an answer is in the same chain.
-    let inbound = room.members[0].inbound.pop().unwrap();
+    let inbound = room.members[0].inbox.pop().unwrap();
     let thanks = Message::new("dev", "ack", "plan").unwrap();
     let outbound = Outbound::message(&thanks).answering(&inbound).unwrap();
     assert!(format!("{outbound:?}").contains(&format!("cid: Some(\"{request}\")")));
@@ -282,7 +282,7 @@ proptest! {
         };
         let ts = NOW.as_secs() - age;
         let rules = Rules { skew: Duration::from_secs(skew), ..Rules::default() };
-        let mut desk = Node::desk(options("hub"), rules);
+        let mut desk = open_desk(options("hub"), rules);
         let text = format!("@dev>req:plan{{}}[mid:101000001001,seq:1,ts:{ts},ttl:{ttl}]");
         let heard = desk.hears(101, &text, NOW);
         let is_in_future = -age > skew as i64;
@@ -339,7 +339,7 @@ fn env_05_accepts_a_ttl_that_the_application_gives() {
     room.now = Time::from_secs(NOW.as_secs() + 91);
     room.heal();
     room.pass(Duration::from_secs(0));
-    assert!(room.host.inbound.is_empty());
+    assert!(room.host.inbox.is_empty());
     let kinds: Vec<_> = room
         .host
         .log()
@@ -367,7 +367,7 @@ fn int_02_accepts_ping_and_answers_pong() {
         assert!(heard.entries.is_empty());
     }
     let mut room = Room::new(&["dev"]);
-    let dev = &mut room.members[0].session;
+    let dev = room.members[0].session_mut();
     dev.receive(
         MemberId::HOST,
         b"@hub>ping:link{}[mid:910000000001,seq:1,ts:1714000000]",
@@ -387,7 +387,7 @@ fn int_02_accepts_ping_and_answers_pong() {
 #[test]
 fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
     let mut desk = desk();
-    let held = desk.session.position();
+    let held = desk.session().position();
     let text = format!("@dev>ack:frame{{}}[mid:910100000001,seq:{held}]");
     desk.ignores(101, &text, NOW);
     for text in [
@@ -404,6 +404,6 @@ fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
         let heard = desk.ignores(101, text, NOW);
         assert!(heard.entries.is_empty(), "{text}");
     }
-    assert_eq!(desk.session.state().member_of("dev"), Some(member(101)));
+    assert_eq!(desk.session().state().member_of("dev"), Some(member(101)));
     desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
 }

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use accp_registry::{Field, Hash, Schema, Type};
 use accp_runtime::session::{Codec, EntryKind, Event, MemberId, Options, Outbound, Rules, Session};
 use accp_runtime::{Message, Registry, Value};
-use accp_store::Store as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::room::{Passed, Room};
-use crate::sides::{self, NOW, Node, SIDE, STANDARD, counting, options};
+use crate::sides::{self, NOW, Node, STANDARD, counting, open_desk, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -80,7 +79,7 @@ fn reg_03_refuses_to_begin_without_a_hello() {
     room.on_the_way(|_| Vec::new());
     room.enter(options("dev"));
     let message = Message::new("dev", "req", "plan").unwrap();
-    let dev = &mut room.members[0].session;
+    let dev = room.members[0].session_mut();
     let error = dev.send(&Outbound::message(&message), NOW).unwrap_err();
     assert_eq!(error.to_string(), "the host has not answered yet");
     for text in [
@@ -119,8 +118,8 @@ proptest! {
         let mut room = Room::open(knowing(options("hub"), &host), Rules::default());
         room.enter(knowing(options("dev"), &member));
         room.check_replicas();
-        let of_host = room.host.session.options().registry.hash();
-        let of_member = Arc::clone(&room.members[0].session.options().registry);
+        let of_host = room.host.session().options().registry.hash();
+        let of_member = Arc::clone(&room.members[0].session().options().registry);
         prop_assert_eq!(room.host.state().schemas(), Some(of_host));
         let asked = room.passed.iter().filter(|passed| asked_for_schemas(passed)).count();
         prop_assert_eq!(asked, usize::from(host != member));
@@ -131,12 +130,11 @@ proptest! {
         let sent = room.passed(100, 101).filter(|text| text.contains("key:reg_"));
         prop_assert_eq!(sent.count(), asked);
 
-        let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
-        room.members[0].session = Session::restore_member(knowing(options("dev"), &member), &stored, NOW).unwrap();
+        room.members[0].reopen(knowing(options("dev"), &member));
         room.passed.clear();
         room.settle();
         prop_assert!(!has_all || !room.passed.iter().any(asked_for_schemas));
-        prop_assert_eq!(&room.members[0].session.options().registry, &of_member);
+        prop_assert_eq!(&room.members[0].session().options().registry, &of_member);
     }
 
     /// A host that learns has what its members bring, and all the others get it from it.
@@ -151,13 +149,13 @@ proptest! {
             room.enter(knowing(options(agent), codes));
         }
         room.check_replicas();
-        let registry = Arc::clone(&room.host.session.options().registry);
+        let registry = Arc::clone(&room.host.session().options().registry);
         for code in members.iter().flatten().chain(&host) {
             prop_assert!(registry.schema(code).is_some(), "{}", code);
         }
         prop_assert_eq!(room.host.state().schemas(), Some(registry.hash()));
         for node in &room.members {
-            prop_assert_eq!(node.session.options().registry.hash(), registry.hash());
+            prop_assert_eq!(node.session().options().registry.hash(), registry.hash());
         }
     }
 }
@@ -182,7 +180,7 @@ fn reg_04_refuses_a_delta_that_redefines_a_code() {
         room.members[0].events
     );
     assert_eq!(
-        room.members[0].session.options().registry,
+        room.members[0].session().options().registry,
         registry(&["FD"])
     );
     // They go on with what both know.
@@ -199,7 +197,7 @@ fn reg_04_refuses_a_delta_that_redefines_a_code() {
     let mut room = Room::open(hub.clone(), Rules::default());
     room.enter(dev);
     assert_eq!(
-        room.members[0].session.options().registry.hash(),
+        room.members[0].session().options().registry.hash(),
         hub.registry.hash()
     );
 }
@@ -212,16 +210,16 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
     let before = room.host.state().schemas().unwrap();
     let text = "@dev>done:review{topic:limits|schema:FD}";
     let decode = |room: &mut Room| {
-        let of_member = Codec::new(&mut room.members[1].session)
+        let of_member = Codec::new(room.members[1].session_mut())
             .decode(text)
             .is_ok();
         (
-            Codec::new(&mut room.host.session).decode(text).is_ok(),
+            Codec::new(room.host.session_mut()).decode(text).is_ok(),
             of_member,
         )
     };
     assert_eq!(decode(&mut room), (false, false));
-    let mut codec = Codec::new(&mut room.host.session);
+    let mut codec = Codec::new(room.host.session_mut());
     codec.register_schema(finding("FD"), NOW).unwrap();
     room.settle();
     let after = room.host.state().schemas().unwrap();
@@ -240,20 +238,18 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
     room.check_replicas();
 
     // The host that starts again without it has it still, and so has who comes later.
-    let stored = room.host.store.load(&SIDE).unwrap().unwrap();
-    room.host.session =
-        Session::restore_host(options("hub"), Rules::default(), &stored, NOW).unwrap();
+    room.host.reopen(options("hub"));
     room.settle();
     room.enter(options("late"));
-    assert_eq!(room.members[2].session.options().registry.hash(), after);
+    assert_eq!(room.members[2].session().options().registry.hash(), after);
     assert_eq!(room.host.state().schemas(), Some(after));
     room.check_replicas();
 }
 
 #[test]
 fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
-    let before = (desk.state().clone(), desk.session.position());
+    let mut desk = open_desk(options("hub"), Rules::default());
+    let before = (desk.state().clone(), desk.session().position());
     let mut nameless = finding("FD");
     nameless.fields.push(Field::new("", Type::String));
     let mut twice = finding("FD");
@@ -261,10 +257,10 @@ fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
     for schema in [finding("TA"), finding("no code"), nameless, twice] {
         assert!(desk.register(schema, NOW).is_err());
         assert_eq!(
-            (desk.state(), desk.session.position()),
+            (desk.state(), desk.session().position()),
             (&before.0, before.1)
         );
-        assert_eq!(desk.session.options().registry, *STANDARD);
+        assert_eq!(desk.session().options().registry, *STANDARD);
     }
     let unknown = "@dev>done:review{topic:x|schema:FD}[mid:101000001001,seq:1]";
     assert_eq!(
@@ -272,7 +268,7 @@ fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
         accp_runtime::ErrorCode::UNKNOWN_SCHEMA
     );
     desk.register(finding("FD"), NOW).unwrap();
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     desk.takes(
         101,
         "@dev>done:review{topic:x|schema:FD}[mid:101000001002,seq:1]",
@@ -286,10 +282,10 @@ fn sec_03_accepts_a_registry_that_has_its_hash() {
     let mut room = Room::open(knowing(options("hub"), &["FD"]), Rules::default());
     room.enter(options("dev"));
     let hash = registry(&["FD"]).hash();
-    assert_eq!(room.members[0].session.options().registry.hash(), hash);
+    assert_eq!(room.members[0].session().options().registry.hash(), hash);
     assert!(room.members[0].events.contains(&Event::Schemas(hash)));
     // The store keeps it under the hash, and the log names the hash in force.
-    let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
+    let stored = room.members[0].stored();
     let json = stored
         .registries
         .iter()
@@ -335,8 +331,8 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
             |event: &Event| matches!(event, Event::Tampered(_) | Event::SchemasUnavailable(_));
         let dev = &mut room.members[0];
         assert!(dev.events.iter().any(refused), "{:?}", dev.events);
-        assert_eq!(dev.session.options().registry, *STANDARD);
-        let stored = dev.store.load(&SIDE).unwrap().unwrap();
+        assert_eq!(dev.session().options().registry, *STANDARD);
+        let stored = dev.stored();
         assert_eq!(stored.registries, []);
         room.heal();
         room.say(
@@ -352,11 +348,11 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
 #[test]
 fn lvl_01_accepts_level_3_where_the_host_counts() {
     let mut room = Room::counting(&["dev"]);
-    assert_eq!(room.host.session.level(), 3);
+    assert_eq!(room.host.session().level(), 3);
     // Also on a side that counts nothing itself: it has the budgets and the checkpoints.
-    assert_eq!(room.members[0].session.level(), 3);
+    assert_eq!(room.members[0].session().level(), 3);
     assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
-    let stored = room.members[0].store.load(&SIDE).unwrap().unwrap();
+    let stored = room.members[0].stored();
     let restored = Session::restore_member(options("dev"), &stored, NOW).unwrap();
     assert_eq!(restored.level(), 3);
 }
@@ -368,13 +364,13 @@ fn lvl_01_refuses_to_claim_what_is_switched_off() {
     let mut room = Room::with(options("hub"), Rules::default(), &["dev"]);
     room.enter(counting("qa"));
     for level in [
-        room.host.session.level(),
-        room.members[0].session.level(),
-        room.members[1].session.level(),
+        room.host.session().level(),
+        room.members[0].session().level(),
+        room.members[1].session().level(),
     ] {
         assert_eq!(level, 1);
     }
     assert_eq!(room.host.phase(NOW), None);
-    assert_eq!(room.host.session.budget().total.used, 0);
+    assert_eq!(room.host.session().budget().total.used, 0);
     assert_eq!(Session::member(counting("dev"), NOW).level(), 1);
 }

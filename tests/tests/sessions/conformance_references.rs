@@ -7,22 +7,22 @@ use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, counting, frame, options};
+use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options};
 
-fn desk() -> Node {
-    Node::desk(counting("hub"), Rules::default())
+fn desk() -> Side {
+    open_desk(counting("hub"), Rules::default())
 }
 
 fn lookup(key: &str) -> String {
     format!("@dev>qry:lookup{{of:${key}}}")
 }
 
-fn locate(desk: &Node, key: &str) -> Result<Located, ReadError> {
+fn locate(desk: &Side, key: &str) -> Result<Located, ReadError> {
     desk.state().locate(&Reference::parse(key).unwrap())
 }
 
 /// A value of `@dev` under `k101_1`, and its frame as the third.
-fn with_value(desk: &mut Node) -> u64 {
+fn with_value(desk: &mut Side) -> u64 {
     let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
     desk.hears(101, &frame(&put, 1, 1, ""), NOW);
@@ -54,7 +54,7 @@ fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
 
     desk.grant("s2", "k101_4", NOW);
     desk.grant("s3", "*", NOW);
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     for (n, key) in (8..).zip(["s2.k101_4", "s2.k101_4.rows.0", "s3.k101_1", "s3.p12"]) {
         desk.takes(101, &frame(&lookup(&format!("ext.{key}")), n, n.into(), ""));
     }
@@ -73,7 +73,7 @@ proptest! {
         for (session, key) in &granted {
             desk.grant(session.as_str(), key.as_str(), NOW);
         }
-        desk.carry_out(NOW);
+        desk.carries_out(NOW);
         let may = granted.iter().any(|(sid, allowed)| *sid == session && (*allowed == key || allowed == "*"));
         let reference = format!("ext.{session}.{key}");
         let text = frame(&lookup(&reference), 1, 1, "");
@@ -82,7 +82,7 @@ proptest! {
         } else {
             prop_assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
             prop_assert_eq!(locate(&desk, &reference), Err(ReadError::Unauthorized));
-            prop_assert_eq!(desk.session.resolve(&reference), None);
+            prop_assert_eq!(desk.session().resolve(&reference), None);
         }
     }
 }
@@ -110,7 +110,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
     let message = Message::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = desk
-        .session
+        .session_mut()
         .send(&Outbound::message(&message), NOW)
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::UNAUTHORIZED_REF);
@@ -143,7 +143,7 @@ fn sec_05_accepts_references_to_what_is_there() {
     desk.phase(NOW).unwrap();
     desk.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
     desk.phase(NOW).unwrap();
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     assert_eq!(locate(&desk, &hot), Ok(Located::Log(position)));
     desk.takes(101, &frame(&lookup(&hot), 11, 11, ""));
 }
@@ -174,7 +174,7 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
     }
     desk.expire(&["k101_1", "k101_9"], NOW);
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     let refused = desk.refuses(101, &frame(&lookup("cold.k101_1"), 30, 4, ""));
     assert_eq!(refused.code, ErrorCode::REF_EXPIRED);
     assert_eq!(locate(&desk, "cold.k101_1"), Err(ReadError::Expired));
@@ -222,14 +222,14 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
         .unwrap()
         .with("rows", vec![7.into(), 8.into()]);
     room.say(0, &Outbound::message(&plan));
-    let position = room.host.session.position();
+    let position = room.host.session().position();
     let text = format!(
         "@dev>qry:lookup{{a:$warm.ckpt_2.priority|b:$ctx.owner|e:[$hot.p{position}.rows.1,$42.30]|\
          g:{{x:$cold.p{position}.rows}}|h:$ctx.nothing|i:$ctx.note|j:$hot.p{position}.rows.2}}"
     );
     // Both sides have the same state, so that both read the same.
-    let of_host = Codec::new(&mut room.host.session).decode(&text).unwrap();
-    let of_member = Codec::new(&mut room.members[0].session)
+    let of_host = Codec::new(room.host.session_mut()).decode(&text).unwrap();
+    let of_member = Codec::new(room.members[0].session_mut())
         .decode(&text)
         .unwrap();
     assert_eq!(of_host, of_member);
@@ -256,8 +256,8 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
 
 #[test]
 fn api_03_refuses_a_frame_before_any_reference_is_followed() {
-    let mut node = Node::desk(options("hub"), Rules::default());
-    let codec = Codec::new(&mut node.session);
+    let mut node = open_desk(options("hub"), Rules::default());
+    let codec = Codec::new(node.session_mut());
     for (text, code) in [
         ("@dev>qry:lookup{a:$ctx.x|b}", ErrorCode::PARSE_ERROR),
         ("@dev>nope:lookup{a:$ctx.x}", ErrorCode::INVALID_INTENT),

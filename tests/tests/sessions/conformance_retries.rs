@@ -5,13 +5,12 @@
 use std::time::Duration;
 
 use accp_runtime::profiles::{TransactionDone, TransactionReq};
-use accp_runtime::session::{Event, MemberId, Outbound, Scope, Session};
+use accp_runtime::session::{Event, MemberId, Outbound, Scope};
 use accp_runtime::{Decimal, ErrorCode};
-use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, SIDE, envelope, options, plan, rules};
+use crate::sides::{self, NOW, Node, envelope, options, plan, rules};
 
 // ---- DLV-03 ------------------------------------------------------------------------
 
@@ -73,7 +72,8 @@ proptest! {
         for n in 1..=sends {
             for (index, agent) in [(0, "dev"), (1, "qa")] {
                 let message = plan(agent, n);
-                room.members[index].session.send(&Outbound::message(&message), room.now).unwrap();
+                let now = room.now;
+                room.members[index].session_mut().send(&Outbound::message(&message), now).unwrap();
             }
             room.settle();
         }
@@ -121,7 +121,7 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
     );
     room.heal();
     room.members[0]
-        .session
+        .session_mut()
         .receive(MemberId::HOST, refusal.as_bytes(), NOW);
     room.settle();
     let entry = room.host.frames().pop().unwrap();
@@ -132,7 +132,7 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
         envelope.causation_id.as_deref(),
         Some(old.to_string().as_str())
     );
-    assert_eq!(room.host.inbound.len(), 1);
+    assert_eq!(room.host.inbox.len(), 1);
     room.check_replicas();
 }
 
@@ -142,7 +142,7 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
 fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
     for scope in [Scope::Shared, Scope::Sender] {
         let mut room = Room::with(options("hub"), rules(scope), &["dev"]);
-        let dev = &mut room.members[0].session;
+        let dev = room.members[0].session_mut();
         let bad = plan("dev", 1).with("goal", accp_runtime::Value::Ref("cold.k101_7".into()));
         let refused = dev.send(&Outbound::message(&bad), NOW).unwrap();
         for n in 2..5 {
@@ -197,26 +197,24 @@ proptest! {
             retryable: true,
         };
         let now = room.now;
-        room.members[0].session.send(&Outbound::frame(&payment), now).unwrap();
+        room.members[0].session_mut().send(&Outbound::frame(&payment), now).unwrap();
         let mut made = 0;
         for restarts in restart.into_iter().chain([false; 60]) {
             room.pass(LONG);
             let now = room.now;
             let bank = &mut room.members[1];
-            for inbound in std::mem::take(&mut bank.inbound) {
+            for inbound in std::mem::take(&mut bank.inbox) {
                 let id = inbound.decode::<TransactionReq<'_>>().unwrap().frame.transaction_id;
                 let done = TransactionDone { transaction_id: id, reference: None, status: "made".into() };
                 let reply = Outbound::frame(&done).answering(&inbound).unwrap();
-                bank.session.handled(inbound.position(), &[reply], now).unwrap();
+                bank.session_mut().handled(inbound.position(), &[reply], now).unwrap();
                 made += 1;
             }
             room.settle();
             if restarts {
                 let bank = &mut room.members[1];
-                let stored = bank.store.load(&SIDE).unwrap().unwrap();
-                bank.session = Session::restore_member(options("bank"), &stored, NOW).unwrap();
+                bank.reopen(options("bank"));
                 bank.connected();
-                bank.inbound.clear();
                 room.settle();
             }
         }

@@ -11,10 +11,10 @@ use accp_runtime::session::{EntryKind, Event, Mid, Outbound, Scope, SendError};
 use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, frame, options, plan, rules};
+use crate::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
 
-fn desk(scope: Scope) -> Node {
-    Node::desk(options("hub"), rules(scope))
+fn desk(scope: Scope) -> Side {
+    open_desk(options("hub"), rules(scope))
 }
 
 // ---- DLV-04 ------------------------------------------------------------------------
@@ -29,7 +29,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let below = room.say(1, &below).to_string();
     let tokens: Vec<_> = room
         .host
-        .inbound
+        .inbox
         .iter()
         .map(|i| i.cancel_token().clone())
         .collect();
@@ -42,7 +42,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     room.say(0, &Outbound::message(&cancel).in_chain(cid.as_str()));
     // In flight: handlers see it, whether they ask or wait.
     assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
-    for node in [&room.host.inbound, &room.members[1].inbound] {
+    for node in [&room.host.inbox, &room.members[1].inbox] {
         let fired = |text: &str| {
             let found = node.iter().find(|inbound| inbound.text().contains(text));
             found.unwrap().cancel_token().is_cancelled()
@@ -56,7 +56,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     );
     // The replies of a handler that did not look are left out, those of others are not.
     let inbound = room.members[1]
-        .inbound
+        .inbox
         .iter()
         .find(|i| i.text().contains("n:1"))
         .unwrap()
@@ -65,7 +65,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let late = Outbound::message(&reply).answering(&inbound).unwrap();
     let good = Outbound::message(&reply).in_chain(other.to_string());
     room.members[1]
-        .session
+        .session_mut()
         .handled(inbound.position(), &[late.clone(), good], NOW)
         .unwrap();
     room.settle();
@@ -78,7 +78,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     // Later frames of the chain, and of the one below, are not sent.
     for chain in [cid.as_str(), below.as_str()] {
         let late = late.clone().in_chain(chain);
-        let error = room.members[1].session.send(&late, NOW).unwrap_err();
+        let error = room.members[1].session_mut().send(&late, NOW).unwrap_err();
         assert_eq!(error, SendError::Cancelled);
         assert!(room.host.state().is_cancelled(&Mid::parse(chain)));
     }
@@ -102,7 +102,7 @@ fn dlv_04_refuses_a_cancellation_by_others() {
     desk.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
     let message = Message::new("hub", "cancel", "task").unwrap();
     let outbound = Outbound::message(&message).in_chain("101000001003");
-    desk.session.send(&outbound, NOW).unwrap();
+    desk.session_mut().send(&outbound, NOW).unwrap();
     assert!(desk.state().is_cancelled(&Mid::parse("101000001003")));
 }
 
@@ -129,7 +129,7 @@ fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
 }
 
 /// The text is dropped without a word, also when it comes again.
-fn silence(desk: &mut Node, text: &str) {
+fn silence(desk: &mut Side, text: &str) {
     let heard = desk.ignores(101, text, NOW);
     let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
     assert_eq!(kinds, [EntryKind::Dropped], "{text}");
@@ -160,7 +160,7 @@ fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
         for n in 2..5 {
             silence(&mut desk, &expired(n, u64::from(n)));
         }
-        desk.restart(options("hub"), rules(scope));
+        desk.restart_as(options("hub"));
         // After a restart there is as little to hear, and the next number is the next.
         desk.ignores(101, &expired(3, 3), NOW);
         let heard = desk.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
@@ -187,7 +187,7 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
         assert!(heard.inbound.is_empty());
     }
     assert_eq!(room.host.state(), &before);
-    assert_eq!(room.host.session.next_timeout(), None);
+    assert_eq!(room.host.session().next_timeout(), None);
     // Its sender goes on, and learns from the next acknowledgement that it need not come
     // again.
     room.heal();
@@ -202,7 +202,7 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
         });
     assert_eq!(gone.collect::<Vec<_>>(), [lost, next]);
     let delivered = room.members[1]
-        .inbound
+        .inbox
         .iter()
         .map(|i| i.text().contains("{n:2}"));
     assert!(delivered.eq([true]));

@@ -8,7 +8,7 @@ use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, counting, frame, frame_tokens, numbers, options, tokens};
+use crate::sides::{NOW, Node, counting, frame, frame_tokens, numbers, open_desk, options, tokens};
 
 fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
     let message = Message::new("dev", "req", "plan").unwrap();
@@ -171,7 +171,7 @@ proptest! {
         let frames = room.host.frames();
         prop_assert_eq!(frames.len(), 1);
         prop_assert_eq!(room.host.payload(&frames[0].text), message.payload);
-        for inbound in [&room.host.inbound, &room.members[1].inbound] {
+        for inbound in [&room.host.inbox, &room.members[1].inbox] {
             prop_assert!(inbound.iter().map(accp_runtime::session::Inbound::text).eq([&*frames[0].text]));
         }
         let parts = room.host.log().into_iter().filter(|entry| entry.kind == EntryKind::Part).count();
@@ -219,7 +219,7 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
         groups: 2,
         ..GroupLimits::default()
     };
-    let mut desk = Node::desk(
+    let mut desk = open_desk(
         options("hub"),
         Rules {
             groups,

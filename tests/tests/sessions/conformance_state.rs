@@ -8,10 +8,10 @@ use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, counting, frame, options};
+use crate::sides::{self, NOW, Node, Side, counting, frame, open_desk, options};
 
-fn desk(options: Options) -> Node {
-    Node::desk(options, Rules::default())
+fn desk(options: Options) -> Side {
+    open_desk(options, Rules::default())
 }
 
 fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
@@ -99,7 +99,7 @@ fn opt_03_refuses_references_to_values_that_were_not_put() {
     ] {
         let refused = desk.refuses(101, &frame(&put(key), 2, 1, ""));
         assert_eq!(refused.code, ErrorCode::POLICY_DENIED, "{key}");
-        desk = Node::desk(options("hub"), Rules::default());
+        desk = open_desk(options("hub"), Rules::default());
     }
     for payload in [
         "",
@@ -114,7 +114,7 @@ fn opt_03_refuses_references_to_values_that_were_not_put() {
         );
         let codes = [ErrorCode::INVALID_TYPE, ErrorCode::PARSE_ERROR];
         assert!(codes.contains(&refused.code), "{payload}: {refused:?}");
-        desk = Node::desk(options("hub"), Rules::default());
+        desk = open_desk(options("hub"), Rules::default());
     }
     let announced = desk.hears(101, &frame(&put("k101_1"), 3, 1, ""), NOW);
     // The host asks for the bytes at once: their owner may not come back.
@@ -216,7 +216,7 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
         desk.takes(101, &frame(&text, n, n.into(), ""));
         assert_eq!(desk.state().shared().entries().to_string(), state);
     }
-    assert_eq!(desk.session.resolve("ctx.a"), Some(1.into()));
+    assert_eq!(desk.session().resolve("ctx.a"), Some(1.into()));
 }
 
 /// The version held is told, nothing has changed, and on that version the change is made

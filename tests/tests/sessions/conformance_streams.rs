@@ -7,7 +7,7 @@ use accp_runtime::{DecodeError, ErrorCode, Message};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, counting, envelope, frame, options};
+use crate::sides::{self, NOW, Node, counting, envelope, frame, open_desk, options};
 
 fn chunk(index: i64, data: &str, is_final: bool) -> InferStream<'_> {
     InferStream {
@@ -111,7 +111,7 @@ fn str_01_accepts_stream_and_end_as_the_bounds_of_a_stream() {
     room.check_replicas();
 
     let mut ear = Ear::new(StreamLimits::default());
-    ear.hear(std::mem::take(&mut room.members[1].inbound));
+    ear.hear(std::mem::take(&mut room.members[1].inbox));
     assert_eq!(ear.data("a"), "Hello world");
     assert_eq!(ear.ended, [("a".to_owned(), true)]);
 }
@@ -131,7 +131,7 @@ fn str_01_refuses_to_take_a_stream_for_complete_that_is_not() {
         end(&mut room, cid);
     }
     let mut ear = Ear::new(StreamLimits::default());
-    ear.hear(std::mem::take(&mut room.members[1].inbound));
+    ear.hear(std::mem::take(&mut room.members[1].inbox));
     // The first has no last chunk, the second no first one; what was not opened is not
     // closed, and what was not closed is open.
     assert_eq!(
@@ -166,7 +166,7 @@ fn str_02_accepts_chunks_of_several_streams_by_their_cid() {
         assert!(envelope.correlation_id.is_some(), "{text}");
     }
     let mut ear = Ear::new(StreamLimits::default());
-    ear.hear(std::mem::take(&mut room.members[1].inbound));
+    ear.hear(std::mem::take(&mut room.members[1].inbox));
     assert_eq!(
         (ear.data("a"), ear.data("b")),
         ("123".to_owned(), "xy".to_owned())
@@ -185,7 +185,7 @@ fn str_02_accepts_chunks_of_several_streams_by_their_cid() {
 
 #[test]
 fn str_02_refuses_chunks_without_a_cid_and_those_that_contradict() {
-    let mut desk = Node::desk(options("hub"), accp_runtime::session::Rules::default());
+    let mut desk = open_desk(options("hub"), accp_runtime::session::Rules::default());
     let bare = "@dev>stream:infer{idx:0|d:x|schema:ST}";
     assert_eq!(
         desk.refuses(101, &frame(bare, 1, 1, "")).code,
@@ -250,7 +250,7 @@ proptest! {
                 ..chunk(index as i64, &data[index], index + 1 == order.len())
             };
             room.say(0, &Outbound::frame(&chunk).in_chain("a"));
-            ear.hear(std::mem::take(&mut room.members[1].inbound));
+            ear.hear(std::mem::take(&mut room.members[1].inbox));
             came[index] = true;
             let ready = came.iter().take_while(|came| **came).count();
             prop_assert_eq!(ear.heard.len(), ready);
@@ -260,7 +260,7 @@ proptest! {
             prop_assert_eq!((chunk.index, &chunk.data), (at as u64, &data[at]));
         }
         end(&mut room, "a");
-        ear.hear(std::mem::take(&mut room.members[1].inbound));
+        ear.hear(std::mem::take(&mut room.members[1].inbox));
         prop_assert_eq!(&ear.ended, &[("a".to_owned(), true)]);
         room.check_replicas();
     }

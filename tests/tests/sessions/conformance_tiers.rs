@@ -8,10 +8,10 @@ use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, counting, frame, tokens};
+use crate::sides::{NOW, Node, Side, counting, frame, open_desk, tokens};
 
-fn desk(options: Options) -> Node {
-    Node::desk(options, Rules::default())
+fn desk(options: Options) -> Side {
+    open_desk(options, Rules::default())
 }
 
 fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
@@ -53,7 +53,7 @@ proptest! {
         let mut asked = false;
         for ((intent, words), n) in turns.into_iter().zip(1..) {
             let heard = desk.takes(101, &said(intent, words, n));
-            let (state, budget) = (desk.state(), desk.session.budget());
+            let (state, budget) = (desk.state(), desk.session().budget());
             // Counted anew, line by line as it stands in the context.
             let counted: usize = state.hot().lines().map(|line| tokens(&format!("{line}\n"))).sum();
             prop_assert_eq!(budget.hot.used as usize, counted);
@@ -61,7 +61,7 @@ proptest! {
             prop_assert!(counted <= 500);
             // The current frame is there, and with an answer the request.
             prop_assert!(state.hot().frame(heard.entries[0].position).is_some());
-            let context = desk.session.context();
+            let context = desk.session().context();
             let shows = |n: u32| context.contains(&format!("n:{n},")) || context.contains(&format!("n:{n}}}"));
             prop_assert!(shows(n), "{}", context);
             prop_assert!(!asked || intent != "done" || shows(n - 1), "{}", context);
@@ -79,7 +79,7 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     let heard = desk.takes(101, &large);
     let position = heard.entries[0].position;
     // A short beginning stands for it, with the way to the rest.
-    let context = desk.session.context();
+    let context = desk.session().context();
     assert!(
         context.contains(&format!("@dev>req:plan{{n:1,ref:$cold.p{position}}}")),
         "{context}"
@@ -116,7 +116,7 @@ proptest! {
                 prop_assert!(tokens(&Value::from(digest.summary().to_owned()).to_string()) <= 100);
                 total += counted;
             }
-            let budget = desk.session.budget();
+            let budget = desk.session().budget();
             prop_assert_eq!((budget.warm.used as usize, budget.warm.allowed), (total, 900));
             prop_assert!(total <= 900);
         }
@@ -132,9 +132,9 @@ fn st_02_accepts_references_into_a_checkpoint() {
     desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
     // The first kept the two as current frame and its request.
     let checkpoint = desk.phase(NOW).unwrap();
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     assert_eq!(checkpoint.id(), 2);
-    let resolve = |key: &str| desk.session.resolve(key);
+    let resolve = |key: &str| desk.session().resolve(key);
     assert_eq!(resolve("warm.ckpt_2.priority"), Some("high".into()));
     assert_eq!(resolve("warm.ckpt_2.T1.status"), Some("complete".into()));
     assert!(resolve("warm.ckpt_2.summary").is_some() && resolve("warm.ckpt_2").is_some());
@@ -158,7 +158,7 @@ fn st_02_refuses_a_reference_to_a_checkpoint_that_is_not_there() {
         ErrorCode::REF_NOT_FOUND
     );
     desk.phase(NOW).unwrap();
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     desk.takes(101, &frame(text, 3, 2, ""));
     let next = frame("@dev>qry:lookup{of:$warm.ckpt_2}", 4, 3, "");
     assert_eq!(desk.refuses(101, &next).code, ErrorCode::REF_NOT_FOUND);
@@ -177,7 +177,7 @@ fn st_03_accepts_any_amount_of_cold_state_at_no_tokens() {
     }
     let total: usize = sent.iter().map(|value| tokens(value)).sum();
     assert!(total > 20_000);
-    let budget = room.host.session.budget();
+    let budget = room.host.session().budget();
     assert!(budget.total.used <= 2_500);
     assert_eq!(budget.total.used, budget.hot.used + budget.warm.used);
     for (value, n) in sent.iter().zip(1..) {

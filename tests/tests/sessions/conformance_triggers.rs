@@ -10,10 +10,10 @@ use accp_runtime::{ErrorCode, Intent, Message};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{Heard, NOW, Node, counting, frame, options, tokens};
+use crate::sides::{Heard, NOW, Node, Side, counting, frame, open_desk, options, tokens};
 
-fn desk() -> Node {
-    Node::desk(counting("hub"), Rules::default())
+fn desk() -> Side {
+    open_desk(counting("hub"), Rules::default())
 }
 
 fn triggers(heard: &Heard) -> Vec<Vec<Trigger>> {
@@ -64,14 +64,14 @@ fn check_trigger(trigger: Trigger, intent: Intent) {
 
 /// Without a counter there are no budgets, and then no checkpoints.
 fn check_no_trigger(intent: Intent) {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     assert!(
         desk.takes(101, &of_intent(intent, 1))
             .checkpoints()
             .is_empty()
     );
     assert_eq!(desk.phase(NOW), None);
-    assert_eq!(desk.session.context(), "");
+    assert_eq!(desk.session().context(), "");
 }
 
 // ---- CKP-01, CKP-03, CKP-05 --------------------------------------------------------
@@ -141,12 +141,12 @@ proptest! {
         let mut desk = desk();
         for (words, n) in words.into_iter().zip(1..) {
             let head = format!("@dev>sync:plan{{notes:[{}]}}", vec!["word"; words].join(","));
-            let before = desk.session.budget().hot.used as usize;
+            let before = desk.session().budget().hot.used as usize;
             let with_it = before + tokens(&format!("{head}\n"));
             let heard = desk.takes(101, &frame(&head, n, n.into(), ""));
             let expected: &[Vec<Trigger>] = if with_it > 400 { &[vec![Trigger::Hot]] } else { &[] };
             prop_assert_eq!(triggers(&heard), expected, "{} tokens", with_it);
-            prop_assert!(desk.session.budget().hot.used <= 400);
+            prop_assert!(desk.session().budget().hot.used <= 400);
         }
     }
 }
@@ -169,10 +169,10 @@ fn ckp_02_accepts_a_frame_of_more_than_400_tokens_as_a_trigger() {
     let heard = desk.takes(101, &frame(&line_of(441), 1, 1, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
     // It stays as the current frame, because it fits; the next one takes it out.
-    assert_eq!(desk.session.budget().hot.used, 441);
+    assert_eq!(desk.session().budget().hot.used, 441);
     let heard = desk.takes(101, &frame("@dev>sync:plan{}", 2, 2, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
-    assert!(desk.session.budget().hot.used < 20);
+    assert!(desk.session().budget().hot.used < 20);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn ckp_02_refuses_400_tokens_as_a_trigger() {
         let heard = desk.takes(101, &frame(&line_of(count), n, n.into(), ""));
         assert_eq!(heard.checkpoints(), []);
     }
-    assert_eq!(desk.session.budget().hot.used, 400);
+    assert_eq!(desk.session().budget().hot.used, 400);
     let heard = desk.takes(101, &frame("@dev>sync:plan{}", 3, 3, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
 }
@@ -196,7 +196,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
         0,
         &Outbound::message(&Message::new("dev", "sync", "plan").unwrap()),
     );
-    let position = room.host.session.position();
+    let position = room.host.session().position();
     let checkpoint = room.host.phase(NOW).unwrap();
     room.settle();
     assert_eq!(checkpoint.triggers(), [Trigger::Phase]);
@@ -205,7 +205,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
         (checkpoint.covers(), checkpoint.left()),
         (position, &[(position, position)][..])
     );
-    assert_eq!(room.host.session.budget().hot.used, 0);
+    assert_eq!(room.host.session().budget().hot.used, 0);
     room.check_replicas();
 }
 
@@ -232,7 +232,7 @@ fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     desk.takes(101, &frame("@dev>sync:plan{}", 1, 1, ""));
     let (hot, warm) = (desk.state().hot().clone(), desk.state().warm().clone());
     assert_eq!(desk.phase(NOW), None);
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     assert_eq!((desk.state().hot(), desk.state().warm()), (&hot, &warm));
     assert_eq!(
         desk.events.last(),
@@ -253,7 +253,7 @@ fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     for n in 3..9 {
         let heard = desk.takes(101, &frame(&line_of(151), n, n.into(), ""));
         checkpoints += heard.checkpoints().len();
-        assert!(desk.session.budget().hot.used <= 500);
+        assert!(desk.session().budget().hot.used <= 500);
     }
     assert!(checkpoints > 0);
     assert_eq!(seen.lock().unwrap().len(), checkpoints);

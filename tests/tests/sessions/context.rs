@@ -7,7 +7,7 @@ use accp_runtime::view::{PRIMER, View};
 use accp_runtime::{CachePrices, Message, Registry, Value};
 use proptest::prelude::*;
 
-use crate::sides::{Node, counting, frame};
+use crate::sides::{Node, Side, counting, frame, open_desk};
 
 /// Who is to do what, what people say of it, and what nobody knows the shape of.
 fn said() -> impl Strategy<Value = Vec<String>> {
@@ -31,8 +31,8 @@ fn said() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(text, 1..16)
 }
 
-fn desk(options: Options) -> Node {
-    Node::desk(options, Rules::default())
+fn desk(options: Options) -> Side {
+    open_desk(options, Rules::default())
 }
 
 proptest! {
@@ -45,7 +45,7 @@ proptest! {
         let (mut before, mut checkpoint) = (String::new(), 0);
         for (text, n) in said.iter().zip(1_u32..) {
             desk.takes(101, &frame(text, n, n.into(), ""));
-            let (context, state) = (desk.session.context(), desk.state());
+            let (context, state) = (desk.session().context(), desk.state());
             prop_assert!(context.starts_with(PRIMER));
             let read = View::new(Arc::clone(&registry)).read(&context);
             let read = read.map_err(|error| TestCaseError::fail(format!("{error}: {context}")))?;
@@ -77,7 +77,7 @@ proptest! {
 }
 
 /// A host with room for 2,000 tokens, and hooks that know what the cache costs.
-fn paying(prices: CachePrices) -> Node {
+fn paying(prices: CachePrices) -> Side {
     let mut options = counting("hub");
     options.context = ContextLimits {
         hot: 2_000,

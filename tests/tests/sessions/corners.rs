@@ -8,14 +8,14 @@ use accp_runtime::session::{Event, Mid, Outbound, Rules};
 use accp_runtime::{ErrorCode, Message, Registry, Value};
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, frame, numbers, options, plan};
+use crate::sides::{self, NOW, Node, frame, numbers, open_desk, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
 /// D8: an `aid` that names the frame that opened a chain under a `cid` of its own.
 #[test]
 fn aid_of_the_first_frame_of_a_named_chain() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:c1"));
     desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
     desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:c1"));
@@ -25,7 +25,7 @@ fn aid_of_the_first_frame_of_a_named_chain() {
 /// Whoever cancels the chain of another before it begins has no say in it.
 #[test]
 fn a_chain_that_has_not_begun_is_cancelled_by_another() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     let cancel = "@qa>cancel:task{}[mid:102000001001,seq:1,cid:101000001001]";
     desk.hears(102, cancel, NOW);
     let seq = 1 + desk.frames().len() as u64;
@@ -38,7 +38,7 @@ fn sends_and_comes_to_rest(message: &Message<'static>) {
     for _ in 0..10 {
         room.pass(LONG);
     }
-    assert_eq!(room.members[0].session.outbox_len(), 0, "{message:?}");
+    assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
 /// It would never be acknowledged, and all behind it would wait for ever.
@@ -53,7 +53,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
         let mut room = Room::pair();
         let message = Message::new("dev", intent, operation).unwrap();
         let sent = room.members[0]
-            .session
+            .session_mut()
             .send(&Outbound::message(&message), NOW);
         room.settle();
         for _ in 0..10 {
@@ -61,7 +61,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
         }
         assert!(sent.is_err(), "{intent}:{operation}");
         assert_eq!(
-            room.members[0].session.outbox_len(),
+            room.members[0].session().outbox_len(),
             0,
             "{intent}:{operation}"
         );
@@ -107,7 +107,7 @@ fn a_frame_whose_parts_are_far_apart() {
         room.pass(LONG);
     }
     assert_eq!(room.host.frames().len(), 1);
-    assert_eq!(room.members[0].session.outbox_len(), 0);
+    assert_eq!(room.members[0].session().outbox_len(), 0);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_registry_is_asked_for_again() {
     room.enter(options("dev"));
     room.heal();
     let knows = |room: &Room| {
-        let registry = &room.members[0].session.options().registry;
+        let registry = &room.members[0].session().options().registry;
         registry.schema("FD").is_some()
     };
     assert!(!knows(&room));
@@ -192,7 +192,7 @@ fn a_host_with_narrower_limits() {
     for _ in 0..10 {
         room.pass(LONG);
     }
-    assert_eq!(room.members[0].session.outbox_len(), 0);
+    assert_eq!(room.members[0].session().outbox_len(), 0);
     assert_eq!(room.host.frames().len(), 1);
     let is_refusal = |event: &&Event| matches!(event, Event::Refused(..));
     assert_eq!(room.members[0].events.iter().filter(is_refusal).count(), 1);
@@ -200,14 +200,14 @@ fn a_host_with_narrower_limits() {
 
 #[test]
 fn an_unknown_intent() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     let heard = desk.hears(101, &frame("@dev>nope:plan{}", 1, 1, ""), NOW);
     assert_eq!(sides::of(&heard.sends[0]), Some(Mid::parse("101000001001")));
 }
 
 #[test]
 fn link_frames_that_cannot_be_read() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     for text in [
         "@dev>sync:registry{",
         "@dev>sync:bytes{key",
@@ -266,7 +266,7 @@ fn the_tokens_of_a_frame_in_parts() {
 /// The code stands in the frame, and not in the text again.
 #[test]
 fn the_text_of_a_refused_delta() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     let refused = desk.refuses(101, &frame("@dev>sync:state{v:3|delta:{a:1}}", 1, 1, ""));
     assert!(!refused.message.contains("E2001"), "{}", refused.message);
 }
@@ -283,7 +283,7 @@ fn a_path_into_a_frame_whose_schema_requires_metadata() {
     room.say(0, &Outbound::message(&result).in_chain("c1"));
     let entry = room.host.frames().pop().unwrap();
     let key = format!("hot.p{}.result", entry.position);
-    assert_eq!(room.host.session.resolve(&key), Some(42.into()));
+    assert_eq!(room.host.session().resolve(&key), Some(42.into()));
 }
 
 /// Retention goes by it.
@@ -291,19 +291,22 @@ fn a_path_into_a_frame_whose_schema_requires_metadata() {
 fn how_far_all_members_are() {
     let mut room = Room::new(&["dev", "qa"]);
     room.say(0, &Outbound::message(&plan("dev", 1)));
-    let last = room.host.session.position();
-    assert_eq!(room.host.session.replicated(), last);
+    let last = room.host.session().position();
+    assert_eq!(room.host.session().replicated(), last);
     room.on_the_way(|passed| match passed.to.number() {
         102 => vec![],
         _ => vec![passed.text.clone()],
     });
     room.say(0, &Outbound::message(&plan("dev", 2)));
-    assert_eq!(room.host.session.replicated(), last);
+    assert_eq!(room.host.session().replicated(), last);
     room.host.disconnected(sides::member(102));
-    assert_eq!(room.host.session.replicated(), 0);
+    assert_eq!(room.host.session().replicated(), 0);
     room.host.leave(sides::member(102), NOW);
     room.settle();
-    assert_eq!(room.host.session.replicated(), room.host.session.position());
+    assert_eq!(
+        room.host.session().replicated(),
+        room.host.session().position()
+    );
 }
 
 /// What it was told is out of date when it hears of the member again.
@@ -347,7 +350,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
             .with("keys", Value::from(vec![Value::from("k101_1")]));
         for message in [&malformed, &well_formed] {
             let outbound = Outbound::message(message);
-            let refused = room.host.session.send(&outbound, room.now).unwrap_err();
+            let refused = room.host.session_mut().send(&outbound, NOW).unwrap_err();
             assert_eq!(refused.code(), ErrorCode::POLICY_DENIED, "{operation}");
             let text = refused.to_string();
             assert!(
@@ -355,7 +358,10 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
                 "{text}"
             );
             let by_dev = Outbound::message(message).by("dev");
-            let refused = room.members[0].session.send(&by_dev, room.now).unwrap_err();
+            let refused = room.members[0]
+                .session_mut()
+                .send(&by_dev, NOW)
+                .unwrap_err();
             assert_eq!(refused.code(), ErrorCode::POLICY_DENIED, "{operation}");
         }
     }
@@ -364,7 +370,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     let hello = plan("hub", 1);
     room.host_says(&Outbound::message(&hello));
     for node in &room.members {
-        assert_eq!(node.inbound.len(), 1, "members go on to receive");
+        assert_eq!(node.inbox.len(), 1, "members go on to receive");
     }
     room.check_replicas();
 }
@@ -373,7 +379,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
 #[test]
 fn a_refused_part_before_a_restart() {
     for restarts in [false, true] {
-        let mut desk = Node::desk(options("hub"), Rules::default());
+        let mut desk = open_desk(options("hub"), Rules::default());
         let part = |n, seq, head: &str, place: &str| {
             frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
         };
@@ -381,7 +387,7 @@ fn a_refused_part_before_a_restart() {
         let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2"));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
         if restarts {
-            desk.restart(options("hub"), Rules::default());
+            desk.restart_as(options("hub"));
         }
         let heard = desk.takes(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2"));
         let [whole] = &heard.inbound[..] else {

@@ -8,7 +8,7 @@ use accp_runtime::session::{
 use accp_store::{Retention, Store};
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, SIDE, counting, frame, member, mid_of, of, options};
+use crate::sides::{HUB, NOW, Node, counting, frame, member, mid_of, of, open_desk, options};
 
 /// The host writes what it was told in a frame of its own, which no limit of frames may stop: it
 /// could not be read again.
@@ -20,7 +20,7 @@ fn a_grant_longer_than_a_frame() {
     room.settle();
     room.check_replicas();
     let state = room.host.state().clone();
-    room.host.restart(options("hub"), Rules::default());
+    room.host.restart_as(options("hub"));
     assert_eq!(*room.host.state(), state);
     room.pass(Duration::from_secs(40));
     room.check_replicas();
@@ -38,13 +38,13 @@ impl CheckpointHooks for Chatty {
 
 #[test]
 fn a_veto_longer_than_a_frame() {
-    let mut desk = Node::desk(counting("hub"), Rules::default());
+    let mut desk = open_desk(counting("hub"), Rules::default());
     desk.hooks(Chatty);
     desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     assert_eq!(desk.phase(NOW), None);
-    desk.carry_out(NOW);
+    desk.carries_out(NOW);
     let state = desk.state().clone();
-    desk.restart(counting("hub"), Rules::default());
+    desk.restart_as(counting("hub"));
     assert_eq!(*desk.state(), state);
 }
 
@@ -55,7 +55,7 @@ fn a_mid_that_no_answer_could_repeat() {
         any_mid: true,
         ..Rules::default()
     };
-    let mut desk = Node::desk(options("hub"), rules);
+    let mut desk = open_desk(options("hub"), rules);
     for (length, is_taken) in [(128, true), (129, false), (65_000, false)] {
         let mid = "m".repeat(length);
         let seq = 1 + desk.frames().len();
@@ -81,32 +81,33 @@ fn a_mid_that_no_answer_could_repeat() {
 /// retry, not without end.
 #[test]
 fn a_log_that_was_let_go_of() {
-    let mut desk = Node::desk(options("hub"), Rules::default());
+    let mut desk = open_desk(options("hub"), Rules::default());
     for n in 0..1_200 {
         desk.grant("other", &format!("p{n}"), NOW);
     }
-    desk.carry_out(NOW);
-    let last = desk.session.position();
+    desk.carries_out(NOW);
+    let last = desk.session().position();
     let retention = Retention {
         log_before: last + 1,
     };
-    desk.store.retain(&SIDE, retention).unwrap();
-    desk.restart(options("hub"), Rules::default());
+    desk.store.retain(&HUB, retention).unwrap();
+    desk.restart_as(options("hub"));
     let hello = "@dev>sync:registry{v:1|hash:000000000000|pos:3|ext:[log]}[mid:910100000001]";
-    desk.session.receive(member(101), hello.as_bytes(), NOW);
+    desk.session_mut()
+        .receive(member(101), hello.as_bytes(), NOW);
     let mut reads = 0;
-    while let Some(output) = desk.session.poll() {
+    while let Some(output) = desk.session_mut().poll() {
         match output {
             Output::Read(Read::Entries { from, limit }) => {
                 reads += 1;
                 assert!(reads < 10, "it reads without end");
-                let entries = &desk.store.entries(&SIDE, from, limit).unwrap()[..];
+                let entries = &desk.store.entries(&HUB, from, limit).unwrap()[..];
                 assert_eq!(entries, []);
-                desk.session
+                desk.session_mut()
                     .handle(Input::Entries { from, entries }, NOW)
                     .unwrap();
             }
-            Output::Batch(batch) => desk.store.commit(&[(&SIDE, &batch)]).unwrap(),
+            Output::Batch(batch) => desk.store.commit(&[(&HUB, &batch)]).unwrap(),
             other => panic!("{other:?}"),
         }
     }

@@ -1,32 +1,33 @@
 //! A host and its members, on a link that a test holds in its hands.
 
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use accp_runtime::session::Time;
-use accp_runtime::session::{Input, MemberId, Mid, Options, Outbound, Rules, Session, Transmit};
+use accp_runtime::session::{Mid, Options, Outbound, Rules};
+pub(crate) use accp_testkit::Delivery as Passed;
+use accp_testkit::Shared;
 
 use crate::sides::{NOW, Node, counting, member, options};
 
-/// A frame on its way.
-#[derive(Debug, Clone)]
-pub(crate) struct Passed {
-    pub(crate) from: MemberId,
-    pub(crate) to: MemberId,
-    pub(crate) text: String,
-}
-
-/// What a link makes of a frame: the texts that arrive.
-type Way = Box<dyn FnMut(&Passed) -> Vec<String>>;
-
-/// A host, `@hub`, and its members on one link.
+/// A host, `@hub`, and its members, with all that passed between them.
 pub(crate) struct Room {
-    pub(crate) now: Time,
-    pub(crate) host: Node,
-    /// Those of the numbers from 101 on.
-    pub(crate) members: Vec<Node>,
+    room: accp_testkit::Room,
     /// All that went out, in order.
     pub(crate) passed: Vec<Passed>,
-    way: Way,
+}
+
+impl Deref for Room {
+    type Target = accp_testkit::Room;
+
+    fn deref(&self) -> &Self::Target {
+        &self.room
+    }
+}
+
+impl DerefMut for Room {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.room
+    }
 }
 
 impl Room {
@@ -58,26 +59,16 @@ impl Room {
     /// A room without members.
     pub(crate) fn open(host: Options, rules: Rules) -> Self {
         Self {
-            now: NOW,
-            host: Node::new(Session::host(host, rules, NOW)),
-            members: Vec::new(),
+            room: accp_testkit::Room::open(Shared::default(), host, rules, NOW).unwrap(),
             passed: Vec::new(),
-            way: Box::new(|passed| vec![passed.text.clone()]),
         }
     }
 
     /// A member joins.
     pub(crate) fn enter(&mut self, options: Options) {
-        let agent = options.agent.clone();
-        let id = self.host.session.join(&agent, self.now).unwrap();
-        assert_eq!(usize::from(id.number()), 101 + self.members.len());
-        self.members.push(Node::new(Session::member(options, NOW)));
+        let id = self.room.enter(Shared::default(), options).unwrap();
+        assert_eq!(usize::from(id.number()), 100 + self.members.len());
         self.settle();
-    }
-
-    /// From now on the link does this.
-    pub(crate) fn on_the_way(&mut self, way: impl FnMut(&Passed) -> Vec<String> + 'static) {
-        self.way = Box::new(way);
     }
 
     /// The link loses nothing again.
@@ -88,61 +79,34 @@ impl Room {
     /// Lets all that leaves arrive, until nothing leaves any more.
     pub(crate) fn settle(&mut self) {
         for _ in 0..10_000 {
-            let mut sends = Vec::new();
-            for send in self.host.carry_out(self.now) {
-                sends.push((MemberId::HOST, send));
-            }
-            for (id, node) in (101..).zip(&mut self.members) {
-                for send in node.carry_out(self.now) {
-                    sends.push((member(id), send));
-                }
-            }
-            if sends.is_empty() {
+            let left = self.step(Duration::ZERO).unwrap();
+            if left.is_empty() {
                 return;
             }
-            for (from, Transmit { to, text }) in sends {
-                let passed = Passed { from, to, text };
-                for text in (self.way)(&passed) {
-                    self.arrive(from, to, &text);
-                }
-                self.passed.push(passed);
-            }
+            self.passed.extend(left);
         }
         panic!("they do not come to rest");
-    }
-
-    fn arrive(&mut self, from: MemberId, to: MemberId, text: &str) {
-        if to == MemberId::HOST {
-            self.host.session.receive(from, text.as_bytes(), self.now);
-        } else {
-            let node = &mut self.members[usize::from(to.number()) - 101];
-            node.session
-                .receive(MemberId::HOST, text.as_bytes(), self.now);
-        }
     }
 
     /// Lets time pass on all sides.
     pub(crate) fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
-        for node in std::iter::once(&mut self.host).chain(&mut self.members) {
-            node.session.handle(Input::Timeout, self.now).unwrap();
-        }
         self.settle();
     }
 
     /// A member says something, and everybody hears it.
     pub(crate) fn say(&mut self, index: usize, outbound: &Outbound<'_>) -> Mid {
-        let mid = self.members[index]
-            .session
-            .send(outbound, self.now)
-            .unwrap();
+        let now = self.now;
+        let member = self.members[index].session_mut();
+        let mid = member.send(outbound, now).unwrap();
         self.settle();
         mid
     }
 
     /// The host says something, and everybody hears it.
     pub(crate) fn host_says(&mut self, outbound: &Outbound<'_>) -> Mid {
-        let mid = self.host.session.send(outbound, self.now).unwrap();
+        let now = self.now;
+        let mid = self.host.session_mut().send(outbound, now).unwrap();
         self.settle();
         mid
     }
@@ -158,11 +122,12 @@ impl Room {
 
     /// Everybody has the same, and nothing is under way.
     pub(crate) fn check_replicas(&mut self) {
-        assert!(self.host.session.is_quiet());
-        for node in &mut self.members {
-            assert!(node.session.is_quiet());
-            assert_eq!(node.session.state(), self.host.session.state());
-            assert_eq!(node.session.context(), self.host.session.context());
+        let host = self.host.session();
+        assert!(host.is_quiet());
+        for node in &self.members {
+            assert!(node.session().is_quiet());
+            assert_eq!(node.session().state(), host.state());
+            assert_eq!(node.session().context(), host.context());
         }
     }
 }

@@ -1,24 +1,26 @@
-//! One side of a session, on a store in memory; and a host that a test plays by hand.
+//! What tests do with one side of a session; and a host whose members they play by hand.
 
 use std::sync::{Arc, LazyLock};
 
 use accp_registry::Schema;
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{
-    Answer, Batch, Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, Hooks, Inbound,
-    Input, InputError, MemberId, Mid, Options, Output, Read, Rules, Scope, Session, State, Time,
-    Transmit, read_value,
+    Answer, Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, Hooks, Inbound, Input,
+    InputError, MemberId, Mid, Options, Rules, Scope, Session, State, Stored, Time, Transmit,
+    read_value,
 };
 use accp_runtime::{
     AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
     Registry, TokenCounter, Typed, Value,
 };
-use accp_store::{MemoryStore, SideId, Store};
+use accp_store::{SideId, Store};
+use accp_testkit::Shared;
+pub(crate) use accp_testkit::Side;
 use accp_tokens::Bpe;
 
 pub(crate) const SESSION: &str = "s1";
-/// Each store here has one side in it, under this name.
-pub(crate) static SIDE: LazyLock<SideId> = LazyLock::new(|| SideId::new(SESSION, "own"));
+/// The host's side.
+pub(crate) static HUB: LazyLock<SideId> = LazyLock::new(|| SideId::new(SESSION, "hub"));
 pub(crate) const NOW: Time = Time::from_secs(1_714_000_000);
 
 pub(crate) static STANDARD: LazyLock<Arc<Registry>> =
@@ -69,104 +71,78 @@ pub(crate) fn numbers(count: usize) -> Value<'static> {
     Value::from((0..count as i64).map(Value::from).collect::<Vec<_>>())
 }
 
-/// One side of a session, with its store and its handlers.
-pub(crate) struct Node {
-    pub(crate) session: Session,
-    pub(crate) store: MemoryStore,
-    /// What was delivered and not taken out by the test.
-    pub(crate) inbound: Vec<Inbound>,
-    pub(crate) events: Vec<Event>,
+/// A host that waits for frames that the test writes by hand, from `@dev`, member 101, and
+/// `@qa`, member 102.
+pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
+    let (store, id) = (Shared::default(), MemberId::HOST);
+    let mut desk = Side::open(id, store, Vec::new(), options, Some(rules), NOW).unwrap();
+    for agent in ["dev", "qa"] {
+        let agent = AgentId::new(agent).unwrap();
+        desk.driver.join(&agent, NOW).unwrap();
+    }
+    assert_eq!(desk.carries_out(NOW), []);
+    desk
 }
 
-impl Node {
-    pub(crate) fn new(session: Session) -> Self {
-        Self {
-            session,
-            store: MemoryStore::new(),
-            inbound: Vec::new(),
-            events: Vec::new(),
-        }
+/// What a test does with a side, and looks for in it.
+pub(crate) trait Node {
+    fn it(&self) -> &Side;
+    fn it_mut(&mut self) -> &mut Side;
+
+    fn session_mut(&mut self) -> &mut Session {
+        self.it_mut().driver.session_mut().unwrap()
     }
 
-    /// Carries out every batch and answers every read, and gives what leaves.
-    pub(crate) fn carry_out(&mut self, now: Time) -> Vec<Transmit> {
-        let mut sends = Vec::new();
-        while let Some(output) = self.session.poll() {
-            match output {
-                Output::Batch(batch) => sends.extend(self.commit(*batch)),
-                Output::Read(read) => self.answer(&read, now),
-                other => panic!("{other:?}"),
-            }
-        }
-        sends
-    }
-
-    fn commit(&mut self, batch: Batch) -> Vec<Transmit> {
-        self.store.commit(&[(&SIDE, &batch)]).unwrap();
-        self.inbound.extend(batch.inbound);
-        self.events.extend(batch.events);
-        batch.sends
-    }
-
-    fn answer(&mut self, read: &Read, now: Time) {
-        let input = match read {
-            Read::Entries { from, limit } => {
-                let entries = self.store.entries(&SIDE, *from, *limit).unwrap();
-                let (from, entries) = (*from, &entries[..]);
-                return self.is_taken(Input::Entries { from, entries }, now);
-            }
-            Read::Cold { key } => {
-                let kept = self.store.cold(&SIDE, key).unwrap();
-                let value = kept.map(|kept| kept.value);
-                Input::Cold { key, value }
-            }
-            other => panic!("no answer to {other:?}"),
-        };
-        self.is_taken(input, now);
+    /// Carries out what there is to do, and gives what leaves.
+    fn carries_out(&mut self, now: Time) -> Vec<Transmit> {
+        self.it_mut().carry_out(now).unwrap();
+        self.it_mut().left()
     }
 
     fn is_taken(&mut self, input: Input<'_>, now: Time) {
-        assert_eq!(self.session.handle(input, now), Ok(Answer::Done));
+        assert_eq!(self.session_mut().handle(input, now), Ok(Answer::Done));
     }
 
-    pub(crate) fn phase(&mut self, now: Time) -> Option<Checkpoint> {
-        match self.session.handle(Input::Phase, now).unwrap() {
+    fn phase(&mut self, now: Time) -> Option<Checkpoint> {
+        match self.session_mut().handle(Input::Phase, now).unwrap() {
             Answer::Checkpoint(checkpoint) => checkpoint.map(|checkpoint| *checkpoint),
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) fn grant(&mut self, session: &str, key: &str, now: Time) {
+    fn grant(&mut self, session: &str, key: &str, now: Time) {
         self.is_taken(Input::Grant { session, key }, now);
     }
 
-    pub(crate) fn expire(&mut self, keys: &[&str], now: Time) {
+    fn expire(&mut self, keys: &[&str], now: Time) {
         self.is_taken(Input::Expire(keys), now);
     }
 
-    pub(crate) fn leave(&mut self, member: MemberId, now: Time) {
+    fn leave(&mut self, member: MemberId, now: Time) {
         self.is_taken(Input::Leave(member), now);
     }
 
-    pub(crate) fn connected(&mut self) {
-        self.is_taken(Input::Connected(MemberId::HOST), self.session.now());
+    fn connected(&mut self) {
+        self.is_taken(Input::Connected(MemberId::HOST), self.it().session().now());
     }
 
-    pub(crate) fn disconnected(&mut self, member: MemberId) {
-        self.is_taken(Input::Disconnected(member), self.session.now());
+    fn disconnected(&mut self, member: MemberId) {
+        self.is_taken(Input::Disconnected(member), self.it().session().now());
     }
 
-    pub(crate) fn hooks(&mut self, hooks: impl CheckpointHooks + Send + 'static) {
+    fn hooks(&mut self, hooks: impl CheckpointHooks + Send + 'static) {
         let hooks = Hooks(Box::new(hooks));
-        self.is_taken(Input::Hooks(hooks), self.session.now());
+        self.is_taken(Input::Hooks(hooks), self.it().session().now());
     }
 
-    pub(crate) fn register(&mut self, schema: Schema, now: Time) -> Result<(), InputError> {
-        let taken = self.session.handle(Input::Register(Box::new(schema)), now);
+    fn register(&mut self, schema: Schema, now: Time) -> Result<(), InputError> {
+        let taken = self
+            .session_mut()
+            .handle(Input::Register(Box::new(schema)), now);
         taken.map(|answer| assert_eq!(answer, Answer::Done))
     }
 
-    pub(crate) fn join_as(
+    fn join_as(
         &mut self,
         agents: &[&str],
         supervisor: bool,
@@ -174,72 +150,79 @@ impl Node {
     ) -> Result<Answer, InputError> {
         let agents: Vec<_> = agents.iter().map(|a| AgentId::new(*a).unwrap()).collect();
         let agents = &agents[..];
-        self.session.handle(Input::Join { agents, supervisor }, now)
+        self.session_mut()
+            .handle(Input::Join { agents, supervisor }, now)
     }
 
-    pub(crate) fn state(&self) -> &State {
-        self.session.state()
+    fn state(&self) -> &State {
+        self.it().session().state()
     }
 
     /// The log as this side holds it.
-    pub(crate) fn log(&mut self) -> Vec<Entry> {
-        self.store.entries(&SIDE, 1, usize::MAX).unwrap()
+    fn log(&mut self) -> Vec<Entry> {
+        self.log_from(1)
+    }
+
+    fn log_from(&mut self, position: u64) -> Vec<Entry> {
+        let side = self.it_mut();
+        let entries = side.store.entries(side.driver.side(), position, usize::MAX);
+        entries.unwrap()
     }
 
     /// The entries of frames that were accepted.
-    pub(crate) fn frames(&mut self) -> Vec<Entry> {
+    fn frames(&mut self) -> Vec<Entry> {
         let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
         self.log().into_iter().filter(is_frame).collect()
     }
 
-    pub(crate) fn cold(&mut self, key: &str) -> Option<Cold> {
-        let kept = self.store.cold(&SIDE, key).unwrap();
+    fn cold(&mut self, key: &str) -> Option<Cold> {
+        let side = self.it_mut();
+        let kept = side.store.cold(side.driver.side(), key).unwrap();
         kept.map(|kept| kept.value)
     }
 
     /// The bytes under a cold key, as text.
-    pub(crate) fn cold_text(&mut self, key: &str) -> Option<String> {
+    fn cold_text(&mut self, key: &str) -> Option<String> {
         let bytes = self.cold(key)?.bytes?;
         Some(String::from_utf8(bytes.to_vec()).unwrap())
     }
 
     /// The texts of what was delivered; from now on it is handled.
-    pub(crate) fn handle_all(&mut self, now: Time) -> Vec<String> {
-        let inbound = std::mem::take(&mut self.inbound);
+    fn handle_all(&mut self, now: Time) -> Vec<String> {
+        let inbound = std::mem::take(&mut self.it_mut().inbox);
         let texts = inbound
             .iter()
             .map(|inbound| inbound.text().to_owned())
             .collect();
         for inbound in inbound {
-            self.session.handled(inbound.position(), &[], now).unwrap();
+            self.session_mut()
+                .handled(inbound.position(), &[], now)
+                .unwrap();
         }
         texts
     }
-}
 
-impl Node {
-    /// A host that waits for frames that the test writes by hand, from `@dev`, member 101,
-    /// and `@qa`, member 102.
-    pub(crate) fn desk(options: Options, rules: Rules) -> Self {
-        let mut session = Session::host(options, rules, NOW);
-        for agent in ["dev", "qa"] {
-            session.join(&AgentId::new(agent).unwrap(), NOW).unwrap();
-        }
-        let mut desk = Self::new(session);
-        assert_eq!(desk.carry_out(NOW), []);
-        desk
+    /// What its store holds of it.
+    fn stored(&mut self) -> Stored {
+        let side = self.it_mut();
+        side.store.load(side.driver.side()).unwrap().unwrap()
     }
 
-    /// It starts again, from what its store holds.
-    pub(crate) fn restart(&mut self, options: Options, rules: Rules) {
-        let stored = self.store.load(&SIDE).unwrap().unwrap();
-        self.session = Session::restore_host(options, rules, &stored, NOW).unwrap();
-        self.carry_out(NOW);
-        self.inbound.clear();
+    /// It is opened again with these options, from what its store holds.
+    fn reopen(&mut self, options: Options) {
+        self.it_mut().options = options;
+        self.it_mut().restart(NOW).unwrap();
+    }
+
+    /// The same, and does what it does at its start.
+    fn restart_as(&mut self, options: Options) {
+        self.reopen(options);
+        self.carries_out(NOW);
+        self.it_mut().inbox.clear();
     }
 
     /// The payload of a frame, with every reference into cold state followed.
-    pub(crate) fn payload(&mut self, text: &str) -> Map<'static> {
+    fn payload(&mut self, text: &str) -> Map<'static> {
         let message = Message::decode(text, &STANDARD).unwrap();
         let mut payload = message.payload.into_owned();
         for (_, value) in payload.iter_mut() {
@@ -249,7 +232,7 @@ impl Node {
     }
 
     /// The value that a reference into cold state leads to; any other value as it is.
-    pub(crate) fn follow(&mut self, value: &Value<'_>) -> Value<'static> {
+    fn follow(&mut self, value: &Value<'_>) -> Value<'static> {
         let Value::Ref(key) = value else {
             return value.clone().into_owned();
         };
@@ -258,26 +241,27 @@ impl Node {
     }
 
     /// What comes of a text.
-    pub(crate) fn hears(&mut self, from: u16, text: &str, now: Time) -> Heard {
-        let last = self.session.position();
-        self.inbound.clear();
-        self.events.clear();
-        self.session.receive(member(from), text.as_bytes(), now);
+    fn hears(&mut self, from: u16, text: &str, now: Time) -> Heard {
+        let last = self.it().session().position();
+        self.it_mut().inbox.clear();
+        self.it_mut().events.clear();
+        self.session_mut()
+            .receive(member(from), text.as_bytes(), now);
         let (sends, others) = self
-            .carry_out(now)
+            .carries_out(now)
             .into_iter()
             .partition::<Vec<_>, _>(|send| send.to == member(from));
         Heard {
             sends: sends.into_iter().map(|send| send.text).collect(),
             others,
-            entries: self.store.entries(&SIDE, last + 1, usize::MAX).unwrap(),
-            inbound: std::mem::take(&mut self.inbound),
-            events: std::mem::take(&mut self.events),
+            entries: self.log_from(last + 1),
+            inbound: std::mem::take(&mut self.it_mut().inbox),
+            events: std::mem::take(&mut self.it_mut().events),
         }
     }
 
     /// The host takes the frame, and acknowledges it.
-    pub(crate) fn takes(&mut self, from: u16, text: &str) -> Heard {
+    fn takes(&mut self, from: u16, text: &str) -> Heard {
         let heard = self.hears(from, text, NOW);
         let mid = mid_of(text).unwrap();
         let Some(ack) = heard.sends.first() else {
@@ -290,7 +274,7 @@ impl Node {
 
     /// The host refuses the frame, and nothing but that is changed: not what the session
     /// folds to, nor which numbers are next.
-    pub(crate) fn refuses(&mut self, from: u16, text: &str) -> Refused {
+    fn refuses(&mut self, from: u16, text: &str) -> Refused {
         let before = self.state().clone();
         let heard = self.hears(from, text, NOW);
         let [send] = &heard.sends[..] else {
@@ -311,7 +295,7 @@ impl Node {
     }
 
     /// The host says nothing at all, and the text changes nothing but the log, if that.
-    pub(crate) fn ignores(&mut self, from: u16, text: &str, now: Time) -> Heard {
+    fn ignores(&mut self, from: u16, text: &str, now: Time) -> Heard {
         let before = self.state().clone();
         let heard = self.hears(from, text, now);
         assert!(heard.sends.is_empty(), "{text}: {:?}", heard.sends);
@@ -319,6 +303,16 @@ impl Node {
         assert!(heard.inbound.is_empty(), "{text}");
         assert_eq!(*self.state(), before, "{text}");
         heard
+    }
+}
+
+impl Node for Side {
+    fn it(&self) -> &Side {
+        self
+    }
+
+    fn it_mut(&mut self) -> &mut Side {
+        self
     }
 }
 

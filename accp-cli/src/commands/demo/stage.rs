@@ -141,18 +141,14 @@ impl Stage {
     /// What was delivered is handled at once, but what somebody was asked.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
-            let inbound = match self.room.members.get_mut(&by) {
-                Some(member) => member.inbound.pop(),
-                None => self.room.host.inbound.pop(),
-            };
+            let inbound = self.room.side(by).and_then(|side| side.inbox.pop());
             if let Some(chain) = self.chains.get_mut(chain) {
                 chain.due = inbound.map(|inbound| (by, inbound.position()));
             }
         }
-        let now = self.room.now;
-        self.room.host.handle_all(now)?;
-        for member in self.room.members.values_mut() {
-            member.handle_all(now)?;
+        let sides: Vec<_> = self.room.sides().map(|side| side.id).collect();
+        for side in sides {
+            self.room.handle_all(side)?;
         }
         self.room.settle()
     }
@@ -169,7 +165,7 @@ impl Stage {
             return Err(defect("the context is another after the restart"));
         }
         let waiting = |room: &Room| {
-            let members = room.members.values();
+            let members = room.members.iter();
             members
                 .map(|member| member.session().outbox_len())
                 .sum::<usize>()
@@ -277,7 +273,7 @@ impl Stage {
         let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
         let id = self.member(agent);
         for _ in 0..2 {
-            let Some(member) = self.room.members.get_mut(&id) else {
+            let Some(member) = self.room.side(id) else {
                 break;
             };
             if let Some(value) = member.driver.read(&reference)? {

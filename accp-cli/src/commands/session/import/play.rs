@@ -116,11 +116,10 @@ impl Play {
         {
             self.accepted.insert(entry.position, entry.text.clone());
         }
-        let now = self.room.now;
-        for member in self.room.members.values_mut() {
-            member.handle_all(now)?;
+        for at in 0..self.room.members.len() {
+            self.room.handle_all(self.room.members[at].id)?;
         }
-        self.room.now = now + Duration::from_secs(1);
+        self.room.now = self.room.now + Duration::from_secs(1);
         Ok(())
     }
 
@@ -229,7 +228,7 @@ impl Play {
         if side.state() != state {
             faults.push("after a restart the session would be another".to_owned());
         }
-        let mut members = self.room.members.values();
+        let mut members = self.room.members.iter();
         if members.any(|member| member.session().state() != state) {
             faults.push("a member folds the log to something else than the host".to_owned());
         }

@@ -1,6 +1,5 @@
 use accp_runtime::Value;
 use accp_runtime::session::{Event, Outbound, SharedState};
-use accp_runtime::testing::{Faults, Link as Wire};
 use insta::assert_snapshot;
 
 use super::*;
@@ -9,28 +8,28 @@ const LONG: &str = "It is far too long for a frame, so that it goes to cold stat
 
 #[test]
 fn references_lead_to_what_they_name() {
-    let mut pair = Pair::met("s");
+    let mut room = met("s");
     let rows = vec![Value::from(7), Value::Ref("42.30".into())];
     let message = plan("dev")
         .with("text", LONG)
         .with("rows", Value::Array(rows));
-    pair.dev_says(&message);
-    let frame = pair.inbox[0].remove(0);
+    dev_says(&mut room, &message);
+    let frame = room.host.inbox.remove(0);
     let at = frame.position();
 
     insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_eq!(read(&mut pair, "cold.k101_1"), Value::from(LONG).to_string());
+        for read in [read_at_host, read_at_member] {
+            assert_eq!(read(&mut room, "cold.k101_1"), Value::from(LONG).to_string());
             let whole = Value::from(frame.text()).to_string();
-            assert_eq!(read(&mut pair, &format!("cold.p{at}")), whole);
-            assert_eq!(read(&mut pair, &format!("hot.p{at}")), whole);
+            assert_eq!(read(&mut room, &format!("cold.p{at}")), whole);
+            assert_eq!(read(&mut room, &format!("hot.p{at}")), whole);
             // Through the reference that stands in the frame.
-            let text = read(&mut pair, &format!("cold.p{at}.text"));
+            let text = read(&mut room, &format!("cold.p{at}.text"));
             assert_eq!(text, Value::from(LONG).to_string());
-            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.0")), "7");
-            assert_eq!(read(&mut pair, &format!("cold.p{at}.rows.1")), "$42.30");
+            assert_eq!(read(&mut room, &format!("cold.p{at}.rows.0")), "7");
+            assert_eq!(read(&mut room, &format!("cold.p{at}.rows.1")), "$42.30");
 
-            let mut read = |key: &str| read(&mut pair, key);
+            let mut read = |key: &str| read(&mut room, key);
             assert_snapshot!(read(&format!("cold.p{at}.rows.1.x")), @"`$cold.p5.rows.1.x`: E2001: the session holds nothing under this reference");
             assert_snapshot!(read(&format!("cold.p{at}.rows.2")), @"`$cold.p5.rows.2`: E2001: the session holds nothing under this reference");
             assert_snapshot!(read("cold.p99"), @"`$cold.p99`: E2001: the session holds nothing under this reference");
@@ -42,39 +41,44 @@ fn references_lead_to_what_they_name() {
             assert_snapshot!(read("hot"), @"`$hot`: E2001: the session holds nothing under this reference");
         }
     }
-    pair.host
+    room.host
+        .driver
         .session_mut()
         .unwrap()
-        .handle(Input::Expire(&["k101_1"]), pair.now)
+        .handle(Input::Expire(&["k101_1"]), room.now)
         .unwrap();
-    pair.run(8);
+    run(&mut room, 8);
     insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_snapshot!(read(&mut pair, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
+        for read in [read_at_host, read_at_member] {
+            assert_snapshot!(read(&mut room, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
         }
     }
 }
 
 #[test]
 fn bytes_of_others_are_fetched_when_they_are_read() {
-    let mut pair = Pair::met("s");
+    let mut room = met("s");
     let message = plan("hub").with("text", LONG);
-    let host = pair.host.session_mut().unwrap();
+    let host = room.host.driver.session_mut().unwrap();
     host.send(&Outbound::message(&message), START).unwrap();
-    pair.run(8);
-    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
-    assert_eq!(pair.read_at_member("cold.k100_1"), "under way");
-    pair.run(8);
-    assert!(pair.events[1].contains(&Event::Supplied("k100_1".into())));
+    run(&mut room, 8);
+    assert_eq!(read_at_member(&mut room, "cold.k100_1"), "under way");
+    assert_eq!(read_at_member(&mut room, "cold.k100_1"), "under way");
+    run(&mut room, 8);
+    assert!(
+        room.members[0]
+            .events
+            .contains(&Event::Supplied("k100_1".into()))
+    );
     assert_eq!(
-        pair.read_at_member("cold.k100_1"),
+        read_at_member(&mut room, "cold.k100_1"),
         Value::from(LONG).to_string()
     );
 }
 
 #[test]
 fn references_in_shared_state_are_followed_and_end() {
-    let mut pair = Pair::met("s");
+    let mut room = met("s");
     let values = [
         ("fee", Value::from(vec![Value::from(9)])),
         ("dues", Value::Ref("ctx.fee".into())),
@@ -86,11 +90,11 @@ fn references_in_shared_state_are_followed_and_end() {
         let mut target = shared.entries().clone();
         target.insert(key, value);
         let message = shared.delta_to(&target).to_message("dev").unwrap();
-        pair.dev_says(&message);
-        shared = pair.member.session().state().shared().clone();
+        dev_says(&mut room, &message);
+        shared = room.members[0].session().state().shared().clone();
         assert_eq!(shared.entries(), &target);
-        shown.push(pair.read_at_host("ctx.dues.0"));
-        shown.push(pair.read_at_member("ctx.dues"));
+        shown.push(read_at_host(&mut room, "ctx.dues.0"));
+        shown.push(read_at_member(&mut room, "ctx.dues"));
     }
     assert_eq!(shown[2..4], ["9", "[9]"]);
     assert_snapshot!(shown[4], @"`$ctx.dues.0`: E2001: the session holds nothing under this reference");
@@ -99,38 +103,39 @@ fn references_in_shared_state_are_followed_and_end() {
 
 #[test]
 fn another_session_is_read_as_far_as_it_is_granted() {
-    let mut other = Pair::met("other");
+    let mut other = met("other");
     let fees = [("fee", Value::from(9))].into_iter().collect();
     let update = SharedState::default().delta_to(&fees);
-    other.dev_says(&update.to_message("dev").unwrap());
+    dev_says(&mut other, &update.to_message("dev").unwrap());
     let message = plan("dev").with("text", LONG).with("n", 7);
-    other.dev_says(&message.with("fee", Value::Ref("ctx.fee".into())));
-    let at = other.inbox[0][1].position();
-
-    let wire = Wire::new(0, Faults::default());
-    let mut pair = Pair::new("s", Arc::clone(&other.store), wire);
-    pair.run(8);
-    let grant = |pair: &mut Pair, key: &str| {
-        let host = pair.host.session_mut().unwrap();
+    dev_says(
+        &mut other,
+        &message.with("fee", Value::Ref("ctx.fee".into())),
+    );
+    let at = other.host.inbox[1].position();
+    let mut room = open("s", &other.host.store);
+    run(&mut room, 8);
+    let grant = |room: &mut Room, key: &str| {
+        let host = room.host.driver.session_mut().unwrap();
         let session = "other";
         host.handle(Input::Grant { session, key }, START).unwrap();
-        pair.run(8);
+        run(room, 8);
     };
     insta::allow_duplicates! {
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_snapshot!(read(&mut pair, "ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
+        for read in [read_at_host, read_at_member] {
+            assert_snapshot!(read(&mut room, "ext.other.k101_1"), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
         }
-        grant(&mut pair, &format!("p{at}"));
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            let mut read = |key: &str| read(&mut pair, key);
+        grant(&mut room, &format!("p{at}"));
+        for read in [read_at_host, read_at_member] {
+            let mut read = |key: &str| read(&mut room, key);
             assert_eq!(read(&format!("ext.other.p{at}.n")), "7");
             // What it refers to must be granted too; shared state cannot be.
             assert_snapshot!(read(&format!("ext.other.p{at}.text")), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
             assert_snapshot!(read(&format!("ext.other.p{at}.fee")), @"`$ext.other.p6.fee`: E5002: this reference leads to a session that granted no access");
         }
-        grant(&mut pair, "*");
-        for read in [Pair::read_at_host, Pair::read_at_member] {
-            let mut read = |key: &str| read(&mut pair, key);
+        grant(&mut room, "*");
+        for read in [read_at_host, read_at_member] {
+            let mut read = |key: &str| read(&mut room, key);
             assert_eq!(read(&format!("ext.other.p{at}.text")), Value::from(LONG).to_string());
             assert_snapshot!(read("ext.other.p99"), @"`$ext.other.p99`: E2001: the session holds nothing under this reference");
             assert_snapshot!(read("ext.other.k101_2"), @"`$ext.other.k101_2`: E2001: the session holds nothing under this reference");

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use accp_runtime::session::{Options, Rules};
 
 use super::*;
-use crate::{AsyncDriver, Committer};
+use accp_store::{AsyncDriver, Committer};
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -161,21 +161,20 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
 /// The same references lead to the same values as with a driver that blocks.
 #[test]
 fn references_are_read_through_the_committer() {
-    let mut other = Pair::met("other");
+    let mut other = met("other");
     let long = "It is far too long for a frame, so that it goes to cold state.";
-    other.dev_says(&plan("dev").with("text", long));
-    let at = other.inbox[0][0].position();
-    let wire = Wire::new(0, Faults::default());
-    let mut pair = Pair::new("s", Arc::clone(&other.store), wire);
-    pair.run(8);
-    let granted = pair.host.session_mut().unwrap();
+    dev_says(&mut other, &plan("dev").with("text", long));
+    let at = other.host.inbox[0].position();
+    let mut room = open("s", &other.host.store);
+    run(&mut room, 8);
+    let granted = room.host.driver.session_mut().unwrap();
     let grant = Input::Grant {
         session: "other",
         key: "*",
     };
     granted.handle(grant, START).unwrap();
-    pair.run(8);
-    let committer = Committer::new(Arc::clone(&other.store)).unwrap();
+    run(&mut room, 8);
+    let committer = Committer::new(Arc::clone(&other.host.store)).unwrap();
     block_on(async {
         let (mut here, mut there) = (host(&committer, "s").await, host(&committer, "other").await);
         let keys = [
@@ -186,7 +185,7 @@ fn references_are_read_through_the_committer() {
         ];
         for key in keys {
             let found = here.read(&Reference::parse(&key).unwrap()).await;
-            assert_eq!(shown(found), pair.read_at_host(&key), "{key}");
+            assert_eq!(shown(found), read_at_host(&mut room, &key), "{key}");
         }
         let own = there.read(&Reference::parse("cold.k101_1").unwrap()).await;
         assert_eq!(shown(own), Value::from(long).to_string());

@@ -1,49 +1,13 @@
-//! What tests of sessions need: a link that fails as links do, from a seed.
+//! The link of a room.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{MemberId, Time};
+use accp_runtime::session::{MemberId, Time};
 
-/// Numbers from a seed, the same on every machine (`SplitMix64`).
-///
-/// ```
-/// use accp_runtime::testing::Rng;
-///
-/// let (mut a, mut b) = (Rng::new(7), Rng::new(7));
-/// assert_eq!(a.next_u64(), b.next_u64());
-/// assert!(a.below(10) < 10);
-/// ```
-#[derive(Debug, Clone)]
-pub struct Rng(u64);
+use crate::Rng;
 
-impl Rng {
-    /// Numbers that depend on the seed alone.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub const fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`; 0 when that is 0.
-    pub const fn below(&mut self, end: u64) -> u64 {
-        if end == 0 { 0 } else { self.next_u64() % end }
-    }
-
-    /// True so many times in a thousand.
-    pub const fn per_mille(&mut self, times: u64) -> bool {
-        self.below(1000) < times
-    }
-}
-
-/// How often a [`Link`] fails, in a thousand frames, and how slow it is.
+/// How often a [`Wire`] fails, in a thousand frames, and how slow it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// Frames that never arrive.
@@ -83,20 +47,21 @@ pub struct Faulted {
 ///
 /// ```
 /// use accp_runtime::session::{MemberId, Time};
-/// use accp_runtime::testing::{Faults, Link};
+/// use accp_testkit::{Faults, Wire};
 ///
 /// let (now, dev) = (Time::from_secs(0), MemberId::new(101).expect("a member"));
-/// let mut link = Link::new(7, Faults::default());
-/// link.send(now, MemberId::HOST, dev, "@hub>ping:link{}");
-/// let frame = link.deliver(now).expect("at once");
+/// let mut wire = Wire::new(7, Faults::default());
+/// wire.send(now, MemberId::HOST, dev, "@hub>ping:link{}");
+/// let frame = wire.deliver(now).expect("at once");
 /// assert_eq!((frame.to, frame.text.as_str()), (dev, "@hub>ping:link{}"));
-/// assert!(link.deliver(now).is_none());
+/// assert!(wire.deliver(now).is_none());
 /// ```
 #[derive(Debug)]
-pub struct Link {
+pub struct Wire {
     rng: Rng,
     faults: Faults,
-    under_way: BTreeMap<(Time, u64), Delivery>,
+    /// By when they arrive, each with its place in the order in which frames went in.
+    under_way: BTreeMap<(Time, u64), (u64, Delivery)>,
     count: u64,
     /// The newest frame that came out, for each way.
     newest: BTreeMap<(MemberId, MemberId), u64>,
@@ -105,7 +70,7 @@ pub struct Link {
     faulted: Faulted,
 }
 
-/// A frame that arrives.
+/// A frame on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Who sent it.
@@ -114,10 +79,9 @@ pub struct Delivery {
     pub to: MemberId,
     /// The frame.
     pub text: String,
-    number: u64,
 }
 
-impl Link {
+impl Wire {
     /// A link whose faults depend on the seed.
     pub fn new(seed: u64, faults: Faults) -> Self {
         Self {
@@ -169,14 +133,10 @@ impl Link {
         };
         for _ in 0..copies {
             let at = now + self.time_under_way();
-            let delivery = Delivery {
-                from,
-                to,
-                text: text.clone(),
-                number,
-            };
+            let text = text.clone();
             self.count += 1;
-            self.under_way.insert((at, self.count), delivery);
+            let delivery = Delivery { from, to, text };
+            self.under_way.insert((at, self.count), (number, delivery));
         }
     }
 
@@ -197,17 +157,17 @@ impl Link {
 
     /// The next frame that has arrived by now.
     pub fn deliver(&mut self, now: Time) -> Option<Delivery> {
-        let (key, _) = self
-            .under_way
-            .first_key_value()
-            .filter(|((at, _), _)| *at <= now)?;
-        let delivery = self.under_way.remove(&key.clone())?;
+        let first = self.under_way.first_entry()?;
+        if first.key().0 > now {
+            return None;
+        }
+        let (number, delivery) = first.remove();
         self.faulted.delivered += 1;
         let newest = self.newest.entry((delivery.from, delivery.to)).or_default();
-        if *newest > delivery.number {
+        if *newest > number {
             self.faulted.reordered += 1;
         }
-        *newest = delivery.number.max(*newest);
+        *newest = number.max(*newest);
         Some(delivery)
     }
 

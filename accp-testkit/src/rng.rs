@@ -1,0 +1,39 @@
+//! Numbers that look random.
+
+/// Numbers from a seed, the same on every machine (`SplitMix64`).
+///
+/// ```
+/// use accp_testkit::Rng;
+///
+/// let (mut a, mut b) = (Rng::new(7), Rng::new(7));
+/// assert_eq!(a.next_u64(), b.next_u64());
+/// assert!(a.below(10) < 10);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Numbers that depend on the seed alone.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub const fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`; 0 when that is 0.
+    pub const fn below(&mut self, end: u64) -> u64 {
+        if end == 0 { 0 } else { self.next_u64() % end }
+    }
+
+    /// True so many times in a thousand.
+    pub const fn per_mille(&mut self, times: u64) -> bool {
+        self.below(1000) < times
+    }
+}

@@ -1,0 +1,148 @@
+//! A whole session in one place.
+
+use std::time::Duration;
+
+use accp_runtime::session::{MemberId, Options, Rules, Time, Transmit};
+use accp_store::{DriverError, Store};
+
+use crate::{Delivery, Faults, Shared, Side, Wire};
+
+/// Turns after which a room does not come to rest.
+const TURNS: usize = 100_000;
+
+/// What becomes of a frame that leaves: the texts that go on the wire.
+type Way = Box<dyn FnMut(&Delivery) -> Vec<String>>;
+
+/// A host, its members, the wire between them, and their time.
+pub struct Room<S = Shared> {
+    /// The time, which only [`step`](Self::step) and [`rest`](Self::rest) let pass.
+    pub now: Time,
+    /// The host.
+    pub host: Side<S>,
+    /// The members, in the order of their numbers, from 101 on.
+    pub members: Vec<Side<S>>,
+    /// Loses nothing and takes no time, until it is told to.
+    pub wire: Wire,
+    way: Option<Way>,
+}
+
+impl<S: Store + Clone> Room<S> {
+    /// Opens a session, its host alone.
+    pub fn open(store: S, options: Options, rules: Rules, now: Time) -> Result<Self, DriverError> {
+        Ok(Self {
+            now,
+            host: Side::open(MemberId::HOST, store, Vec::new(), options, Some(rules), now)?,
+            members: Vec::new(),
+            wire: Wire::new(0, Faults::default()),
+            way: None,
+        })
+    }
+
+    /// Lets an agent in and opens its side; gives its member.
+    pub fn enter(&mut self, store: S, options: Options) -> Result<MemberId, DriverError> {
+        let id = self.let_in(&options)?;
+        let side = Side::open(id, store, Vec::new(), options, None, self.now)?;
+        self.members.push(side);
+        Ok(id)
+    }
+
+    fn let_in(&mut self, options: &Options) -> Result<MemberId, DriverError> {
+        let now = self.host.clock(self.now);
+        self.host.driver.join(&options.agent, now)
+    }
+
+    /// The host, and then the members.
+    pub fn sides(&self) -> impl Iterator<Item = &Side<S>> {
+        std::iter::once(&self.host).chain(&self.members)
+    }
+
+    /// The side of a member; `None` when it is not here.
+    pub fn side(&mut self, id: MemberId) -> Option<&mut Side<S>> {
+        let mut sides = std::iter::once(&mut self.host).chain(&mut self.members);
+        sides.find(|side| side.id == id)
+    }
+
+    /// Kills a side and opens it again from what its store holds. A host has everybody join
+    /// again, because their joining may have been lost.
+    pub fn restart(&mut self, id: MemberId) -> Result<(), DriverError> {
+        let now = self.now;
+        if let Some(side) = self.side(id) {
+            side.restart(side.clock(now))?;
+        }
+        if id == MemberId::HOST {
+            for at in 0..self.members.len() {
+                let options = self.members[at].options.clone();
+                self.let_in(&options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on each frame that leaves goes through this, which gives the texts that go on.
+    pub fn on_the_way(&mut self, way: impl FnMut(&Delivery) -> Vec<String> + 'static) {
+        self.way = Some(Box::new(way));
+    }
+
+    /// One turn: time passes, frames arrive, and every side is carried out. Gives what has left.
+    pub fn step(&mut self, by: Duration) -> Result<Vec<Delivery>, DriverError> {
+        self.now = self.now + by;
+        self.arrive()?;
+        self.carry_out()
+    }
+
+    /// Hands the sides what has come off the wire by now, and gives it.
+    pub fn arrive(&mut self) -> Result<Vec<Delivery>, DriverError> {
+        let now = self.now;
+        let mut arrived = Vec::new();
+        while let Some(frame) = self.wire.deliver(now) {
+            if let Some(side) = self.side(frame.to) {
+                let at = side.clock(now);
+                side.driver.receive(frame.from, frame.text.as_bytes(), at)?;
+            }
+            arrived.push(frame);
+        }
+        Ok(arrived)
+    }
+
+    fn carry_out(&mut self) -> Result<Vec<Delivery>, DriverError> {
+        let mut left = Vec::new();
+        for side in std::iter::once(&mut self.host).chain(&mut self.members) {
+            let from = side.id;
+            side.carry_out(side.clock(self.now))?;
+            for Transmit { to, text } in side.left() {
+                left.push(Delivery { from, to, text });
+            }
+        }
+        for frame in &left {
+            let texts = match &mut self.way {
+                Some(way) => way(frame),
+                None => vec![frame.text.clone()],
+            };
+            for text in texts {
+                self.wire.send(self.now, frame.from, frame.to, text);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Takes turns, and lets time pass to what is due where it must, until no session has
+    /// anything to do. Whether they come to rest.
+    pub fn rest(&mut self) -> Result<bool, DriverError> {
+        for _ in 0..TURNS {
+            if !self.step(Duration::ZERO)?.is_empty() {
+                continue;
+            }
+            let arrival = self.wire.next_arrival();
+            if arrival.is_none() && self.sides().all(|side| side.session().is_quiet()) {
+                return Ok(true);
+            }
+            let due = |side: &Side<S>| {
+                let at = side.session().next_timeout()?;
+                Some(Time::from_millis(at.as_millis() - side.ahead))
+            };
+            let next = self.sides().filter_map(due).chain(arrival).min();
+            self.now = next.unwrap_or(self.now).max(self.now);
+        }
+        Ok(false)
+    }
+}

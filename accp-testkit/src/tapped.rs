@@ -1,0 +1,81 @@
+//! A store whose commits somebody else does.
+
+use accp_runtime::session::{Batch, Entry, Stored};
+use accp_store::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
+
+/// Batches that are committed together.
+type Group<'g> = [(&'g SideId, &'g Batch)];
+
+/// Commits a group in place of the store, or refuses it.
+type Commit<S> = dyn FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send;
+
+/// A store whose commits go through a closure, which can look at each batch, lose it, or commit
+/// another in its place. Everything else is the store's.
+pub struct Tapped<S> {
+    store: S,
+    commit: Box<Commit<S>>,
+}
+
+impl<S> Tapped<S> {
+    /// A store with this closure before it.
+    pub fn new(
+        store: S,
+        commit: impl FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send + 'static,
+    ) -> Self {
+        Self {
+            store,
+            commit: Box::new(commit),
+        }
+    }
+}
+
+impl<S: Store> Store for Tapped<S> {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
+        (self.commit)(&mut self.store, group)
+    }
+
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        self.store.load(side)
+    }
+
+    fn entries(
+        &mut self,
+        side: &SideId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.store.entries(side, from, limit)
+    }
+
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        self.store.cold(side, key)
+    }
+
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.store.cold_keys(side)
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        self.store.list()
+    }
+
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        self.store.sides(session)
+    }
+
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        self.store.summary(side)
+    }
+
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        self.store.delete(side)
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        self.store.retain(side, retention)
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.store.verify(side)
+    }
+}

@@ -1,0 +1,84 @@
+//! The lives of one file: after each of them it is looked at.
+
+use std::time::Duration;
+
+use accp_runtime::session::EntryKind;
+
+use super::check;
+use super::life::Fuse;
+use super::plan::{Counts, Plan};
+use super::side::Kind;
+use super::world::{World, metadata, number_in};
+
+/// Turns after which a session without kills has come to rest.
+const TURNS: u64 = 2000;
+
+/// Plays the plan, and adds to the counts what came of it.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn run(plan: &Plan, counts: &mut Counts) -> Result<(), String> {
+    let mut world = World::new(plan)?;
+    for _ in 0..plan.kills {
+        one_life(&mut world, counts)?;
+    }
+    rest(&mut world)?;
+    let contents = world.contents()?;
+    check::after_a_kill(&mut world, &contents)?;
+    check::at_rest(&mut world, &contents)?;
+    let log = world.host_log(&contents)?;
+    counts.files += 1;
+    counts.frames += log.iter().filter(|e| e.kind == EntryKind::Frame).count() as u64;
+    counts.acknowledged += world.told.acks;
+    counts.handled += world.told.handled.len() as u64;
+    counts.said += world.told.said.len() as u64;
+    counts.values += contents.values.0 as u64;
+    counts.snapshots += u64::from(contents.stored.snapshot.is_some());
+    Ok(())
+}
+
+/// The process lives until it is killed; then its file is looked at.
+fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
+    let delay = world.plan.delay.as_micros() as u64;
+    let fuse = Fuse {
+        lines: world.rng.below(200).saturating_sub(10),
+        at_work: world.rng.per_mille(700),
+        delay: Duration::from_micros(world.rng.below(delay + 1)),
+    };
+    world.lossy = world.rng.per_mille(300);
+    let mut life = world.begin(Some(fuse))?;
+    while world.turn(&mut life, true)?.is_some() {}
+    life.end()?;
+
+    let contents = world.contents()?;
+    check::after_a_kill(world, &contents)?;
+    counts.kills += 1;
+    counts.opening += u64::from(!world.opened);
+    counts.output_lost += u64::from(world.lossy);
+    let last = contents.stored.last;
+    counts.untold += u64::from(last > world.told.position);
+    counts.in_hand += u64::from(world.handed.iter().any(|frame| match world.plan.side {
+        Kind::Host => {
+            let mid = metadata(frame, "mid").filter(|mid| !mid.starts_with('9')); // no link frame
+            let kept = |mid: &str| contents.entries.iter().any(|e| e.mid.to_string() == mid);
+            mid.is_some_and(|mid| !kept(mid))
+        }
+        Kind::Member => number_in(frame, "pos").is_some_and(|position| position > last),
+    }));
+    world.before = contents;
+    Ok(())
+}
+
+/// No more kills, and nothing new is said.
+fn rest(world: &mut World<'_>) -> Result<(), String> {
+    world.lossy = false;
+    let mut life = world.begin(None)?;
+    for _ in 0..TURNS {
+        let quiet = world.turn(&mut life, false)?;
+        let quiet = quiet.ok_or("it died, and nobody has killed it")?;
+        if quiet && world.peers.values().all(|peer| peer.side.is_quiet()) {
+            return life.end();
+        }
+    }
+    Err("it does not come to rest".into())
+}

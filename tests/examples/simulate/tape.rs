@@ -1,0 +1,103 @@
+//! What a side does with its store in one turn, and where it crashes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use accp_runtime::session::Batch;
+use accp_store::{MemoryStore, SideId, Store, StoreError, StoreErrorKind};
+use accp_testkit::{Rng, Tapped};
+
+/// No turn of a session has so many batches.
+const ENDLESS: usize = 1000;
+
+/// A store that notes on the tape what is committed.
+pub(crate) type Kept = Arc<Mutex<Tapped<MemoryStore>>>;
+
+/// The batches of a turn, each with its fate.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    rng: Rng,
+    /// How often the side crashes, in a thousand batches.
+    rate: u64,
+    batches: Vec<(Batch, Fate)>,
+}
+
+/// What becomes of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The side crashes before it is kept.
+    Lost,
+    /// It is kept, and the side crashes when so many of its frames have left.
+    Cut(usize),
+    /// It is kept and all its frames leave, and the side crashes then.
+    Last,
+    /// The side goes on.
+    Kept,
+}
+
+impl Tape {
+    pub(crate) fn new(rng: Rng) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self {
+            rng,
+            rate: 0,
+            batches: Vec::new(),
+        }))
+    }
+
+    /// A new store whose commits go on this tape.
+    pub(crate) fn store(tape: &Arc<Mutex<Self>>) -> Kept {
+        let tape = Arc::clone(tape);
+        let tapped = Tapped::new(MemoryStore::new(), move |store, group| {
+            let mut group = group.iter();
+            group.try_for_each(|(side, batch)| held(&tape).commit(store, side, batch))
+        });
+        Arc::new(Mutex::new(tapped))
+    }
+
+    /// A turn begins, in which the side crashes so often.
+    pub(crate) fn begin(tape: &Mutex<Self>, rate: u64) {
+        held(tape).rate = rate;
+    }
+
+    /// What was done in the turn; if the side has crashed, the last fate says so.
+    pub(crate) fn end(tape: &Mutex<Self>) -> Vec<(Batch, Fate)> {
+        std::mem::take(&mut held(tape).batches)
+    }
+
+    fn commit(
+        &mut self,
+        store: &mut MemoryStore,
+        side: &SideId,
+        batch: &Batch,
+    ) -> Result<(), StoreError> {
+        let gone = |why| Err(StoreError::new(StoreErrorKind::Io, why));
+        if self.batches.len() == ENDLESS {
+            return gone("there is no end to its batches");
+        }
+        if self
+            .batches
+            .last()
+            .is_some_and(|(_, fate)| *fate != Fate::Kept)
+        {
+            return gone("it has crashed");
+        }
+        if self.rng.per_mille(self.rate) {
+            self.batches.push((batch.clone(), Fate::Lost));
+            return gone("it crashes");
+        }
+        store.commit(&[(side, batch)])?;
+        let fate = if self.rng.per_mille(self.rate) {
+            Fate::Cut(self.rng.below(batch.sends.len() as u64 + 1) as usize)
+        } else if batch.snapshot.is_some() && self.rate > 0 && self.rng.per_mille(500) {
+            // What a snapshot has left out shows when nothing follows it.
+            Fate::Last
+        } else {
+            Fate::Kept
+        };
+        self.batches.push((batch.clone(), fate));
+        Ok(())
+    }
+}
+
+fn held(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
+    tape.lock().unwrap_or_else(PoisonError::into_inner)
+}
