@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_runtime::Message;
-use accp_runtime::session::{
-    Checkpoint, Entry, EntryKind, MemberId, ReadError, Reference, Scope, Target, references,
-};
+use accp_runtime::context::Checkpoint;
+use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
+use accp_session::{Entry, EntryKind, Target, references};
 use accp_store::{DriverError, SideId};
 
 use crate::outcome::Failure;
@@ -183,7 +183,8 @@ fn is_past(target: Target<'_>, why: ReadError) -> bool {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use accp_runtime::session::{Batch, Mid, Time};
+    use accp_runtime::session::{Mid, Time};
+    use accp_session::Batch;
     use accp_store::{MemoryStore, Store as _};
 
     use super::*;

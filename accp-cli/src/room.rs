@@ -5,8 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{
-    Entry, Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session, Time,
+    Event, InputError, MemberId, Mid, Options, Outbound, Rules, SendError, Session, Time,
 };
+use accp_session::Entry;
 use accp_store::Store as _;
 
 use crate::outcome::Failure;

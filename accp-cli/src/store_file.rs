@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use accp_recordings::{Unresolved, resolve};
 use accp_registry::Registry;
-use accp_runtime::session::{
-    Entry, Options, Reference, Rules, Session, State, Stored, Time, Transmit,
-};
+use accp_runtime::session::{Options, Reference, Rules, Session, State, Time, Transmit};
 use accp_runtime::{AgentId, Value};
+use accp_session::{Entry, Stored};
 use accp_store::{
     Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
 };

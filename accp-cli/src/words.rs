@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use accp_registry::{FrameSpec, Hash, Registry, Schema, abbreviate};
-use accp_runtime::session::Checkpoint;
+use accp_runtime::context::Checkpoint;
 use accp_runtime::{DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
 
 /// A log may hold frames of its host that are longer than others may be.

@@ -18,7 +18,8 @@ pub struct Used {
 /// What a session has used of its token budget (`GetBudget`, draft section 7.1).
 ///
 /// ```
-/// use accp_runtime::session::{ContextLimits, Hot, TokenBudget, Warm};
+/// use accp_context::{Hot, Warm};
+/// use accp_runtime::context::{ContextLimits, TokenBudget};
 ///
 /// let budget = TokenBudget::of(&Hot::default(), &Warm::default(), &ContextLimits::DRAFT);
 /// assert_eq!(budget.to_string(), "hot 0/500, warm 0/2000, total 0/2500 tokens");

@@ -49,7 +49,7 @@ impl Trigger {
     ///
     /// ```
     /// use accp_runtime::Intent;
-    /// use accp_runtime::session::Trigger;
+    /// use accp_runtime::context::Trigger;
     ///
     /// assert_eq!(Trigger::of(Intent::ESC), Some(Trigger::Esc));
     /// assert_eq!(Trigger::of(Intent::REQ), None);
@@ -82,7 +82,7 @@ pub struct Kept {
 /// [`Hot`](super::Hot) and [`Warm`](super::Warm).
 ///
 /// ```
-/// use accp_runtime::session::{Checkpoint, Trigger};
+/// use accp_runtime::context::{Checkpoint, Trigger};
 /// use accp_runtime::{AgentId, Envelope};
 ///
 /// let text = "@hub>sync:checkpoint{at:1714000000000|covers:7|id:ckpt_1|kept:[[8,12]]|left:[1-5,7]|on:[esc]}";

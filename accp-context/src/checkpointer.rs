@@ -18,9 +18,9 @@ use accp_frame::{Registry, TokenCounter};
 ///
 /// ```
 /// use accp_runtime::Registry;
-/// use accp_runtime::session::{
-///     Checkpointer, ContextLimits, Headers, Hot, Time, Trigger, Turn, Warm, render_context,
-/// };
+/// use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
+/// use accp_runtime::context::{ContextLimits, Headers, Trigger};
+/// use accp_runtime::session::Time;
 /// # struct Words;
 /// # impl accp_runtime::TokenCounter for Words {
 /// #     fn name(&self) -> &str { "words" }

@@ -16,7 +16,8 @@ use accp_frame::{Frame, Map, Message, Registry, Value};
 /// its line or begin another.
 ///
 /// ```
-/// use accp_runtime::session::{ContextLimits, Hot, Warm, render_context};
+/// use accp_context::{Hot, Warm, render_context};
+/// use accp_runtime::context::ContextLimits;
 /// # struct Bytes;
 /// # impl accp_runtime::TokenCounter for Bytes {
 /// #     fn name(&self) -> &str { "bytes" }

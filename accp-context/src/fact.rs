@@ -12,7 +12,7 @@ use accp_frame::{Reader, Value};
 ///
 /// ```
 /// use accp_runtime::Value;
-/// use accp_runtime::session::Fact;
+/// use accp_runtime::context::Fact;
 ///
 /// let fact = Fact::new(&Value::from("T1"), "status", &Value::from("done"));
 /// assert_eq!(fact.relationship(), "status");

@@ -10,7 +10,7 @@ use crate::CachePrices;
 /// state, and stands in the log with its reason.
 ///
 /// ```
-/// use accp_runtime::session::{CheckpointHooks, Frozen, Verdict};
+/// use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
 ///
 /// /// Frames are worth a checkpoint from five on.
 /// struct Five;
@@ -48,10 +48,10 @@ impl CheckpointHooks for () {}
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::session::{
-///     ContextLimits, Hooks, Input, Options, Paying, Rules, Session, Time,
-/// };
-/// use accp_runtime::{AgentId, CachePrices, Registry};
+/// use accp_runtime::context::{ContextLimits, Paying};
+/// use accp_runtime::session::{Hooks, Input, Options, Rules, Session, Time};
+/// use accp_runtime::context::CachePrices;
+/// use accp_runtime::{AgentId, Registry};
 ///
 /// let mut options = Options::new("s1", AgentId::new("hub")?, Arc::new(Registry::standard()));
 /// options.context = ContextLimits { hot: 4_000, trigger: 3_500, ..ContextLimits::DRAFT };

@@ -25,7 +25,8 @@ const BYTES_PER_TOKEN: usize = 16;
 /// [`insert`](Self::insert) what it decided, and need no tokenizer.
 ///
 /// ```
-/// use accp_runtime::session::{ContextLimits, Hot};
+/// use accp_context::Hot;
+/// use accp_runtime::context::ContextLimits;
 /// # struct Bytes;
 /// # impl accp_runtime::TokenCounter for Bytes {
 /// #     fn name(&self) -> &str { "bytes" }

@@ -5,7 +5,7 @@ use accp_frame::TokenCounter;
 /// What the context of a session may hold, in tokens (draft section 5.1).
 ///
 /// ```
-/// use accp_runtime::session::ContextLimits;
+/// use accp_runtime::context::ContextLimits;
 ///
 /// let roomy = ContextLimits { warm: 4_000, ..ContextLimits::default() };
 /// assert_eq!((roomy.hot, roomy.trigger, roomy.checkpoint), (500, 400, 200));

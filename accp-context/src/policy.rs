@@ -8,8 +8,8 @@
 //! use std::borrow::Cow;
 //! use std::sync::Arc;
 //!
-//! use accp_runtime::context::Recorded;
-//! use accp_runtime::context::policy::{Agent, Message, Opening, Plan, Policy, Segment};
+//! use accp_context::Recorded;
+//! use accp_context::policy::{Agent, Message, Opening, Plan, Policy, Segment};
 //! use accp_runtime::view::View;
 //! use accp_runtime::{Registry, TokenCounter};
 //! use serde_json::json;
@@ -114,8 +114,8 @@ pub struct Opening {
 /// A policy by its name, which starts on each conversation afresh.
 ///
 /// ```
-/// use accp_runtime::context::policies::Last;
-/// use accp_runtime::context::policy::Plan;
+/// use accp_context::policies::Last;
+/// use accp_context::policy::Plan;
 ///
 /// let plan = Plan::new("last:4", "the last four messages", |opening| Last::new(opening, 4));
 /// assert_eq!(plan.name, "last:4");

@@ -9,7 +9,7 @@
 /// as the best that could have been done.
 ///
 /// ```
-/// use accp_runtime::CachePrices;
+/// use accp_runtime::context::CachePrices;
 ///
 /// let prices = CachePrices::default();
 /// // 800 tokens that could be 100 stand in front of 150 that stay. After two prompts, three:

@@ -11,7 +11,7 @@ const CALLS: &str = "tool_calls";
 /// A message of a recorded conversation, looked at where it stands.
 ///
 /// ```
-/// use accp_runtime::context::Recorded;
+/// use accp_context::Recorded;
 /// use serde_json::json;
 ///
 /// let message = json!({ "role": "assistant", "tool_calls": [
@@ -155,7 +155,7 @@ impl<'c> Call<'c> {
 /// The calls of a conversation so far, to tell which tool a result is of.
 ///
 /// ```
-/// use accp_runtime::context::{Calls, Recorded};
+/// use accp_context::{Calls, Recorded};
 /// use serde_json::json;
 ///
 /// let mut calls = Calls::default();

@@ -21,7 +21,7 @@ const CUT: &str = "...";
 /// gives an empty text.
 ///
 /// ```
-/// use accp_runtime::session::{Frozen, Summarizer};
+/// use accp_runtime::context::{Frozen, Summarizer};
 ///
 /// struct Senders;
 /// impl Summarizer for Senders {
@@ -45,7 +45,7 @@ pub trait Summarizer {
 /// it stands in a frame as it is.
 ///
 /// ```
-/// use accp_runtime::session::{Headers, Summarizer};
+/// use accp_runtime::context::{Headers, Summarizer};
 ///
 /// let summaries = ["a.req.plan*2;b.done.plan", "b.done.plan"];
 /// assert_eq!(Headers.merge(&summaries), "a.req.plan*2;b.done.plan*2");

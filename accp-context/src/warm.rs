@@ -12,7 +12,8 @@ use accp_frame::Value;
 /// part, which becomes one when all of it is over its budget.
 ///
 /// ```
-/// use accp_runtime::session::{Checkpoint, Warm};
+/// use accp_context::Warm;
+/// use accp_runtime::context::Checkpoint;
 /// use accp_runtime::Value;
 ///
 /// let text = "@hub>sync:checkpoint{at:0|cold:p1-p2|covers:2|facts:[[task,T1,{status:done}]]\

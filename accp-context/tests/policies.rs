@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use accp_runtime::context::Recorded;
-use accp_runtime::context::policies::{ClearToolUses, Last, Views, Whole};
-use accp_runtime::context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+use accp_context::Recorded;
+use accp_context::policies::{ClearToolUses, Last, Views, Whole};
+use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use accp_runtime::view::{PromptLimits, View};
 use accp_runtime::{Registry, TokenCounter};
 use serde_json::{Value as Json, json};

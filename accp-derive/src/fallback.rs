@@ -35,24 +35,24 @@ pub(crate) fn expand(
             use #runtime as _accp;
 
             impl #generics _accp::EncodeFrame for #ident #ty #bounds {
-                fn frame_type(&self) -> _accp::FrameType<'static> {
+                fn frame_type(&self) -> _p::FrameType<'static> {
                     ::core::unreachable!()
                 }
                 fn encode_fields(
                     &self,
-                    _: &mut _accp::Writer<'_, '_>,
+                    _: &mut _p::Writer<'_, '_>,
                 ) -> ::core::result::Result<(), _accp::EncodeError> {
                     ::core::unreachable!()
                 }
             }
 
             impl #decode _accp::DecodeFrame<'accp> for #ident #ty #bounds {
-                fn accepts(_: &_accp::Header<'_>, _: ::core::option::Option<&str>) -> bool {
+                fn accepts(_: &_p::Header<'_>, _: ::core::option::Option<&str>) -> bool {
                     ::core::unreachable!()
                 }
                 fn decode_fields(
-                    _: &_accp::Header<'accp>,
-                    _: &mut _accp::Reader<'accp>,
+                    _: &_p::Header<'accp>,
+                    _: &mut _p::Reader<'accp>,
                 ) -> ::core::result::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
                     ::core::unreachable!()
                 }
@@ -60,18 +60,18 @@ pub(crate) fn expand(
 
             #family
 
-            impl #encode_kind _accp::EncodeValue<AccpKind> for #ident #ty #bounds {
+            impl #encode_kind _p::EncodeValue<AccpKind> for #ident #ty #bounds {
                 fn encode_value(
                     &self,
-                    _: &mut _accp::Writer<'_, '_>,
+                    _: &mut _p::Writer<'_, '_>,
                 ) -> ::core::result::Result<(), _accp::EncodeError> {
                     ::core::unreachable!()
                 }
             }
 
-            impl #decode_kind _accp::DecodeValue<'accp, AccpKind> for #ident #ty #bounds {
+            impl #decode_kind _p::DecodeValue<'accp, AccpKind> for #ident #ty #bounds {
                 fn decode_value(
-                    _: &mut _accp::Reader<'accp>,
+                    _: &mut _p::Reader<'accp>,
                 ) -> ::core::result::Result<Self, _accp::DecodeError> {
                     ::core::unreachable!()
                 }

@@ -1,7 +1,7 @@
 //! What prompts cost.
 
-use accp_runtime::CachePrices;
-use accp_runtime::context::policy::Kind;
+use accp_context::policy::Kind;
+use accp_runtime::context::CachePrices;
 
 use crate::tokens::ByKind;
 

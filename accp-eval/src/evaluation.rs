@@ -1,6 +1,6 @@
 //! An evaluation: policies, and prompts of other programs, over corpora.
 
-use accp_runtime::context::policy::Plan;
+use accp_context::policy::Plan;
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 

@@ -1,7 +1,7 @@
 //! Recorded conversations replayed under policies for the context, and measured, without a model.
 //!
 //! An [`Evaluation`] replays the [`Transcripts`] of a corpus; its [`Report`] is data, a page with
-//! charts, or lines of JSON. A [`Policy`](accp_runtime::context::policy::Policy) decides what an
+//! charts, or lines of JSON. A [`Policy`](accp_context::policy::Policy) decides what an
 //! agent's prompt holds of the conversation so far. Before each message of an agent (role
 //! `assistant` or `agent`) it is asked for the prompt that this agent would get; the message then
 //! shows what the agent needed from it.
@@ -28,7 +28,8 @@
 //!
 //! ```
 //! use accp_eval::{Evaluation, Report, Transcripts, default_plans};
-//! use accp_runtime::{CachePrices, Registry};
+//! use accp_runtime::Registry;
+//! use accp_runtime::context::CachePrices;
 //! use accp_runtime::view::View;
 //! use accp_tokens::{Bpe, TokenCounter as _};
 //! use serde_json::json;

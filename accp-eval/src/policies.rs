@@ -3,9 +3,9 @@
 mod draft;
 mod toon;
 
-use accp_runtime::CachePrices;
-use accp_runtime::context::policies::{ClearToolUses, Last, Views, Whole};
-use accp_runtime::context::policy::Plan;
+use accp_context::policies::{ClearToolUses, Last, Views, Whole};
+use accp_context::policy::Plan;
+use accp_runtime::context::CachePrices;
 use accp_runtime::view::PromptLimits;
 
 /// The name of the policy that all others are measured against.

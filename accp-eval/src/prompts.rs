@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::context::policy::{Agent, Kind, Message, Policy, Record, Segment};
+use accp_context::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
 use crate::transcript::Transcript;

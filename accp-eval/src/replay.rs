@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accp_runtime::context::policy::{Kind, Message, Opening, Policy, Record, Segment};
+use accp_context::policy::{Kind, Message, Opening, Policy, Record, Segment};
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 

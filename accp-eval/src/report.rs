@@ -3,8 +3,8 @@
 mod chart;
 mod html;
 
-use accp_runtime::CachePrices;
-use accp_runtime::context::policy::Kind;
+use accp_context::policy::Kind;
+use accp_runtime::context::CachePrices;
 use serde_json::{Value as Json, json};
 
 use crate::cost::Spent;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use accp_context::policy::{Agent, Message};
 use accp_recordings::{Conversation, Half, NotConversation};
-use accp_runtime::context::policy::{Agent, Message};
 use serde_json::Value as Json;
 
 /// A conversation as it is replayed: what its agents were told, one message after another.

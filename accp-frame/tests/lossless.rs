@@ -260,7 +260,7 @@ fn nothing_a_caller_gives_breaks_the_frame() {
     odd.operation = "plan{}[mid:1] x".into();
     assert!(odd.encode(registry).is_err());
     for number in [f64::NAN, f64::INFINITY] {
-        let number = Value::Number(accp_runtime::Number::Float(number));
+        let number = Value::Number(accp_frame::Number::Float(number));
         assert!(message().with("x", number).encode(registry).is_err());
     }
     // A bracket at the end of a metadata value is no start of the block.

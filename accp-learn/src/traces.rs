@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use accp_context::Calls;
 use accp_recordings::Conversation;
 use accp_registry::Hash;
-use accp_runtime::context::Calls;
 use serde_json::Value as Json;
 
 use crate::declared::Tools;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use accp_runtime::context::Recorded;
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 

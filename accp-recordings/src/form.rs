@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accp_runtime::context::Calls;
+use accp_context::Calls;
 use accp_runtime::{Intent, Map, Message, Value};
 
 use crate::layout::Layout;

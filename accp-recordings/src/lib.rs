@@ -3,7 +3,7 @@
 //! A recording is chat JSON as the usual providers and tools write it: an object with
 //! `messages`, one a line, several in an array, or one document. [`conversations`] reads them,
 //! [`Conversation`] is the one model of them, and its messages are
-//! [`Recorded`](accp_runtime::context::Recorded). A [`Recorder`] tells a conversation as frames
+//! [`Recorded`](accp_context::Recorded). A [`Recorder`] tells a conversation as frames
 //! and a [`Restorer`] reads it back, equal to what was recorded; a [`Converter`] does both and
 //! counts. Values that do not fit a frame go to a [`SideFile`].
 //!

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use accp_context::{Call, Recorded};
 use accp_registry::{Registry, expand, lexical};
-use accp_runtime::context::{Call, Recorded};
 use accp_runtime::{EncodeError, Envelope, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 

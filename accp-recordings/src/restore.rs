@@ -1,7 +1,7 @@
 //! Messages of the protocol as the conversation that was recorded.
 
+use accp_context::Call;
 use accp_registry::Registry;
-use accp_runtime::context::Call;
 use accp_runtime::{DecodeError, Map, Message, Value};
 use serde_json::{Map as JsonMap, Value as Json};
 

@@ -33,31 +33,45 @@
 #![no_std]
 
 #[cfg(feature = "context")]
-pub use accp_context::{CachePrices, view};
+pub use accp_context::view;
 #[doc(inline)]
 #[cfg(feature = "derive")]
 pub use accp_frame::{AccpFrame, profiles};
 #[doc(inline)]
 pub use accp_frame::{
-    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
-    EncodeFrame, EncodeOptions, EncodeValue, Entries, Envelope, ErrorCode, External, Externals,
-    Frame, FrameFamily, FrameTokenLimits, FrameTokens, FrameType, Header, Intent, LONG_VALUE,
-    Limits, Map, Message, Number, Param, RawValue, Reader, Reason, Registry, Repair, Shorthand,
-    Token, TokenCounter, TokenLimit, Typed, Value, Within, Writer, kind,
+    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, EncodeError, EncodeFrame,
+    EncodeOptions, Envelope, ErrorCode, External, Externals, Frame, FrameTokenLimits, FrameTokens,
+    Intent, Limits, Map, Message, Param, RawValue, Reason, Registry, Repair, Shorthand,
+    TokenCounter, TokenLimit, Typed, Value, Within,
 };
 
 /// What a model reads of a conversation, and what it is reminded of (draft section 5).
+///
+/// The crate `accp-context` has the rest, for programs that build a context without a session: hot
+/// and warm state, the checkpointer, the trait `Policy` and the policies.
 #[cfg(feature = "context")]
 pub mod context {
     #[doc(inline)]
-    pub use accp_context::*;
+    pub use accp_context::{
+        CachePrices, Checkpoint, CheckpointHooks, ContextLimits, Digest, Fact, Frozen, Headers,
+        Paying, Summarizer, Time, TokenBudget, Trigger, Used, Verdict,
+    };
 }
 
 /// Sessions that lose nothing (draft sections 3.5 to 3.7, 5 and 6.4).
+///
+/// A driver of the crate `accp-store` polls a session and carries out what it says. The crate
+/// `accp-session` has the rest, for other drivers and other stores: the outputs of a session, its
+/// batches and what is in them.
 #[cfg(feature = "session")]
 pub mod session {
     #[doc(inline)]
-    pub use accp_session::*;
+    pub use accp_session::{
+        Answer, CancelToken, Cancelled, Chunk, Ended, Event, Hooks, Inbound, Input, InputError,
+        JoinError, MemberId, Mid, Options, Outbound, Party, PeerError, ReadError, Reference,
+        RestoreError, Router, Rules, Scope, SendError, Session, SharedState, State, StateError,
+        StateUpdate, StreamLimits, Streams, Time, Transmit,
+    };
 }
 
 /// For the code of `#[derive(AccpFrame)]` alone.

@@ -21,9 +21,10 @@ use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::scan::Scanned;
 use crate::{
-    Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, JoinError, MemberId, Mid, Options,
-    Read, RestoreError, SendError, Stored, Time, Trigger,
+    Cold, Entry, EntryKind, Event, JoinError, MemberId, Mid, Options, Read, RestoreError,
+    SendError, Stored, Time,
 };
+use accp_context::{Checkpoint, CheckpointHooks, Trigger};
 use accp_frame::{AgentId, Envelope, Registry};
 
 /// The host of a session.

@@ -31,7 +31,8 @@
 //! use std::sync::Arc;
 //!
 //! use accp_runtime::profiles::ScheduleReq;
-//! use accp_runtime::session::{MemberId, Options, Outbound, Output, Rules, Session, Time};
+//! use accp_runtime::session::{MemberId, Options, Outbound, Rules, Session, Time};
+//! use accp_session::Output;
 //! use accp_runtime::{AgentId, Registry};
 //!
 //! let now = Time::from_secs(1_714_000_000);
@@ -95,11 +96,7 @@ mod session;
 mod side;
 mod wire;
 
-pub use accp_context::{
-    Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Fact, Frozen, Headers, Hot,
-    Kept, Paying, Shown, Summarizer, Time, TokenBudget, Trigger, Turn, Used, Verdict, Warm,
-    render_context,
-};
+pub use accp_context::Time;
 pub use delivery::groups::{GroupLimits, Groups, Progress};
 pub use delivery::parts::{Part, Split, join, split};
 pub use event::Event;

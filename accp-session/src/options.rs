@@ -6,7 +6,8 @@ use std::time::Duration;
 use accp_registry::DeltaPolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::{ContextLimits, GroupLimits, Headers, Summarizer};
+use crate::GroupLimits;
+use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
 /// How frames are numbered (draft sections 3.5 and 3.7).

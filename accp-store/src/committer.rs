@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_session::{Batch, Entry, Stored};
 
 use crate::{Kept, RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional};
 use engine::{Engine, Plain, Rows, Submitted, WithRows};
@@ -42,7 +42,7 @@ pub use pending::Pending;
 ///   submitted, closes the store and waits for that.
 ///
 /// ```
-/// use accp_runtime::session::Batch;
+/// use accp_session::Batch;
 /// use accp_store::{Committer, MemoryStore, SideId};
 ///
 /// let committer = Committer::new(MemoryStore::new())?;

@@ -1,7 +1,8 @@
 //! The words for a batch that does not fit what is kept, the same for every store.
 
 use accp_registry::Hash;
-use accp_runtime::session::{Cold, Mid};
+use accp_runtime::session::Mid;
+use accp_session::Cold;
 
 /// A batch of a host for a member's side, or the other way round.
 pub(crate) fn host(kept: bool) -> String {

@@ -9,10 +9,11 @@ mod look_up;
 use std::collections::VecDeque;
 
 use accp_runtime::session::{
-    Batch, Event, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
-    Resolver, Rules, Session, Time, Transmit,
+    Event, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
+    Transmit,
 };
 use accp_runtime::{AgentId, Value};
+use accp_session::{Batch, Output, Read, Resolver};
 
 use crate::{SideId, Store, StoreError, Transactional, Write, WriteRows};
 use course::{Course, Reading, side_of};

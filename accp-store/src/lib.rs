@@ -9,7 +9,8 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use accp_runtime::session::{Batch, Entry, EntryKind, MemberId, Mid, Time};
+//! use accp_runtime::session::{MemberId, Mid, Time};
+//! use accp_session::{Batch, Entry, EntryKind};
 //! use accp_store::{MemoryStore, SideId, Store, StoreErrorKind};
 //!
 //! let mut batch = Batch { host: true, ..Batch::default() };
@@ -38,7 +39,7 @@
 //! # Ok::<(), accp_store::StoreError>(())
 //! ```
 //!
-//! [`Batch`]: accp_runtime::session::Batch
+//! [`Batch`]: accp_session::Batch
 
 mod committer;
 mod conflict;

@@ -4,7 +4,7 @@ mod side;
 
 use std::collections::BTreeMap;
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_session::{Batch, Entry, Stored};
 
 use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
 use side::{Side, Undo};

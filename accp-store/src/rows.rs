@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 
 use crate::{SideId, Store, StoreError};
 
@@ -18,7 +18,7 @@ use crate::{SideId, Store, StoreError};
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")] {
-/// use accp_runtime::session::Batch;
+/// use accp_session::Batch;
 /// use accp_store::{SideId, SqliteStore, StoreErrorKind, Transactional, Write};
 ///
 /// let mut store = SqliteStore::open_in_memory()?;

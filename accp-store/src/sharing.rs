@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_session::{Batch, Entry, Stored};
 
 use crate::{
     Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary, Transactional,

@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{
@@ -39,7 +39,7 @@ use side::Side;
 /// [`PATIENCE`](Self::PATIENCE), and readers wait for nobody.
 ///
 /// ```
-/// use accp_runtime::session::Batch;
+/// use accp_session::Batch;
 /// use accp_store::{SideId, SqliteStore, Store};
 ///
 /// # let folder = tempfile::tempdir()?;

@@ -1,6 +1,7 @@
 //! What a store does.
 
-use accp_runtime::session::{Batch, Cold, Entry, Stored, Time};
+use accp_runtime::session::Time;
+use accp_session::{Batch, Cold, Entry, Stored};
 
 use crate::{SideId, StoreError};
 

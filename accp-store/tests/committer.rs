@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 use accp_store::{
     Committer, MemoryStore, OpenSide, Pending, SideId, SqliteStore, Store, StoreError,
     StoreErrorKind, conformance,

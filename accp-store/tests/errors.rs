@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use accp_registry::Hash;
-use accp_runtime::session::{Batch, Cold, OutboxChange, Snapshot};
+use accp_session::{Batch, Cold, OutboxChange, Snapshot};
 use accp_store::{SqliteStore, Store, StoreError, StoreErrorKind};
 use insta::assert_snapshot;
 use tempfile::TempDir;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use accp_runtime::session::{Batch, Entry, OutboxChange, Stored};
+use accp_session::{Batch, Entry, OutboxChange, Stored};
 use accp_store::{
     Freed, Kept, MemoryStore, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
     conformance,

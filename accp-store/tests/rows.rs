@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{env, thread};
 
-use accp_runtime::session::{Batch, MemberId, Options, Outbound, Rules, Time, Transmit};
+use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Message, Registry};
+use accp_session::Batch;
 use accp_store::{
     AsyncDriver, Committer, Driver, MemoryStore, SideId, SqliteStore, Store, StoreErrorKind,
     Transactional, Write,

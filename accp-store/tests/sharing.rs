@@ -4,7 +4,7 @@
 
 mod common;
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 use accp_store::{SideId, SqliteStore, Store, StoreErrorKind};
 
 use common::{entry, launch};

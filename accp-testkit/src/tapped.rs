@@ -1,6 +1,6 @@
 //! A store whose commits somebody else does.
 
-use accp_runtime::session::{Batch, Entry, Stored};
+use accp_session::{Batch, Entry, Stored};
 use accp_store::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
 
 /// Batches that are committed together.

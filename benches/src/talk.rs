@@ -6,9 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use accp_runtime::session::{
-    Batch, Inbound, MemberId, Options, Outbound, Output, Rules, Scope, Session, Time,
-};
+use accp_runtime::session::{Inbound, MemberId, Options, Outbound, Rules, Scope, Session, Time};
+use accp_session::{Batch, Output};
 use accp_runtime::{AgentId, Message, Registry, TokenCounter};
 use accp_store::MemoryStore;
 use accp_testkit::{Room, Side, Tapped};

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use accp_runtime::session::{EntryKind, MemberId, Options, Output, Rules, Scope, Session, Time};
+use accp_runtime::session::{MemberId, Options, Rules, Scope, Session, Time};
+use accp_session::{EntryKind, Output};
 use accp_runtime::{AgentId, Registry, TokenCounter};
 
 struct Quarters;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
-use accp_runtime::{CachePrices, Message, Registry, TokenCounter, Value};
+use accp_runtime::context::CachePrices;
+use accp_runtime::{Message, Registry, TokenCounter, Value};
 
 struct Quarters;
 

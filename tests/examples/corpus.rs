@@ -15,12 +15,13 @@ use std::io::{BufRead as _, BufReader};
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 
+use accp_frame::Reader;
 use accp_registry::lexical::{
     Literal, decode_string, decode_text, unescape, write_string, write_text, write_untyped,
 };
 use accp_runtime::view::View;
 use accp_runtime::{
-    DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, TokenCounter as _, Value,
+    DecodeOptions, EncodeOptions, Limits, Map, Message, Registry, TokenCounter as _, Value,
 };
 use accp_tokens::Bpe;
 use serde_json::Value as Json;

@@ -1,9 +1,10 @@
 //! The scanner of the runtime and the reference parser as two judges of one text.
 #![expect(clippy::panic, reason = "a disagreement fails the test that asked")]
 
+use accp_frame::{Reader, Token};
 use accp_grammar::ast;
 use accp_registry::lexical::Literal;
-use accp_runtime::{DecodeError, DecodeOptions, Frame, Reader, Token};
+use accp_runtime::{DecodeError, DecodeOptions, Frame};
 
 /// A frame as either judge sees it, down to what each scalar means.
 #[derive(Debug, PartialEq)]

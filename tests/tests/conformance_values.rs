@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 
+use accp_frame::Number;
 use accp_grammar::ast::ValueKind;
 use accp_runtime::profiles::{InferStream, TransactionReq};
 use accp_runtime::{
     AccpFrame, AgentId, Decimal, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode,
-    Frame, Map, Message, Number, Registry, Typed, Value,
+    Frame, Map, Message, Registry, Typed, Value,
 };
 use accp_tests::judges::agree;
 use proptest::prelude::*;

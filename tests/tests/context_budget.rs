@@ -5,8 +5,9 @@ mod pair;
 #[path = "../../accp-context/tests/context/strategies.rs"]
 mod strategies;
 
+use accp_context::render_context;
 use accp_runtime::TokenCounter;
-use accp_runtime::session::{ContextLimits, render_context};
+use accp_runtime::context::ContextLimits;
 use accp_tokens::Bpe;
 use pair::Pair;
 use proptest::prelude::*;

@@ -8,13 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_frame::Reader;
 use accp_registry::lexical::{
     Literal, decode_string, decode_text, is_delimiter, is_safe_char, unescape, write_string,
     write_text, write_untyped,
 };
-use accp_runtime::{
-    Decimal, DecodeOptions, EncodeOptions, Limits, Map, Message, Reader, Registry, Value,
-};
+use accp_runtime::{Decimal, DecodeOptions, EncodeOptions, Limits, Map, Message, Registry, Value};
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 
-use accp_runtime::session::{
-    Batch, Entry, EntryKind, MemberId, Mid, Options, Outbound, Rules, Snapshot, Time, Transmit,
-};
+use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Message, Registry};
+use accp_session::{Batch, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 

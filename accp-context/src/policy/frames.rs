@@ -14,8 +14,8 @@ use crate::view::schema_of;
 ///
 /// ```
 /// use accp_runtime::Registry;
-/// use accp_runtime::context::Recorded;
-/// use accp_runtime::context::policy::{Frames, Message};
+/// use accp_context::Recorded;
+/// use accp_context::policy::{Frames, Message};
 /// use accp_runtime::view::View;
 /// use serde_json::json;
 ///

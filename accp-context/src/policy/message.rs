@@ -30,8 +30,8 @@ pub enum Kind {
 /// A message of a conversation, as policies are told it.
 ///
 /// ```
-/// use accp_runtime::context::Recorded;
-/// use accp_runtime::context::policy::{Kind, Message};
+/// use accp_context::Recorded;
+/// use accp_context::policy::{Kind, Message};
 /// use serde_json::json;
 ///
 /// let prompt = json!({ "role": "system", "name": "clerk", "content": "Be brief." });

@@ -68,7 +68,7 @@ impl Record {
     ///
     /// ```
     /// use accp_runtime::Value;
-    /// use accp_runtime::context::policy::Record;
+    /// use accp_context::policy::Record;
     /// use serde_json::json;
     ///
     /// let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());

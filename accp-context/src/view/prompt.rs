@@ -61,7 +61,7 @@ const WORTH: usize = 2;
 /// batches that it is driven with.
 ///
 /// ```
-/// use accp_runtime::session::{Batch, EntryKind};
+/// use accp_session::{Batch, EntryKind};
 /// use accp_runtime::view::Prompt;
 /// use accp_runtime::{DecodeError, Message};
 ///

@@ -1,9 +1,10 @@
 //! What a property does not say: the very lines, and the very words of errors.
 
-use accp_runtime::session::{
-    Checkpoint, CheckpointHooks, Checkpointer, ContextLimits, Digest, Headers, Hot, Time, Trigger,
-    Turn, Verdict, Warm, render_context,
+use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
+use accp_runtime::context::{
+    Checkpoint, CheckpointHooks, ContextLimits, Digest, Headers, Trigger, Verdict,
 };
+use accp_runtime::session::Time;
 use accp_runtime::{AgentId, Envelope, Message, Registry};
 use insta::assert_snapshot;
 
@@ -112,9 +113,11 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
 
 /// The checkpoint as the host writes it, which the default limits of a frame hold.
 fn frame(checkpoint: &Checkpoint) -> String {
-    let hub = AgentId::new("hub").unwrap();
-    let text = checkpoint.encode(&hub, Envelope::default()).unwrap();
-    Message::decode(&text, Registry::shared()).unwrap();
+    let hub = AgentId::new("hub").expect("an id");
+    let text = checkpoint
+        .encode(&hub, Envelope::default())
+        .expect("a frame");
+    Message::decode(&text, Registry::shared()).expect("within the limits");
     text
 }
 
@@ -304,7 +307,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
 fn hooks_see_what_would_leave() {
     struct Two(Vec<u64>);
     impl CheckpointHooks for Two {
-        fn before(&mut self, frozen: &accp_runtime::session::Frozen<'_>) -> Verdict {
+        fn before(&mut self, frozen: &accp_runtime::context::Frozen<'_>) -> Verdict {
             match frozen.leaving().count() {
                 0..2 => Verdict::Veto("too few".into()),
                 _ => Verdict::Go,

@@ -6,10 +6,12 @@ mod pair;
 mod strategies;
 mod texts;
 
-use accp_runtime::session::{Checkpoint, ContextLimits, Hot, Trigger, Warm, render_context};
+use accp_context::{Hot, Warm, render_context};
+use accp_frame::Reader;
+use accp_runtime::context::{Checkpoint, ContextLimits, Trigger};
 use accp_runtime::{
-    DecodeOptions, EncodeOptions, Envelope, Frame, Limits, Message, Param, Reader, Registry,
-    TokenCounter, Value,
+    DecodeOptions, EncodeOptions, Envelope, Frame, Limits, Message, Param, Registry, TokenCounter,
+    Value,
 };
 use pair::Pair;
 use proptest::prelude::*;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use accp_runtime::session::{
-    Checkpoint, Checkpointer, ContextLimits, Digest, Fact, Headers, Hot, Time, TokenBudget,
-    Trigger, Turn, Warm, render_context,
+use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
+use accp_runtime::context::{
+    Checkpoint, ContextLimits, Digest, Fact, Headers, TokenBudget, Trigger,
 };
+use accp_runtime::session::Time;
 use accp_runtime::{
     AgentId, DecodeOptions, Envelope, Frame, Limits, Message, Registry, TokenCounter, Value,
 };

@@ -1,6 +1,6 @@
 //! What may be said in a session.
 
-use accp_runtime::session::{ContextLimits, Trigger};
+use accp_runtime::context::{ContextLimits, Trigger};
 use accp_runtime::{EncodeOptions, Intent, Map, Message, Registry, Value};
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! What is written of a context, and the words for what is not of that form.
 
+use accp_context::{Hot, Warm};
 use accp_runtime::Value;
-use accp_runtime::session::{Checkpoint, Fact, Hot, Warm};
+use accp_runtime::context::{Checkpoint, Fact};
 use insta::assert_snapshot;
 
 #[test]

@@ -27,17 +27,17 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
     let encode_where = where_clause(input, &bounds(input, &frame.fields, Way::Encode));
     let decode_where = where_clause(input, &bounds(input, &frame.fields, Way::Decode));
     quote! {
-        const FRAME: _accp::FrameType<'static> = #constant;
+        const FRAME: _p::FrameType<'static> = #constant;
         #shapes
 
         #[automatically_derived]
         impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
-            fn frame_type(&self) -> _accp::FrameType<'static> {
+            fn frame_type(&self) -> _p::FrameType<'static> {
                 FRAME
             }
             fn encode_fields(
                 &self,
-                w: &mut _accp::Writer<'_, '_>,
+                w: &mut _p::Writer<'_, '_>,
             ) -> _p::Result<(), _accp::EncodeError> {
                 #encode
             }
@@ -45,12 +45,12 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
 
         #[automatically_derived]
         impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
-            fn accepts(header: &_accp::Header<'_>, schema: _p::Option<&str>) -> bool {
+            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&str>) -> bool {
                 _p::accepts(header, schema, &FRAME)
             }
             fn decode_fields(
-                header: &_accp::Header<#lifetime>,
-                r: &mut _accp::Reader<#lifetime>,
+                header: &_p::Header<#lifetime>,
+                r: &mut _p::Reader<#lifetime>,
             ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
                 #decode
             }
@@ -80,7 +80,7 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
     let schema = protocol.schema_key.map(|_| quote!(schema: #schema,));
     let envelope = (!protocol.envelope.is_empty()).then(|| quote!(envelope: &[#(#envelope),*],));
     quote! {
-        _accp::FrameType {
+        _p::FrameType {
             name: #name,
             #(#head)*
             #schema

@@ -48,12 +48,12 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
 
         #[automatically_derived]
         impl #encode_impl _accp::EncodeFrame for #ident #ty #encode_where {
-            fn frame_type(&self) -> _accp::FrameType<'static> {
+            fn frame_type(&self) -> _p::FrameType<'static> {
                 match self { #frame_types }
             }
             fn encode_fields(
                 &self,
-                w: &mut _accp::Writer<'_, '_>,
+                w: &mut _p::Writer<'_, '_>,
             ) -> _p::Result<(), _accp::EncodeError> {
                 match self { #encodes }
             }
@@ -61,12 +61,12 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
 
         #[automatically_derived]
         impl #decode_impl _accp::DecodeFrame<#lifetime> for #ident #ty #decode_where {
-            fn accepts(header: &_accp::Header<'_>, schema: _p::Option<&str>) -> bool {
+            fn accepts(header: &_p::Header<'_>, schema: _p::Option<&str>) -> bool {
                 #(#accepts)||*
             }
             fn decode_fields(
-                header: &_accp::Header<#lifetime>,
-                r: &mut _accp::Reader<#lifetime>,
+                header: &_p::Header<#lifetime>,
+                r: &mut _p::Reader<#lifetime>,
             ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
                 let schema = r.schema_ahead()?;
                 #(#decodes)*
@@ -94,7 +94,7 @@ fn constants(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) -
     let constant = frame_constant(at);
     let shapes = shapes::assertions(input, &frame.fields);
     quote! {
-        const #constant: _accp::FrameType<'static> = #value;
+        const #constant: _p::FrameType<'static> = #value;
         // The assertions bring a trait into scope.
         const _: () = { #shapes };
     }

@@ -5,16 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accp_context::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
 use accp_recordings::resolve;
 use accp_registry::Registry;
-use accp_runtime::context::policy::{
-    Agent, Frames, Kind, Message, Opening, Policy, Record, Segment,
-};
-use accp_runtime::session::{
-    EntryKind, Mid, Options, Outbound, Output, Reference, Rules, SendError, Session, Time,
-    read_value,
-};
+use accp_runtime::session::{Mid, Options, Outbound, Reference, Rules, SendError, Session, Time};
 use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
+use accp_session::{EntryKind, Output, read_value};
 
 /// A session whose host says every message. What all agents read is its context: the
 /// checkpoints, and what was said since the last one.
@@ -238,7 +234,7 @@ fn as_one(frame: &Frame<'static>) -> Frame<'static> {
 #[cfg(test)]
 mod tests {
     use accp_recordings::Conversation;
-    use accp_runtime::session::ContextLimits;
+    use accp_runtime::context::ContextLimits;
     use accp_runtime::view::View;
     use accp_tokens::Bpe;
     use serde_json::{Value as Json, json};

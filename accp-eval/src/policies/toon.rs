@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_runtime::context::policies::Whole;
-use accp_runtime::context::policy::{Agent, Message, Opening, Policy, Segment};
+use accp_context::policies::Whole;
+use accp_context::policy::{Agent, Message, Opening, Policy, Segment};
 use serde_json::Value as Json;
 
 /// Each message as a TOON document. A string that is a JSON object or array is read as that

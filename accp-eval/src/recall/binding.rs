@@ -18,7 +18,7 @@
 //!
 //! So a list of all values, in whatever order, binds none of them. The rules know JSON, tables,
 //! lists and `key: value` in any syntax; what they cannot know, such as abbreviated keys, a policy
-//! says in [`accp_runtime::context::policy::Segment::records`].
+//! says in [`accp_context::policy::Segment::records`].
 
 mod case;
 

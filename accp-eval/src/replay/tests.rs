@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
+use accp_context::policy::{Agent, Kind, Message};
 use accp_recordings::Conversation;
 use accp_registry::Registry;
-use accp_runtime::context::policy::{Agent, Kind, Message};
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use proptest::prelude::*;

@@ -18,7 +18,8 @@ use accp_frame::{DecodeError, ErrorCode};
 /// up makes room when it is needed.
 ///
 /// ```
-/// use accp_runtime::session::{GroupLimits, Groups, MemberId, Mid, Part, Progress, Time};
+/// use accp_runtime::session::{MemberId, Mid, Time};
+/// use accp_session::{GroupLimits, Groups, Part, Progress};
 ///
 /// let (mut groups, limits, now) = (Groups::default(), GroupLimits::default(), Time::from_secs(0));
 /// let mut accept = |index, frame| {

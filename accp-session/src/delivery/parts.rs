@@ -55,7 +55,7 @@ pub struct Part {
 /// every part would have it too.
 ///
 /// ```
-/// use accp_runtime::session::{Split, join, split};
+/// use accp_session::{Split, join, split};
 /// use accp_runtime::{FrameTokenLimits, Registry, TokenCounter};
 ///
 /// struct Bytes; // a tokenizer of the crate `accp-tokens`, usually
@@ -156,7 +156,8 @@ impl Part {
     ///
     /// ```
     /// use accp_runtime::Frame;
-    /// use accp_runtime::session::{Mid, Part};
+    /// use accp_runtime::session::Mid;
+    /// use accp_session::Part;
     ///
     /// let frame = Frame::parse("@a>req:plan{x:1}[mid:101000001002,seq:8,pt:2/3,of:101000001001]")?;
     /// let part = Part::read(&frame.envelope()?, 16)?.expect("it has `pt`");

@@ -13,7 +13,8 @@ use crate::wire::control::Control;
 use crate::wire::link::{Link, Of, PeerError};
 use crate::wire::scan::Scanned;
 use crate::wire::scan::scan;
-use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time, Trigger};
+use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time};
+use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
 
 impl Host {

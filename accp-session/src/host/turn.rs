@@ -2,7 +2,8 @@
 
 use super::Host;
 use crate::wire::control::Control;
-use crate::{Checkpoint, Checkpointer, Event, Time, Trigger, Verdict};
+use crate::{Event, Time};
+use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 
 /// What one input has led to, as far as checkpoints are concerned.
 #[derive(Debug, Default)]

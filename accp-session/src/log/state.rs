@@ -10,7 +10,8 @@ use crate::log::chain::Chains;
 use crate::log::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::scan::Scanned;
-use crate::{ColdKey, Entry, Hot, MemberId, Scope, SharedState, Shown, Warm};
+use crate::{ColdKey, Entry, MemberId, Scope, SharedState};
+use accp_context::{Hot, Shown, Warm};
 use accp_frame::Intent;
 
 /// The fold of the entries of a session: who is there, what was said and is hot or warm,

@@ -12,7 +12,8 @@ use accp_frame::{DecodeError, DecodeOptions, Limits, Reader, Value};
 /// A reference to the state of a session: `$cold.k101_12.rows.0.id`.
 ///
 /// ```
-/// use accp_runtime::session::{ColdKey, MemberId, Reference, Target};
+/// use accp_runtime::session::{MemberId, Reference};
+/// use accp_session::{ColdKey, Target};
 ///
 /// let reference = Reference::parse("cold.k101_12.rows.0").expect("a tier of ours");
 /// let member = MemberId::new(101).expect("a member");
@@ -124,7 +125,8 @@ impl<'a> Reference<'a> {
     /// Whoever follows it bounds how often, for references can form a circle.
     ///
     /// ```
-    /// use accp_runtime::session::{Reference, Walk, read_value};
+    /// use accp_runtime::session::Reference;
+    /// use accp_session::{Walk, read_value};
     ///
     /// let value = read_value(b"{rows:[{id:7},{id:$ctx.newest}]}")?;
     /// let walk = |key| Reference::parse(key).and_then(|reference| reference.walk(&value));
@@ -176,7 +178,7 @@ impl<'a> ColdKey<'a> {
 /// and one pass over the bytes finds them all.
 ///
 /// ```
-/// use accp_runtime::session::references;
+/// use accp_session::references;
 ///
 /// let frame = r"@a>qry:lookup{src:$ctx.sales_db|fee:\$9|of:[$cold.p7,$cold.k101_2.id]}";
 /// assert!(references(frame).eq(["ctx.sales_db", "cold.p7", "cold.k101_2.id"]));

@@ -22,10 +22,12 @@ const HOPS: usize = 8;
 /// A value that is a reference itself is followed, to eight of them in a row.
 ///
 /// ```
-/// use accp_runtime::session::{Found, Reference, Resolved, Resolver};
+/// use accp_runtime::session::Reference;
+/// use accp_session::{Found, Resolved, Resolver};
 /// # use std::sync::Arc;
 /// # use accp_runtime::{AgentId, Registry, Value};
-/// # use accp_runtime::session::{Entry, Options, Output, Rules, Session, Time};
+/// # use accp_runtime::session::{Options, Rules, Session, Time};
+/// # use accp_session::{Entry, Output};
 /// # let options = Options::new("lunch", AgentId::new("planner")?, Arc::new(Registry::standard()));
 /// # let mut session = Session::host(options, Rules::default(), Time::from_secs(1_714_000_000));
 /// # let Some(Output::Batch(mut batch)) = session.poll() else { panic!() };

@@ -6,11 +6,9 @@ use accp_registry::Schema;
 
 use crate::refs::reference::{Reference, Walk};
 use crate::wire::scan::Scanned;
-use crate::{
-    Answer, Checkpoint, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time,
-    TokenBudget,
-};
+use crate::{Answer, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time};
 use accp_context::read_head;
+use accp_context::{Checkpoint, TokenBudget};
 use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
 
 /// `Encode`, `Decode`, `Checkpoint`, `GetBudget` and `RegisterSchema` of the draft (section
@@ -19,7 +17,8 @@ use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::session::{Codec, Options, Outbound, Rules, Session, Time};
+/// use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
+/// use accp_session::Codec;
 /// use accp_runtime::{AgentId, Message, Registry};
 ///
 /// let now = Time::from_secs(1_714_000_000);

@@ -10,7 +10,8 @@ use crate::wire::frames::{
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
-use crate::{Checkpoint, MemberId, Scope};
+use crate::{MemberId, Scope};
+use accp_context::Checkpoint;
 use accp_frame::{
     AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, Intent, Limits,
     Typed, Value,

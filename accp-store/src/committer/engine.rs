@@ -1,6 +1,6 @@
 //! The store of a committer, with or without rows of an application.
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 
 use super::pending::Promise;
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvError};
 
-use accp_runtime::session::{Batch, Stored};
+use accp_session::{Batch, Stored};
 
 use super::engine::{Engine, Submitted};
 use crate::{SideId, Store, StoreError, StoreErrorKind};

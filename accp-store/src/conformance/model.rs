@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{
-    Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored,
-};
+use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored};
 
 use crate::{Freed, Kept, Retention, SideId, Summary};
 

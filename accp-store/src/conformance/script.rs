@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
-use accp_runtime::session::{
-    Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
-};
+use accp_runtime::session::{MemberId, Mid, Time};
+use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use accp_runtime::session::{
-    Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Output, Read, Reference,
-    Resolver, Rules, Session, Time,
+    Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
 };
 use accp_runtime::{AgentId, Value};
+use accp_session::{Batch, Entry, Output, Read, Resolver};
 
 use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;

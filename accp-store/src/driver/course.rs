@@ -2,10 +2,10 @@
 //! out.
 
 use accp_runtime::session::{
-    Batch, Entry, Event, Found, Inbound, Input, InputError, MemberId, Mid, Need, Options, Outbound,
-    Output, Resolved, Resolver, Rules, Session, Stored, Time,
+    Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Rules, Session, Time,
 };
 use accp_runtime::{AgentId, Value};
+use accp_session::{Batch, Entry, Found, Need, Output, Resolved, Resolver, Stored};
 
 use super::error::DriverError;
 use super::link::Link;

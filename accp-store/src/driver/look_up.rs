@@ -1,6 +1,6 @@
 //! What a resolver needs, looked up in a store.
 
-use accp_runtime::session::{Found, Item, Need};
+use accp_session::{Found, Item, Need};
 
 use crate::{SideId, Store, StoreError};
 

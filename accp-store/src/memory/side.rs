@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{
-    Batch, Cold, Entry, EntryKind, Mid, OutboxChange, Outgoing, Seen, Snapshot, Stored,
-};
+use accp_runtime::session::Mid;
+use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored};
 
 use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
 

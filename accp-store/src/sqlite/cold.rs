@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::Cold;
+use accp_session::Cold;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 

@@ -1,6 +1,7 @@
 //! What writes: batches, retention, deletion. All of it runs inside a transaction.
 
-use accp_runtime::session::{Batch, Cold, Entry, Mid, OutboxChange, Outgoing};
+use accp_runtime::session::Mid;
+use accp_session::{Batch, Cold, Entry, OutboxChange, Outgoing};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use accp_registry::ErrorCode;
-use accp_runtime::session::{Entry, EntryKind, Seen, Time};
+use accp_runtime::session::Time;
+use accp_session::{Entry, EntryKind, Seen};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use accp_runtime::session::{
-    Batch, Entry, EntryKind, Event, Input, MemberId, Options, Outbound, Reference, Rules, Snapshot,
-    Time, Transmit,
+    Event, Input, MemberId, Options, Outbound, Reference, Rules, Time, Transmit,
 };
 use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_session::{Batch, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, DriverError, MemoryStore, Retention, SideId, Store};
 use accp_testkit::{Faults, Rng, Room, Shared, Side, Wire};
 use insta::assert_snapshot;

@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use accp_bench::{Goal, figure, median, quantile, talk};
-use accp_runtime::session::{Batch, MemberId, Output, Scope, Session};
+use accp_runtime::session::{MemberId, Scope, Session};
+use accp_session::{Batch, Output};
 use accp_store::{SqliteStore, Store as _};
 use tempfile::TempDir;
 

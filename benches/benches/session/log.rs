@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_bench::talk::{self, Counter};
-use accp_runtime::session::{Batch, MemberId, Output, Scope, Session};
+use accp_runtime::session::{MemberId, Scope, Session};
+use accp_session::{Batch, Output};
 use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 use tempfile::TempDir;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_runtime::session::{Entry, EntryKind, MemberId, Scope, Session};
+use accp_runtime::session::{MemberId, Scope, Session};
+use accp_session::{Entry, EntryKind};
 
 use super::file::Contents;
 use super::side::{AGENTS, Kind, is_request, number, options, rules, said};

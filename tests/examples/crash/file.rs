@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_runtime::session::{Entry, Stored};
+use accp_session::{Entry, Stored};
 use accp_store::{SideId, SqliteStore, Store};
 
 /// What the file holds of the session.

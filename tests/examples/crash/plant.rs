@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 use accp_store::{SqliteStore, Store};
 use accp_testkit::Tapped;
 

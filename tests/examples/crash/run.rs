@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::EntryKind;
+use accp_session::EntryKind;
 
 use super::check;
 use super::life::Fuse;

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use accp_runtime::session::{
-    Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Scope, Time,
-    Transmit,
+    Event, Inbound, MemberId, Mid, Options, Outbound, Rules, Scope, Time, Transmit,
 };
 use accp_runtime::{AgentId, Message, Registry};
+use accp_session::{Entry, EntryKind};
 use accp_store::{DriverError, Link, Store};
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));

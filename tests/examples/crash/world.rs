@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{Entry, MemberId, Mid, Scope, Time, Transmit};
+use accp_runtime::session::{MemberId, Mid, Scope, Time, Transmit};
+use accp_session::Entry;
 use accp_store::{SideId, Store};
 use accp_testkit::{Rng, Shared};
 use tempfile::TempDir;

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_runtime::session::{
-    Batch, ColdKey, Entry, EntryKind, Event, MemberId, Mid, Reference, Scope, Target, references,
-};
+use accp_runtime::session::{Event, MemberId, Mid, Reference, Scope};
+use accp_session::{Batch, ColdKey, Entry, EntryKind, Target, references};
 
 use super::chains::Chains;
 use super::counts::Counts;

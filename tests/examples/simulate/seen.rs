@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use accp_runtime::session::{Batch, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing};
+use accp_runtime::session::{MemberId, Mid};
+use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
 
 use super::node::Result;
 use super::text::field;

@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use accp_runtime::session::{Batch, Entry, Event, Inbound, MemberId, Mid, OutboxChange, Outgoing};
+use accp_runtime::session::{Event, Inbound, MemberId, Mid};
+use accp_session::{Batch, Entry, OutboxChange, Outgoing};
 
 use super::counts::Counts;
 use super::node::Result;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use accp_runtime::session::Batch;
+use accp_session::Batch;
 use accp_store::{MemoryStore, SideId, Store, StoreError, StoreErrorKind};
 use accp_testkit::{Rng, Tapped};
 

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{Batch, Checkpoint, Cold, EntryKind, Input, MemberId, Mid};
+use accp_runtime::context::Checkpoint;
+use accp_runtime::session::{Input, MemberId, Mid};
 use accp_runtime::{Message, Value};
+use accp_session::{Batch, Cold, EntryKind};
 use accp_store::Store;
 use accp_testkit::Room;
 

@@ -1,6 +1,7 @@
 //! What may leave a side, given what is durable there.
 
-use accp_runtime::session::{EntryKind, MemberId, Mid};
+use accp_runtime::session::{MemberId, Mid};
+use accp_session::EntryKind;
 
 use super::node::Result;
 use super::observer::Observer;

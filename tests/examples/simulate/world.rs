@@ -20,7 +20,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Batch, Event, Inbound, Input, MemberId, Mid, Rules, Session, Time};
+use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Rules, Session, Time};
+use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
@@ -405,7 +406,7 @@ impl World {
 
 /// A batch, as a script shows it.
 fn in_short(batch: &Batch) -> String {
-    use accp_runtime::session::OutboxChange;
+    use accp_session::OutboxChange;
     use std::fmt::Write as _;
 
     let mut out = String::new();

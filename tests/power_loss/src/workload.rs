@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_runtime::session::{
-    Batch, Cold, Entry, EntryKind, MemberId, Mid, OutboxChange, Outgoing, Snapshot, Time,
-};
+use accp_runtime::session::{MemberId, Mid, Time};
+use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use accp_runtime::session::{EntryKind, Event, MemberId, Outbound, Rules, Session};
+use accp_runtime::session::{Event, MemberId, Outbound, Rules, Session};
 use accp_runtime::{AgentId, Message};
+use accp_session::EntryKind;
 use accp_store::Store as _;
 use proptest::prelude::*;
 
@@ -408,7 +409,7 @@ fn of_a_store_is_an_error_that_names_its_place() {
     insta::assert_snapshot!(error, @"position 3 of the log cannot be read: E1001 at byte 15: expected a key or '}' after '{', found the end");
     assert_eq!(error.position(), 3);
     let mut broken = stored;
-    broken.snapshot = Some(accp_runtime::session::Snapshot {
+    broken.snapshot = Some(accp_session::Snapshot {
         position: 2,
         text: "{}".into(),
     });

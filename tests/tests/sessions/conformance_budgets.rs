@@ -2,11 +2,11 @@
 //! a session (7.1 and 7.2).
 //! `docs/conformance.md` leads from each requirement to its tests.
 
-use accp_runtime::session::{
-    Codec, ContextLimits, MemberId, Outbound, Reference, Rules, SendError, StateUpdate, Trigger,
-    render_context,
-};
+use accp_context::render_context;
+use accp_runtime::context::{ContextLimits, Trigger};
+use accp_runtime::session::{MemberId, Outbound, Reference, Rules, SendError, StateUpdate};
 use accp_runtime::{ErrorCode, Message, TokenLimit, Value};
+use accp_session::Codec;
 use proptest::prelude::*;
 
 use crate::room::Room;
@@ -51,7 +51,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
                 .warm()
                 .digests()
                 .iter()
-                .map(accp_runtime::session::Digest::line)
+                .map(accp_runtime::context::Digest::line)
                 .collect(),
         );
         assert_eq!(

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use accp_runtime::session::{
-    Fact, Frozen, Located, Outbound, Output, Reference, Rules, Session, Summarizer,
-};
+use accp_runtime::context::{Fact, Frozen, Summarizer};
+use accp_runtime::session::{Outbound, Reference, Rules, Session};
 use accp_runtime::{ErrorCode, Message, Value};
+use accp_session::{Located, Output};
 use accp_store::{Store as _, StoreErrorKind};
 use proptest::prelude::*;
 
@@ -266,12 +266,12 @@ fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
         .takes(101, &frame("@dev>sync:plan{}", 1, 1, ""))
         .entries
         .remove(0);
-    let mut batch = accp_runtime::session::Batch {
+    let mut batch = accp_session::Batch {
         host: true,
         ..Default::default()
     };
     let text = entry.text.replace("plan", "nothing");
-    batch.entries.push(accp_runtime::session::Entry {
+    batch.entries.push(accp_session::Entry {
         text: text.into(),
         ..entry.clone()
     });

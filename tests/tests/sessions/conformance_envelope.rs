@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_runtime::profiles::{ToolDone, ToolReq};
-use accp_runtime::session::{EntryKind, MemberId, Mid, Outbound, Rules, Scope, Time};
+use accp_runtime::session::{MemberId, Mid, Outbound, Rules, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
+use accp_session::EntryKind;
 use proptest::prelude::*;
 
 use crate::room::Room;

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use accp_registry::{Field, Hash, Schema, Type};
-use accp_runtime::session::{Codec, EntryKind, Event, MemberId, Options, Outbound, Rules, Session};
+use accp_runtime::session::{Event, MemberId, Options, Outbound, Rules, Session};
 use accp_runtime::{Message, Registry, Value};
+use accp_session::{Codec, EntryKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;

@@ -2,8 +2,9 @@
 //! what they lead to, SEC-05 (3.6), and the second step of decoding, API-03 (7.3).
 //! `docs/conformance.md` leads from each requirement to its tests.
 
-use accp_runtime::session::{Codec, Located, Outbound, ReadError, Reference, Rules, read_value};
+use accp_runtime::session::{Outbound, ReadError, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
+use accp_session::{Codec, Located, read_value};
 use proptest::prelude::*;
 
 use crate::room::Room;

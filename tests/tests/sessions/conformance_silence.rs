@@ -7,8 +7,9 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use accp_runtime::session::{EntryKind, Event, Mid, Outbound, Scope, SendError};
+use accp_runtime::session::{Event, Mid, Outbound, Scope, SendError};
 use accp_runtime::{ErrorCode, Message};
+use accp_session::EntryKind;
 
 use crate::room::Room;
 use crate::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};

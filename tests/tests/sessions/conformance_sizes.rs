@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{EntryKind, Event, GroupLimits, Outbound, Rules};
+use accp_runtime::session::{Event, Outbound, Rules};
 use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
+use accp_session::{EntryKind, GroupLimits};
 use proptest::prelude::*;
 
 use crate::room::Room;

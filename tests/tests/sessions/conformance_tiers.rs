@@ -1,10 +1,10 @@
 //! Conformance of the three tiers of state, ST (draft section 5.1).
 //! `docs/conformance.md` leads from each requirement to its tests.
 
-use accp_runtime::session::{
-    ContextLimits, Located, Options, Outbound, Reference, Rules, read_value,
-};
+use accp_runtime::context::ContextLimits;
+use accp_runtime::session::{Options, Outbound, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
+use accp_session::{Located, read_value};
 use proptest::prelude::*;
 
 use crate::room::Room;

@@ -3,9 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use accp_runtime::session::{
-    Checkpoint, CheckpointHooks, Event, Frozen, Outbound, Rules, Trigger, Verdict,
-};
+use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Trigger, Verdict};
+use accp_runtime::session::{Event, Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent, Message};
 use proptest::prelude::*;
 

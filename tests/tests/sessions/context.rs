@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use accp_runtime::session::{ContextLimits, Event, Options, Paying, Rules};
+use accp_runtime::context::CachePrices;
+use accp_runtime::context::{ContextLimits, Paying};
+use accp_runtime::session::{Event, Options, Rules};
 use accp_runtime::view::{PRIMER, View};
-use accp_runtime::{CachePrices, Message, Registry, Value};
+use accp_runtime::{Message, Registry, Value};
 use proptest::prelude::*;
 
 use crate::sides::{Node, Side, counting, frame, open_desk};

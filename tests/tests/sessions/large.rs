@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{
-    Checkpoint, CheckpointHooks, Event, Frozen, Input, Output, Read, Rules, Verdict,
-};
+use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Verdict};
+use accp_runtime::session::{Event, Input, Rules};
+use accp_session::{Output, Read};
 use accp_store::{Retention, Store};
 
 use crate::room::Room;

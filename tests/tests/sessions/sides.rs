@@ -3,16 +3,17 @@
 use std::sync::{Arc, LazyLock};
 
 use accp_registry::Schema;
+use accp_runtime::context::{Checkpoint, CheckpointHooks};
 use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{
-    Answer, Checkpoint, CheckpointHooks, Cold, Entry, EntryKind, Event, Hooks, Inbound, Input,
-    InputError, MemberId, Mid, Options, Rules, Scope, Session, State, Stored, Time, Transmit,
-    read_value,
+    Answer, Event, Hooks, Inbound, Input, InputError, MemberId, Mid, Options, Rules, Scope,
+    Session, State, Time, Transmit,
 };
 use accp_runtime::{
     AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
     Registry, TokenCounter, Typed, Value,
 };
+use accp_session::{Cold, Entry, EntryKind, Stored, read_value};
 use accp_store::{SideId, Store};
 use accp_testkit::Shared;
 pub(crate) use accp_testkit::Side;

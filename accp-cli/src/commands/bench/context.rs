@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use accp_context::policy::Plan;
 use accp_eval::{
     BASE, Evaluation, FORMS, Report, Rival, RivalError, Rivals, Transcripts, default_plans, plan,
 };
 use accp_recordings::Document;
-use accp_runtime::CachePrices;
-use accp_runtime::context::policy::Plan;
+use accp_runtime::context::CachePrices;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use accp_eval::{BASE, Corpus, Recall, Report};
-use accp_runtime::CachePrices;
+use accp_runtime::context::CachePrices;
 
 use crate::table::Table;
 

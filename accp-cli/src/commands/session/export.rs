@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Entry, EntryKind, read_value};
+use accp_session::{Entry, EntryKind, read_value};
 use accp_store::{Kept, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};

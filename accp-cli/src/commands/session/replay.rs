@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use accp_runtime::session::{Entry, EntryKind};
+use accp_session::{Entry, EntryKind};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use accp_context::render_context;
 use accp_runtime::Value;
-use accp_runtime::session::{
-    Checkpoint, ContextLimits, Digest, EntryKind, MemberId, State, Time, TokenBudget, Used,
-    render_context,
-};
+use accp_runtime::context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used};
+use accp_runtime::session::{MemberId, State, Time};
+use accp_session::EntryKind;
 use accp_store::Store as _;
 use serde_json::{Value as Json, json};
 

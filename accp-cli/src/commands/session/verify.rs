@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use accp_runtime::session::Stored;
+use accp_session::Stored;
 use accp_store::{Store as _, Summary};
 use serde_json::json;
 

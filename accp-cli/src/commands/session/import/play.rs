@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use accp_context::{Hot, Warm, render_context};
 use accp_recordings::{Conversation, HOST, Recorder, Restorer};
 use accp_registry::Registry;
-use accp_runtime::session::{
-    Entry, EntryKind, Hot, MemberId, Options, Outbound, Rules, Scope, Time, Warm, render_context,
-};
+use accp_runtime::session::{MemberId, Options, Outbound, Rules, Scope, Time};
 use accp_runtime::{AgentId, Intent, Message, TokenCounter as _, Value};
+use accp_session::{Entry, EntryKind};
 use accp_store::{MemoryStore, SideId, Store as _};
 use accp_tokens::Bpe;
 
