@@ -100,16 +100,16 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         Type::Schema(_) => "Schema",
         Type::List(item) => {
             let item = kind(span, item);
-            return quote_spanned!(span=> _p::kind::List<#item>);
+            return quote_spanned!(span=> _accp::kind::List<#item>);
         }
         Type::Map(item) => {
             let item = kind(span, item);
-            return quote_spanned!(span=> _p::kind::Map<#item>);
+            return quote_spanned!(span=> _accp::kind::Map<#item>);
         }
         _ => "Any",
     };
     let word = Ident::new(word, span);
-    quote_spanned!(span=> _p::kind::#word)
+    quote_spanned!(span=> _accp::kind::#word)
 }
 
 /// An optional text as an expression.

@@ -60,7 +60,7 @@ pub(crate) fn expand(
 
             #family
 
-            impl #encode_kind _p::EncodeValue<AccpKind> for #ident #ty #bounds {
+            impl #encode_kind _accp::EncodeValue<AccpKind> for #ident #ty #bounds {
                 fn encode_value(
                     &self,
                     _: &mut _p::Writer<'_, '_>,
@@ -69,7 +69,7 @@ pub(crate) fn expand(
                 }
             }
 
-            impl #decode_kind _p::DecodeValue<'accp, AccpKind> for #ident #ty #bounds {
+            impl #decode_kind _accp::DecodeValue<'accp, AccpKind> for #ident #ty #bounds {
                 fn decode_value(
                     _: &mut _p::Reader<'accp>,
                 ) -> ::core::result::Result<Self, _accp::DecodeError> {

@@ -13,13 +13,13 @@ pub use core::default::Default;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
-pub use crate::{DecodeValue, EncodeValue, FrameFamily, FrameType, Header, Reader, Writer, kind};
+pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_writer};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
 use crate::dynamic::twice;
-use crate::{DecodeError, DecodeOptions, Envelope, ErrorCode, Intent};
+use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};
 
 /// Whether a frame with this header and schema code is the one.
 pub fn accepts(header: &Header<'_>, schema: Option<&str>, frame: &FrameType<'_>) -> bool {

@@ -56,7 +56,7 @@ pub trait FrameFamily {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a field of type `{K}`",
     label = "the registry declares this field as `{K}`",
-    note = "the documentation of `accp_frame::kind` lists the Rust types that fit"
+    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
 )]
 pub trait DecodeValue<'a, K>: Sized {
     /// Reads one value.

@@ -59,7 +59,7 @@ pub struct FrameType<'f> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written to a field of type `{K}`",
     label = "the registry declares this field as `{K}`",
-    note = "the documentation of `accp_frame::kind` lists the Rust types that fit"
+    note = "the documentation of `accp_runtime::kind` lists the Rust types that fit"
 )]
 pub trait EncodeValue<K> {
     /// Appends the wire text.

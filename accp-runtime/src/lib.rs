@@ -39,10 +39,10 @@ pub use accp_context::view;
 pub use accp_frame::{AccpFrame, profiles};
 #[doc(inline)]
 pub use accp_frame::{
-    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, EncodeError, EncodeFrame,
-    EncodeOptions, Envelope, ErrorCode, External, Externals, Frame, FrameTokenLimits, FrameTokens,
-    Intent, Limits, Map, Message, Param, RawValue, Reason, Registry, Repair, Shorthand,
-    TokenCounter, TokenLimit, Typed, Value, Within,
+    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
+    EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, External, Externals, Frame,
+    FrameFamily, FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Param, RawValue,
+    Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, Typed, Value, Within, kind,
 };
 
 /// What a model reads of a conversation, and what it is reminded of (draft section 5).

@@ -51,21 +51,21 @@ fn impls(input: &Input<'_>, kind: &str) -> TokenStream {
     let kind = Ident::new(kind, Span::call_site());
     quote! {
         #[automatically_derived]
-        impl _p::EncodeValue<_p::kind::#kind> for #ident {
+        impl _accp::EncodeValue<_accp::kind::#kind> for #ident {
             fn encode_value(
                 &self,
                 w: &mut _p::Writer<'_, '_>,
             ) -> _p::Result<(), _accp::EncodeError> {
-                _p::encode_name::<_p::kind::#kind, Self>(self, w)
+                _p::encode_name::<_accp::kind::#kind, Self>(self, w)
             }
         }
 
         #[automatically_derived]
-        impl<'accp> _p::DecodeValue<'accp, _p::kind::#kind> for #ident {
+        impl<'accp> _accp::DecodeValue<'accp, _accp::kind::#kind> for #ident {
             fn decode_value(
                 r: &mut _p::Reader<'accp>,
             ) -> _p::Result<Self, _accp::DecodeError> {
-                _p::decode_name::<_p::kind::#kind, Self>(r)
+                _p::decode_name::<_accp::kind::#kind, Self>(r)
             }
         }
     }

@@ -58,7 +58,7 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
     let of = (!of.is_empty()).then(|| quote!(<#(#of),*>));
     quote! {
         #[automatically_derived]
-        impl #params _p::FrameFamily for #ident #ty {
+        impl #params _accp::FrameFamily for #ident #ty {
             type Frame<'accp> = #ident #of;
         }
     }
@@ -112,8 +112,8 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     let kind = kind(span, of);
     let lifetime = text_lifetime(input);
     Some(match way {
-        Way::Encode => quote_spanned!(span=> #ty: _p::EncodeValue<#kind>),
-        Way::Decode => quote_spanned!(span=> #ty: _p::DecodeValue<#lifetime, #kind>),
+        Way::Encode => quote_spanned!(span=> #ty: _accp::EncodeValue<#kind>),
+        Way::Decode => quote_spanned!(span=> #ty: _accp::DecodeValue<#lifetime, #kind>),
     })
 }
 

@@ -41,7 +41,7 @@ fn of_schema(
     decode: &TokenStream,
 ) -> TokenStream {
     let ident = input.ident();
-    let impls = impls(input, fields, &quote!(_p::kind::Schema), encode, decode);
+    let impls = impls(input, fields, &quote!(_accp::kind::Schema), encode, decode);
     let (generics, ty, bounds) = input.original.generics.split_for_impl();
     quote! {
         #impls
@@ -60,12 +60,12 @@ fn untyped(
     encode: &TokenStream,
     decode: &TokenStream,
 ) -> TokenStream {
-    let any = quote!(_p::kind::Any);
-    let map = quote!(_p::kind::Map<_p::kind::Any>);
+    let any = quote!(_accp::kind::Any);
+    let map = quote!(_accp::kind::Map<_accp::kind::Any>);
     let lifetime = text_lifetime(input);
     let of_any = impls(input, fields, &any, encode, decode);
-    let encode = quote!(<Self as _p::EncodeValue<#any>>::encode_value(self, w));
-    let decode = quote!(<Self as _p::DecodeValue<#lifetime, #any>>::decode_value(r));
+    let encode = quote!(<Self as _accp::EncodeValue<#any>>::encode_value(self, w));
+    let decode = quote!(<Self as _accp::DecodeValue<#lifetime, #any>>::decode_value(r));
     let of_map = impls(input, fields, &map, &encode, &decode);
     quote!(#of_any #of_map)
 }
@@ -86,7 +86,7 @@ fn impls(
     let decode_where = where_clause(input, &bounds(input, fields, Way::Decode));
     quote! {
         #[automatically_derived]
-        impl #encode_impl _p::EncodeValue<#kind> for #ident #ty #encode_where {
+        impl #encode_impl _accp::EncodeValue<#kind> for #ident #ty #encode_where {
             fn encode_value(
                 &self,
                 w: &mut _p::Writer<'_, '_>,
@@ -96,7 +96,7 @@ fn impls(
         }
 
         #[automatically_derived]
-        impl #decode_impl _p::DecodeValue<#lifetime, #kind> for #ident #ty #decode_where {
+        impl #decode_impl _accp::DecodeValue<#lifetime, #kind> for #ident #ty #decode_where {
             fn decode_value(
                 r: &mut _p::Reader<#lifetime>,
             ) -> _p::Result<Self, _accp::DecodeError> {
