@@ -287,7 +287,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
     // What was let go of has expired.
     let retention = Retention { log_before: 500 };
     pair.store.lock().unwrap().retain(&HUB, retention).unwrap();
-    assert_snapshot!(pair.read_at_host("cold.p400"), @"`$cold.p400`: E2002: what this reference names has expired");
+    assert_snapshot!(pair.read_at_host("cold.p400"), @"`$cold.p400`: E2002: the value of this reference has expired");
 }
 
 #[test]

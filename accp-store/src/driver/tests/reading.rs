@@ -50,7 +50,7 @@ fn references_lead_to_what_they_name() {
     pair.run(8);
     insta::allow_duplicates! {
         for read in [Pair::read_at_host, Pair::read_at_member] {
-            assert_snapshot!(read(&mut pair, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
+            assert_snapshot!(read(&mut pair, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: the value of this reference has expired");
         }
     }
 }
