@@ -1,7 +1,7 @@
 //! Frames of ACCP, the Agent Context Compression Protocol: types, codec, no IO.
 //!
-//! A frame is one line of printable ASCII: who says what to whom, params under short keys,
-//! and an envelope. There are three views of one:
+//! A frame is one line of printable ASCII: a header, params under short keys, and an envelope.
+//! There are three views of a frame:
 //!
 //! - [`Typed`]: a Rust type that derives [`AccpFrame`](macro@AccpFrame), checked against the
 //!   registry at compile time and borrowed from the text. [`profiles`] holds the standard ones.
@@ -27,8 +27,8 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
-//! - `context` (default): [`context`] and [`view`], what a model reads and what it is reminded of.
-//! - `session` (default): [`session`], what two or more agents need to talk and lose nothing.
+//! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
+//! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 #![no_std]
 
@@ -45,7 +45,7 @@ pub use accp_frame::{
     Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, Typed, Value, Within, kind,
 };
 
-/// What a model reads of a conversation, and what it is reminded of (draft section 5).
+/// The context that a model reads, and the facts of which it is reminded (draft section 5).
 ///
 /// The crate `accp-context` has the rest, for programs that build a context without a session: hot
 /// and warm state, the checkpointer, the trait `Policy` and the policies.
@@ -74,6 +74,6 @@ pub mod session {
     };
 }
 
-/// For the code of `#[derive(AccpFrame)]` alone.
+/// Only for the code of `#[derive(AccpFrame)]`.
 #[doc(hidden)]
 pub use accp_frame::__private;

@@ -1,4 +1,4 @@
-//! What makes frames arrive: outbox, relays, transfers, parts.
+//! Delivery of frames: outbox, relays, transfers, parts.
 
 pub(crate) mod groups;
 pub(crate) mod outbox;

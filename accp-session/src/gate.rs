@@ -1,9 +1,9 @@
-//! The checks of a frame, in their order, before it takes its place in the log.
+//! The checks of a frame, in order, before the frame takes its place in the log.
 //!
-//! Who speaks, the envelope, the message id, the number; then, silently, whether the frame
-//! comes too late or belongs to a cancelled chain. That order keeps a frame from being
-//! consumed twice or out of turn. What the frame says is checked last
-//! ([`content`]), and what passes is an [`Effect`](crate::log::effect::Effect).
+//! The host checks the speaker, the envelope, the message id and the `seq`. Then it silently drops
+//! a frame that comes too late or belongs to a cancelled chain. That order keeps a frame from being
+//! consumed twice or out of turn. The host checks the content last ([`content`]), and a frame that
+//! passes becomes an [`Effect`](crate::log::effect::Effect).
 
 pub(crate) mod content;
 pub(crate) mod envelope;
@@ -23,7 +23,7 @@ use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, Time};
 
-/// What the host remembers of message ids and numbers.
+/// The message ids and numbers that the host remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub seen: SeenSet,
@@ -31,7 +31,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// The checks that need no schema; the id and the number of a frame that is in its turn.
+    /// Does the checks without a schema; returns the id and the `seq` of a frame whose turn it is.
     pub(crate) fn first_checks(
         &self,
         side: &Side,
@@ -43,7 +43,7 @@ impl Gate {
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame, now)?;
         if let Some(place) = self.seen.get(&mid) {
-            // Whoever asks after a dropped frame must learn nothing.
+            // A sender that repeats a dropped frame must learn nothing.
             return Err(if place.dropped {
                 Ruling::Ignore
             } else {
@@ -66,10 +66,10 @@ impl Gate {
         Ok((mid, sequence))
     }
 
-    /// Takes an entry into account: what it consumed, or that it was refused.
+    /// Takes an entry into account: the id and `seq` that it consumed, or its refusal.
     pub(crate) fn fold(&mut self, entry: &Entry) {
         match entry.kind {
-            // It goes by numbers that were counted already, or by none.
+            // The entry took no `seq`, or its parts took theirs.
             EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
             EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
             kind => {
@@ -85,8 +85,8 @@ impl Gate {
         }
     }
 
-    /// Takes the text of an entry into account, when a host starts again: what it is a part
-    /// of. What a part led to is an entry of its own.
+    /// Takes the text of a part into account when a host starts again. The whole frame is an entry
+    /// of its own.
     pub(crate) fn fold_part(&mut self, entry: &Entry, frame: &Scanned<'_>, rules: &Rules) {
         let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
             return;
@@ -98,12 +98,12 @@ impl Gate {
                 .accept(sender, &part, frame.text, entry.at, limits)
                 .is_ok();
         if !is_taken {
-            // A part that was dropped, or that no longer fits: the frame can never be whole.
+            // The part was dropped, or no longer fits: its frame can never be whole.
             groups.forget(sender, &part.of);
         }
     }
 
-    /// Notes the values that a member announces, whose bytes are fetched.
+    /// Notes the values that a member announces, whose bytes the host fetches.
     pub(crate) fn note_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         for (key, digest, length) in values.iter().filter(|_| from != MemberId::HOST) {
             let missing = Missing {
@@ -115,7 +115,7 @@ impl Gate {
         }
     }
 
-    /// Takes into account what a control entry says, when a host starts again.
+    /// Takes a control entry into account when a host starts again.
     pub(crate) fn fold_control(&mut self, from: MemberId, control: &Control) {
         match control {
             Control::Put { values } => self.note_puts(from, values),
@@ -128,7 +128,7 @@ impl Gate {
         }
     }
 
-    /// Whether the id was consumed, or refused for good.
+    /// Returns whether the id was consumed, or refused for good.
     pub(crate) fn knows(&self, from: MemberId, mid: &Mid) -> bool {
         self.seen.get(mid).is_some() || self.numbers.refused(from, mid).is_some()
     }

@@ -1,4 +1,4 @@
-//! For those who handle frames.
+//! Tools for the handlers of frames.
 
 pub(crate) mod cancel;
 pub(crate) mod inbound;

@@ -1,4 +1,4 @@
-//! The side that judges.
+//! The host of a session, which judges the frames.
 mod accept;
 mod serve;
 mod turn;
@@ -33,7 +33,7 @@ pub(crate) struct Host {
     pub rules: Rules,
     pub gate: Gate,
     pub relays: Relays,
-    /// Who asked for which value, from which byte on, while it is being read.
+    /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
@@ -80,7 +80,7 @@ impl Host {
         }
     }
 
-    /// Goes on with a session that its store holds.
+    /// Restores a session from its store.
     pub(crate) fn restore(
         options: Options,
         rules: Rules,
@@ -100,13 +100,13 @@ impl Host {
                     gate.fold_part(entry, frame, &rules);
                 }
                 Effect::Control(control) => gate.fold_control(entry.sender, control),
-                // A part that was refused takes nothing from those that were accepted.
+                // A refused part changes nothing for the parts that were accepted.
                 Effect::Void(_) | Effect::Frame | Effect::State(_) => {}
             })?;
             gate.fold(entry);
         }
         gate.restore_seen(&stored.seen);
-        // They may have come since the snapshot.
+        // These values may have arrived since the snapshot.
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
         }
@@ -116,7 +116,7 @@ impl Host {
         }
         side.last_put = stored.last_put;
         let mut session = Self::of(side, rules, gate);
-        // Members learn that their host is back, and say what they hold.
+        // Members learn that their host is back, and answer how far their log goes.
         let members: Vec<_> = session.side.state.members().map(|(id, _)| id).collect();
         for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
             session.relays.cursor(member).greeting = true;
@@ -126,8 +126,8 @@ impl Host {
         Ok(session)
     }
 
-    /// Schemas that were registered in an earlier life stay, unless the registry of this one
-    /// says otherwise.
+    /// Adds the schemas that an earlier run registered, unless they clash with the registry of this
+    /// run.
     pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
         let Some(hash) = self.side.state.schemas() else {
             return;
@@ -140,7 +140,7 @@ impl Host {
         }
     }
 
-    /// Says which schemas are in force, when that is news.
+    /// Announces the schemas in force, if they have changed.
     pub(crate) fn announce_schemas(&mut self, now: Time) {
         let hash = self.side.schemas;
         if self.side.state.schemas() != Some(hash) {
@@ -154,12 +154,12 @@ impl Host {
         }
     }
 
-    /// Registers a schema for the session, while it runs (`RegisterSchema`, draft section
-    /// 7.1). Members fetch it.
+    /// Registers a schema while the session runs (`RegisterSchema`, draft section 7.1). Members
+    /// fetch it.
     ///
     /// # Errors
-    /// Every mistake in the schema, and a clash with one that is there; nothing is changed
-    /// then.
+    /// All mistakes in the schema, including a clash with a registered schema; then nothing has
+    /// changed.
     pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
         let mut registry = (*self.side.options.registry).clone();
         registry.register(schema)?;
@@ -168,16 +168,15 @@ impl Host {
         Ok(())
     }
 
-    /// Takes a checkpoint, because a phase of the work is over (draft section 5.2, item 4).
-    /// `None` when none was taken: without a token counter there are none, and a hook may
-    /// object.
+    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
+    /// `None` when the host takes none: it counts no tokens, or a hook objects.
     pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
         self.turn.triggers.push(Trigger::Phase);
         self.end_turn(now)
     }
 
-    /// Lets an agent in, and gives the number of its member; the same number when it is in
-    /// already.
+    /// Lets an agent in, and returns the number of its member. An agent that is in the session
+    /// already keeps its number.
     pub(crate) fn join(
         &mut self,
         agents: &[AgentId<'_>],
@@ -214,9 +213,9 @@ impl Host {
         Ok(member)
     }
 
-    /// The last position up to which every member has the log, as far as all of them have
-    /// said so since this host was started; 0 while one has not. Up to there the log may be
-    /// let go of.
+    /// Returns the last position up to which every member has the log, so that the log may be
+    /// discarded up to there. Only the reports of members since the start of this host count; 0
+    /// while a report is missing.
     pub(crate) fn replicated(&self) -> u64 {
         let members = self.side.state.members();
         let others = members.filter(|(id, party)| *id != MemberId::HOST && party.present);
@@ -224,7 +223,7 @@ impl Host {
         held.min().unwrap_or(self.side.position)
     }
 
-    /// Takes a member out of the session.
+    /// Removes a member from the session.
     pub(crate) fn leave(&mut self, member: MemberId, now: Time) {
         if member != MemberId::HOST && self.side.state.members.get(member).is_some() {
             self.control(Control::Leave { member }, now);
@@ -232,12 +231,12 @@ impl Host {
         }
     }
 
-    /// The connection to a member is gone; nothing goes out to it until it is heard again.
+    /// Marks the link to a member as gone; the host sends nothing until it hears from the member.
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         self.relays.disconnected(member);
     }
 
-    /// Allows references to a cold key of another session, `*` for all of them.
+    /// Allows references to a cold key of another session; `*` stands for all keys.
     pub(crate) fn grant(&mut self, session: &str, key: &str, now: Time) {
         let grant = Control::Grant {
             session: session.into(),
@@ -246,7 +245,7 @@ impl Host {
         self.control(grant, now);
     }
 
-    /// Lets the bytes under these keys go: from now on they are E2002.
+    /// Lets the bytes under these keys expire: references to them are E2002 from now on.
     pub(crate) fn expire(&mut self, keys: &[&str], now: Time) {
         let known = keys.iter().filter(|key| self.side.state.is_put(key));
         let keys: Vec<_> = known.map(|key| (*key).to_string()).collect();
@@ -260,7 +259,7 @@ impl Host {
         }
     }
 
-    /// Writes an entry of the host's own about the session.
+    /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         let mid = self.side.next_control_mid();
         let envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
@@ -277,22 +276,22 @@ impl Host {
         }
     }
 
-    /// Whether every member that can be reached has all that was accepted, and the host the
-    /// bytes of all that was put.
+    /// Returns whether every member that can be reached has all accepted frames, the host has the
+    /// bytes of all values put, and nothing waits to be committed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.relays.is_quiet()
             && self.gate.numbers.missing.is_empty()
             && !self.side.batch.is_durable()
     }
 
-    /// The number that the next frame of the host has.
+    /// Returns the `seq` of the host's next frame.
     pub(crate) fn next_sequence(&self) -> u64 {
         let scope = self.side.state.scope;
         self.gate.numbers.next(scope, MemberId::HOST)
     }
 
-    /// The effects of these frames, sent together with values up to `last_put`, if all of
-    /// them would be accepted.
+    /// Returns the effects of these frames, which are sent together with values up to `last_put`.
+    /// Fails if one of the frames would be refused.
     pub(crate) fn check<'c>(
         &self,
         frames: impl Iterator<Item = &'c Composed>,
@@ -313,7 +312,7 @@ impl Host {
         Ok(effects)
     }
 
-    /// Accepts frames that were checked; gives the id of the last.
+    /// Accepts frames that were checked, and returns the id of the last.
     pub(crate) fn submit<'c>(
         &mut self,
         frames: impl Iterator<Item = (&'c Composed, Effect)>,
@@ -322,7 +321,7 @@ impl Host {
         let mut last = None;
         for (composed, effect) in frames {
             let mut mid = self.side.next_mid();
-            // A member may have used it, against all custom.
+            // A member may have used this id, although it has the number of the host.
             while self.gate.seen.get(&mid).is_some() {
                 mid = self.side.next_mid();
             }
@@ -336,7 +335,7 @@ impl Host {
         last.ok_or(SendError::NotJoined)
     }
 
-    /// Puts into the batch what goes out now.
+    /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
         for (member, mid, at) in self.relays.take_acks() {
             let text = self.side.stamp(now).ack(Some((&mid, at)));
@@ -368,7 +367,7 @@ impl Host {
         self.relays.timeout(now);
     }
 
-    /// The log as it was read for members that lag behind.
+    /// Takes entries of the log that the store read for members that lag behind.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry]) {
         self.answer_frame(from, entries);
         let sends = self.relays.supply(from, entries);
@@ -377,7 +376,7 @@ impl Host {
         }
     }
 
-    /// A value as it was read.
+    /// Takes a value that the store read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
         let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
@@ -386,7 +385,7 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet; who wants them asks again.
+        // The bytes are not here yet. Members that want them ask again.
         self.serving.remove(key);
         if let Some(missing) = numbers.missing.get(key) {
             let announced = Some((missing.digest, missing.length));

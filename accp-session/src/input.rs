@@ -1,4 +1,4 @@
-//! What a session is told, and what it answers.
+//! Inputs of a session, and its answers.
 
 use std::fmt;
 
@@ -8,47 +8,46 @@ use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
 use crate::{Cold, Entry, MemberId, Mid, Outbound, SendError};
 
-/// Everything that a session is told.
+/// An input to a session.
 ///
-/// The inputs that only a host understands are refused by a member with
-/// [`InputError::HostOnly`].
+/// A member refuses the inputs for a host with [`InputError::HostOnly`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
-    /// A frame has arrived. The caller has made sure that this member sent it; a member hears
-    /// [`MemberId::HOST`] and nobody else.
+    /// A frame has arrived. The caller has made sure that this member sent it. A member takes
+    /// frames from [`MemberId::HOST`] only.
     Frame {
-        /// Who sent it.
+        /// The member that sent the frame.
         from: MemberId,
-        /// The bytes as they came.
+        /// The bytes as they arrived.
         bytes: &'a [u8],
     },
-    /// A frame is to be sent. A host's frame is accepted at once; a member's waits in the
-    /// outbox until its fate is known. Answered by [`Answer::Sent`].
+    /// The application sends a frame. A host accepts its own frame at once. A member keeps the
+    /// frame in its outbox until its fate is known. Answered by [`Answer::Sent`].
     Send(&'a Outbound<'a>),
-    /// A delivered frame has been handled. The mark and the replies are kept together, or
-    /// neither is. A reply in a chain that was cancelled meanwhile is left out.
+    /// The application has handled a delivered frame. The mark and the replies are kept together,
+    /// or neither is. A reply in a chain that was cancelled meanwhile is left out.
     Handled {
         /// The position of the frame.
         position: u64,
-        /// What is sent in answer to it.
+        /// The replies to the frame.
         replies: &'a [Outbound<'a>],
     },
-    /// The link to this member is new. A member tells its host what it holds.
+    /// The link to this member is new. A member tells its host how far its log goes.
     Connected(MemberId),
-    /// The link to this member is gone. A host sends nothing there until it hears the member
+    /// The link to this member is gone. A host sends nothing to the member until it hears from it
     /// again.
     Disconnected(MemberId),
-    /// The bytes of a value are wanted from the host of this member. The value stands in a
-    /// later batch, with [`Event::Supplied`](crate::Event::Supplied). A host fetches whatever
-    /// its members put, without being asked.
+    /// The application wants the bytes of a value from the host of this member. The value comes in
+    /// a later batch, with [`Event::Supplied`](crate::Event::Supplied). A host fetches all values
+    /// that its members put without being asked.
     Fetch {
         /// The key without its tier; `p57` is the frame at position 57.
         key: &'a str,
-        /// The digest and the length that the log gives; `None` to take what the host has.
+        /// The digest and the length that the log gives; `None` to take the host's value.
         announced: Option<(Hash, u64)>,
     },
-    /// The answer to [`Read::Entries`](crate::Read::Entries): what the log has there.
+    /// The answer to [`Read::Entries`](crate::Read::Entries): entries of the log.
     Entries {
         /// The position that was asked for.
         from: u64,
@@ -62,26 +61,26 @@ pub enum Input<'a> {
         /// `None` when the key is not known, or its bytes are not here.
         value: Option<Cold>,
     },
-    /// Time has passed; due at [`Session::next_timeout`](crate::Session::next_timeout).
+    /// Time has passed. Due at [`Session::next_timeout`](crate::Session::next_timeout).
     Timeout,
     /// Host: an agent joins. The caller has made sure that it is this agent. Answered by
-    /// [`Answer::Joined`], with the same number when the agent is in the session already.
+    /// [`Answer::Joined`], with the same number if the agent is in the session already.
     Join {
         /// The agents that the member speaks for, its own name first.
         agents: &'a [AgentId<'a>],
-        /// Whether the member may cancel what others started.
+        /// True if the member may cancel chains that others started.
         supervisor: bool,
     },
     /// Host: a member leaves.
     Leave(MemberId),
-    /// Host: references to a cold key of another session are allowed.
+    /// Host: frames may refer to a cold key of another session.
     Grant {
         /// The other session.
         session: &'a str,
         /// The key there without its tier; `*` for all of them.
         key: &'a str,
     },
-    /// Host: the bytes under these keys are let go of; from now on they are E2002.
+    /// Host: the bytes under these keys expire; references to them are E2002 from now on.
     Expire(&'a [&'a str]),
     /// Host: a schema is registered while the session runs (`RegisterSchema`, draft section
     /// 7.1). Members fetch it.
@@ -89,11 +88,11 @@ pub enum Input<'a> {
     /// Host: a phase of the work is over, so a checkpoint is due (draft section 5.2, item 4).
     /// Answered by [`Answer::Checkpoint`].
     Phase,
-    /// Host: these hooks are asked before each checkpoint from now on.
+    /// Host: the session asks these hooks before each checkpoint from now on.
     Hooks(Hooks),
 }
 
-/// What a host asks before a checkpoint and tells after it.
+/// The hooks that a host asks before a checkpoint and tells after it.
 pub struct Hooks(pub Box<dyn CheckpointHooks + Send>);
 
 impl fmt::Debug for Hooks {
@@ -102,23 +101,22 @@ impl fmt::Debug for Hooks {
     }
 }
 
-/// What [`Session::handle`](crate::Session::handle) answers.
+/// The answer of [`Session::handle`](crate::Session::handle).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The input was taken.
+    /// The session took the input.
     Done,
-    /// The id of the frame that was sent, or of the last one when there are several.
+    /// The id of the frame that was sent, or of the last frame when there are several.
     Sent(Mid),
     /// The number of the member.
     Joined(MemberId),
-    /// The checkpoint that was taken. `None` when none was: without a token counter there
-    /// are none, and a hook may object.
+    /// The checkpoint that was taken. `None` when the host took none: it counts no tokens, or a
+    /// hook objected.
     Checkpoint(Option<Box<Checkpoint>>),
 }
 
-/// Why a session did not take an input: nothing of it was kept, and the session is as it
-/// was.
+/// The reason why a session did not take an input. The session kept nothing of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputError {
@@ -126,24 +124,24 @@ pub enum InputError {
     Send(SendError),
     /// The agent cannot join.
     Join(JoinError),
-    /// Every mistake in the schema, and a clash with one that is registered.
+    /// All mistakes in the schema, including a clash with a registered schema.
     Schema(Problems),
-    /// Only the host of a session can do this; the text names the input.
+    /// Only the host of a session can do this; the text names the action.
     HostOnly(&'static str),
 }
 
-/// Why an agent cannot join.
+/// The reason why an agent cannot join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The session has all the members that there are numbers for.
+    /// All member numbers of the session are taken.
     Full,
     /// The agent belongs to another member, or to the host.
     Taken(String),
 }
 
 impl InputError {
-    /// The code of the draft (section 3.6) that comes nearest.
+    /// Returns the nearest error code of the draft (section 3.6).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Send(error) => error.code(),
@@ -158,7 +156,7 @@ impl fmt::Display for JoinError {
         match self {
             Self::Full => write!(
                 f,
-                "the session has {} members, which is all that there are numbers for",
+                "the session has {} members already, and no number for another one",
                 MemberId::LAST.number() - MemberId::HOST.number()
             ),
             Self::Taken(agent) => write!(f, "{agent} is an agent of another member"),

@@ -3,29 +3,29 @@
 //!
 //! # Host and members
 //!
-//! Each session has one *host*, and the others are *members*. Only the host judges: it
-//! checks each frame, gives the accepted ones their position in the log, and relays the log.
-//! A member's frames are proposals that wait in its outbox until the host acknowledges them;
-//! what the host relays it copies. What a side knows of the session, its [`State`], is a
-//! fold of the log and of nothing else, so that replicas cannot disagree.
+//! Each session has one *host*; all others are *members*. Only the host judges frames. It checks
+//! each frame, gives each accepted frame a position in the log, and relays the log. A member's
+//! frames are proposals: they wait in its outbox until the host acknowledges them. A member copies
+//! the entries that the host relays. The [`State`] of a side is a fold of the log and of nothing
+//! else, so replicas cannot disagree.
 //!
 //! # The contract
 //!
-//! A [`Session`] has no clock, no socket, no disk and no random source. Whoever drives it
+//! A [`Session`] has no clock, no socket, no disk and no random source. The program that drives it
 //!
-//! - hands in what happens: [`Session::handle`] takes an [`Input`] and the time. The inputs
-//!   are frames that arrive, what the application wants sent, what was handled, what was read.
-//!   Time may stand still but must not run backwards by more than the host's skew;
-//! - takes out, after any of these, [`Session::poll`] until there is nothing left. An
-//!   [`Output`] is a [`Batch`], to be carried out as that says (commit, then send and
-//!   deliver), or a [`Read`], whose answer is an input again. Inputs may be collected before
-//!   the batch is taken, so that they are committed together;
-//! - hands in [`Input::Timeout`] once [`Session::next_timeout`] has come.
+//! - hands in each input with the time: [`Session::handle`] takes an [`Input`]. An input is a frame
+//!   that arrived, a frame to send, a frame that was handled, or data read from the store. Time may
+//!   stand still but must not run backwards by more than the host's skew;
+//! - calls [`Session::poll`] after that until it returns `None`. An [`Output`] is a [`Batch`], to
+//!   be carried out as its docs say (commit, then send and deliver), or a [`Read`], to be answered
+//!   by an input. The program may hand in several inputs before it takes the batch, and so commit
+//!   them together;
+//! - hands in [`Input::Timeout`] at the time that [`Session::next_timeout`] gives.
 //!
-//! A crash at any instant loses nothing that was acknowledged: the session is restored from
-//! what was committed ([`Session::restore_host`], [`Session::restore_member`]), frames that
-//! were not marked handled are delivered again, and frames whose fate is unknown go out
-//! again under their own message id, so that they can be accepted once only.
+//! A crash at any instant loses nothing that was acknowledged. The program restores the session
+//! from the committed batches ([`Session::restore_host`], [`Session::restore_member`]). The session
+//! then delivers again each frame that was not marked handled, and sends again each frame whose
+//! fate is unknown. Such a frame keeps its message id, so that the host accepts it only once.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The log of a session, and what it folds to.
+//! The log of a session, and the state that it folds to.
 
 pub(crate) mod by_member;
 pub(crate) mod chain;

@@ -1,4 +1,4 @@
-//! The side that follows.
+//! A member of a session, which follows the host.
 
 mod follow;
 
@@ -18,34 +18,33 @@ use accp_frame::{Intent, Registry};
 pub(crate) struct Member {
     pub side: Side,
     pub outbox: Outbox,
-    /// Whether the host has answered since this side started.
+    /// True if the host has let this side in.
     pub joined: bool,
-    /// Until the host has answered.
+    /// The delay before the next hello, until the host answers.
     pub hello: Backoff,
-    /// The fold to start from is under way: where it ends and where the log begins.
+    /// The fold that is being fetched: its position, and the position after which the log begins.
     pub fetching: Option<(u64, u64)>,
     pub say: Say,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
-    /// The registry of the host, while it is being fetched: the frames that follow may need
-    /// it.
+    /// The registry of the host, while this side fetches it. The frames that follow may need it.
     pub learning: Option<Hash>,
-    /// Whether the host takes frames in parts.
+    /// True if the host takes frames in parts.
     pub parts: bool,
 }
 
-/// What the host is to be told in the next batch.
+/// The messages for the host in the next batch.
 #[derive(Debug, Default)]
 pub(crate) struct Say {
-    /// Who is here and what is held.
+    /// A hello, with the position that this side holds.
     pub hello: bool,
-    /// What is held.
+    /// An acknowledgement of the position that this side holds.
     pub ack: bool,
-    /// That nothing was heard for long.
+    /// A ping, because nothing was heard for long.
     pub ping: bool,
 }
 
-/// How often nothing is heard before the member asks what the host has.
+/// Timeouts without an answer after which the member pings its host.
 const ASK_AFTER: u32 = 2;
 
 impl Member {
@@ -72,7 +71,7 @@ impl Member {
         }
     }
 
-    /// Goes on with a session that its store holds.
+    /// Restores a session from its store.
     pub(crate) fn restore(
         options: Options,
         stored: &Stored,
@@ -101,7 +100,7 @@ impl Member {
         Ok(session)
     }
 
-    /// The schemas in force were kept, unless there was no time for it.
+    /// Restores the schemas in force, or fetches them if they were not kept.
     pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
         let Some(hash) = self.side.state.schemas() else {
             return;
@@ -113,9 +112,9 @@ impl Member {
         }
     }
 
-    /// Takes what the host sent.
+    /// Takes a frame from the host.
     pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
-        // What the host sends is not judged; what cannot be read comes again.
+        // A member does not judge the host's frames. A frame that it cannot read comes again.
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
@@ -130,26 +129,26 @@ impl Member {
         }
     }
 
-    /// Fetches the bytes of a value from the host; [`Event::Supplied`](crate::Event::Supplied) tells when they are
-    /// in the batch.
+    /// Fetches the bytes of a value from the host. [`Event::Supplied`](crate::Event::Supplied)
+    /// tells when they are in the batch.
     ///
-    /// `announced` is what the log said of the value; a member that joined later does not know
-    /// it and takes what the host has. `p57` is the frame at this position of the log.
+    /// `announced` is the digest and the length from the log. A member that joined later does not
+    /// know them and takes the host's value. `p57` is the frame at position 57 of the log.
     pub(crate) fn fetch(&mut self, key: &str, announced: Option<(Hash, u64)>) {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
-    /// The connection to the host is new: it is told what is held here.
+    /// Tells the host how far the log of this side goes, because the connection is new.
     pub(crate) fn connected(&mut self) {
         self.say.hello = true;
     }
 
-    /// Whether everything sent has been acknowledged.
+    /// Returns whether the host has acknowledged every frame sent.
     pub(crate) fn is_quiet(&self) -> bool {
         self.outbox.is_empty() && self.joined && self.fetching.is_none()
     }
 
-    /// Whether so many frames may be sent.
+    /// Checks that this many frames may be sent.
     pub(crate) fn check(&self, frames: usize) -> Result<(), SendError> {
         if !self.joined {
             return Err(SendError::NotJoined);
@@ -160,13 +159,13 @@ impl Member {
         Ok(())
     }
 
-    /// The number that the next frame of this member is expected to have.
+    /// Returns the `seq` that the next frame of this member is expected to have.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.outbox.sequence() + self.outbox.len() as u64
     }
 
-    /// Takes frames into the outbox; gives the id of the last, of one in parts that of its
-    /// first part.
+    /// Puts frames into the outbox. Returns the id of the last frame, or of the first part when the
+    /// last frame is in parts.
     pub(crate) fn submit<'c>(
         &mut self,
         frames: impl Iterator<Item = &'c Composed>,
@@ -190,7 +189,7 @@ impl Member {
         last.ok_or(SendError::NotJoined)
     }
 
-    /// Puts into the batch what goes out now.
+    /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
         let side = &mut self.side;
         if std::mem::take(&mut self.say.hello) {
@@ -234,7 +233,7 @@ impl Member {
         }
     }
 
-    /// A value as it was read, for the host that has asked for it.
+    /// Takes a value that the store read for the host.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
         let (now_wanted, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.wanted)
             .into_iter()

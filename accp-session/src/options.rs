@@ -1,4 +1,4 @@
-//! What a session is told at its start.
+//! Options of a session at its start.
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use crate::GroupLimits;
 use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
-/// How frames are numbered (draft sections 3.5 and 3.7).
+/// The numbering of frames (draft sections 3.5 and 3.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The draft's: `seq` counts the accepted frames of all senders, from 1, and a member
-    /// has at most one frame under way.
+    /// The numbering of the draft: `seq` counts the accepted frames of all senders, from 1. A
+    /// member has at most one frame under way.
     #[default]
     Shared,
-    /// `seq` is contiguous for each sender, who may have a window of frames under way.
+    /// `seq` is contiguous for each sender. A sender may have a window of frames under way.
     Sender,
 }
 
 impl Scope {
-    /// The name in `sync:registry`.
+    /// Returns the name in `sync:registry`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Shared => "shared",
@@ -38,40 +38,40 @@ impl Scope {
     }
 }
 
-/// What both sides of a session are told.
+/// Options of a side, be it the host or a member.
 #[derive(Clone)]
 pub struct Options {
     /// The name of the session, `sid` in an envelope.
     pub session: String,
-    /// Who speaks on this side.
+    /// The agent that speaks on this side.
     pub agent: AgentId<'static>,
-    /// The schemas this side knows.
+    /// The schemas that this side knows.
     pub registry: Arc<Registry>,
-    /// Counts tokens. Without it nothing is counted: there are no budgets and no
+    /// The token counter. Without it no tokens are counted: there are no budgets and no
     /// checkpoints, and the session claims level 1 of the draft (section 8).
     pub counter: Option<Arc<dyn TokenCounter + Send + Sync>>,
     /// Bounds on a frame.
     pub limits: Limits,
     /// Token limits of a frame (draft section 3.4).
     pub frame_tokens: FrameTokenLimits,
-    /// How many frames may wait in the outbox; 1,024 by default.
+    /// The greatest number of frames in the outbox; 1,024 by default.
     pub outbox: usize,
-    /// How many frames may wait to be handled; 1,024 by default. Beyond it nothing is taken
-    /// from the peer, who sends again later.
+    /// The greatest number of frames that wait to be handled; 1,024 by default. Beyond it this side
+    /// takes no frames from the peer, which sends them again later.
     pub backlog: usize,
-    /// After this much silence a frame goes out again; doubled each time up to 32 times as
-    /// much. One second by default.
+    /// The time of silence after which a frame goes out again. It doubles each time, up to 32 times
+    /// as long. One second by default.
     pub retry: Duration,
-    /// Whether frames of others are handled on this side. A hub that only relays does not.
+    /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,
-    /// What the context may hold.
+    /// The limits of the context.
     pub context: ContextLimits,
-    /// What the peer's registry may change in this one.
+    /// The changes that the peer's registry may make to this one.
     pub schemas: DeltaPolicy,
 }
 
 impl Options {
-    /// The defaults, without a token counter.
+    /// Returns the default options, without a token counter.
     pub fn new(
         session: impl Into<String>,
         agent: AgentId<'static>,
@@ -93,7 +93,7 @@ impl Options {
         }
     }
 
-    /// Counts with `counter`.
+    /// Sets the token counter.
     pub fn counting(mut self, counter: Arc<dyn TokenCounter + Send + Sync>) -> Self {
         self.counter = Some(counter);
         self
@@ -113,21 +113,21 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What only the host decides.
+/// Rules that only the host decides.
 #[derive(Clone)]
 pub struct Rules {
-    /// How frames are numbered; a session keeps the scope that it was opened with.
+    /// The numbering of frames; a session keeps the scope that it was opened with.
     pub scope: Scope,
-    /// How far clocks may be apart; 30 seconds by default.
+    /// The greatest difference between clocks; 30 seconds by default.
     pub skew: Duration,
-    /// Whether message ids may have other forms than 12 hexadecimal digits, as in the
-    /// draft's examples.
+    /// True if message ids may have other forms than 12 hexadecimal digits, as in the draft's
+    /// examples.
     pub any_mid: bool,
-    /// Whether the registries of members may bring schemas that the session lacks.
+    /// True if the registries of members may bring schemas that the session lacks.
     pub learn_schemas: bool,
     /// Bounds on frames that come in parts.
     pub groups: GroupLimits,
-    /// Sums up what leaves hot state.
+    /// Sums up the frames that leave hot state.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
 }
 

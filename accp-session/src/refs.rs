@@ -1,4 +1,4 @@
-//! References: what each names, and where that is.
+//! References: their targets, and the places of these targets.
 
 pub(crate) mod locate;
 pub(crate) mod reference;

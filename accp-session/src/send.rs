@@ -1,4 +1,4 @@
-//! From a message to the frames that are sent.
+//! The way of a message to the frames that are sent.
 
 pub(crate) mod codec;
 pub(crate) mod encode;

@@ -12,7 +12,7 @@ use crate::{
     Rules, SendError, State, Stored, Time,
 };
 
-/// One side of a session, its host or a member. The crate's documentation has the contract.
+/// One side of a session: the host or a member. The documentation of the crate has the contract.
 #[derive(Debug)]
 pub struct Session {
     role: Role,
@@ -25,20 +25,20 @@ enum Role {
 }
 
 impl Session {
-    /// Opens a session, as its host.
+    /// Opens a session as its host.
     pub fn host(options: Options, rules: Rules, now: Time) -> Self {
         Self::of(Role::Host(Box::new(Host::open(options, rules, now))))
     }
 
-    /// Joins a session, as a member of it.
+    /// Joins a session as a member.
     pub fn member(options: Options, now: Time) -> Self {
         Self::of(Role::Member(Box::new(Member::open(options, now))))
     }
 
-    /// Goes on as the host of a session that its store holds.
+    /// Restores the host of a session from its store.
     ///
     /// # Errors
-    /// When what the store gave cannot be read.
+    /// When the stored data cannot be read.
     pub fn restore_host(
         options: Options,
         rules: Rules,
@@ -49,10 +49,10 @@ impl Session {
         Ok(Self::of(Role::Host(Box::new(host))))
     }
 
-    /// Goes on as a member of a session that its store holds.
+    /// Restores a member of a session from its store.
     ///
     /// # Errors
-    /// When what the store gave cannot be read.
+    /// When the stored data cannot be read.
     pub fn restore_member(
         options: Options,
         stored: &Stored,
@@ -66,10 +66,10 @@ impl Session {
         Self { role }
     }
 
-    /// Takes an input, at this time.
+    /// Takes an input at this time.
     ///
     /// # Errors
-    /// As [`InputError`] says; nothing has changed then.
+    /// As [`InputError`] says; then nothing has changed.
     pub fn handle(&mut self, input: Input<'_>, now: Time) -> Result<Answer, InputError> {
         self.side_mut().now = now;
         match (&mut self.role, input) {
@@ -98,20 +98,20 @@ impl Session {
                 return Ok(Answer::Checkpoint(checkpoint.map(Box::new)));
             }
             (Role::Host(host), Input::Hooks(hooks)) => host.hooks = hooks.0,
-            (Role::Member(_), Input::Leave(_)) => return Err(host_only("take a member out")),
+            (Role::Member(_), Input::Leave(_)) => return Err(host_only("remove a member")),
             (Role::Member(_), Input::Grant { .. }) => return Err(host_only("grant a key")),
             (Role::Member(_), Input::Expire(_)) => return Err(host_only("let bytes expire")),
             (Role::Member(_), Input::Register(_)) => return Err(host_only("register a schema")),
             (Role::Member(_), Input::Phase) => return Err(host_only("take a checkpoint")),
-            (Role::Member(_), Input::Hooks(_)) => return Err(host_only("be asked by hooks")),
+            (Role::Member(_), Input::Hooks(_)) => return Err(host_only("set checkpoint hooks")),
         }
         Ok(Answer::Done)
     }
 
-    /// What the world is to do next; `None` when there is nothing until the next input.
+    /// Returns the next output to carry out, or `None` when there is nothing to do until the next
+    /// input.
     ///
-    /// What a batch holds follows from the inputs since the last one, so that inputs may be
-    /// collected and are committed together.
+    /// A batch covers all inputs since the last batch, so several inputs can be committed together.
     pub fn poll(&mut self) -> Option<Output> {
         let now = self.side().now;
         match &mut self.role {
@@ -136,7 +136,7 @@ impl Session {
         None
     }
 
-    /// When [`Input::Timeout`] is due; `None` while there is nothing to wait for.
+    /// Returns when [`Input::Timeout`] is due, or `None` while there is nothing to wait for.
     pub fn next_timeout(&self) -> Option<Time> {
         let role = match &self.role {
             Role::Host(host) => host.next_timeout(),
@@ -154,55 +154,55 @@ impl Session {
         self.side_mut().transfers.timeout(now);
     }
 
-    /// Whether this side is the host.
+    /// Returns whether this side is the host.
     pub fn is_host(&self) -> bool {
         matches!(self.role, Role::Host(_))
     }
 
-    /// The time of the last input.
+    /// Returns the time of the last input.
     pub fn now(&self) -> Time {
         self.side().now
     }
 
-    /// The name of the session.
+    /// Returns the name of the session.
     pub fn id(&self) -> &str {
         &self.side().options.session
     }
 
-    /// What this side was told at its start.
+    /// Returns the options of this side, with the schemas that it knows now.
     pub fn options(&self) -> &Options {
         &self.side().options
     }
 
-    /// The member that this side is; before a member has joined it means nothing.
+    /// Returns the number of this side. On a member it means nothing before the member has joined.
     pub fn me(&self) -> MemberId {
         self.side().me()
     }
 
-    /// What the log folds to on this side.
+    /// Returns the state that the log folds to on this side.
     pub fn state(&self) -> &State {
         &self.side().state
     }
 
-    /// What a model is to read, as a [view](accp_context::view): the primer, the checkpoints,
-    /// each with where its frames are, then what was said since.
+    /// Returns the context for a model, as a [view](accp_context::view): the primer, the
+    /// checkpoints, each with the place of its frames, and then the later frames.
     ///
-    /// Between checkpoints it only grows at its end. The budgets are about the frames
-    /// ([`render_context`](accp_context::render_context)), which take more tokens as a rule.
+    /// Between checkpoints the view only grows at its end. The budgets count the frames, which
+    /// usually take more tokens ([`render_context`](accp_context::render_context)).
     pub fn context(&self) -> String {
         let state = self.state();
         view_context(&self.options().registry, state.warm(), state.hot())
     }
 
-    /// What the context takes of its budget (`GetBudget`, draft section 7.1); nothing, where
-    /// nothing is counted.
+    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1). It takes
+    /// nothing when no tokens are counted.
     pub fn budget(&self) -> TokenBudget {
         let state = self.state();
         TokenBudget::of(state.hot(), state.warm(), &self.options().context)
     }
 
-    /// The conformance level of the draft (section 8) that the session keeps to: 3, or 1 when
-    /// its host counts no tokens, because then there are no checkpoints and no budgets.
+    /// Returns the conformance level of the draft (section 8) that the session keeps to. It is 3,
+    /// or 1 when the host counts no tokens: then there are no checkpoints and no budgets.
     pub fn level(&self) -> u8 {
         if self.state().tokenizer().is_some() {
             3
@@ -211,19 +211,19 @@ impl Session {
         }
     }
 
-    /// The last position of the log on this side.
+    /// Returns the last position of the log on this side.
     pub fn position(&self) -> u64 {
         self.side().position
     }
 
-    /// Whether the frame at this position was delivered and is not yet handled.
+    /// Returns whether the frame at this position was delivered and is not yet handled.
     pub fn waits(&self, position: u64) -> bool {
         self.side().waits(position)
     }
 
-    /// On a host: whether every member that can be reached has all that was accepted, and the
-    /// host the bytes of all that was put. On a member: whether everything sent has been
-    /// acknowledged.
+    /// Returns whether nothing is under way. On a host: every member that can be reached has all
+    /// accepted frames, and the host has the bytes of all values put. On a member: the host has
+    /// acknowledged every frame sent.
     pub fn is_quiet(&self) -> bool {
         match &self.role {
             Role::Host(host) => host.is_quiet(),
@@ -231,7 +231,7 @@ impl Session {
         }
     }
 
-    /// How many frames wait to be acknowledged; a host's frames never do.
+    /// Returns how many frames wait to be acknowledged; always 0 on a host.
     pub fn outbox_len(&self) -> usize {
         match &self.role {
             Role::Host(_) => 0,
@@ -239,9 +239,9 @@ impl Session {
         }
     }
 
-    /// The last position up to which the log may be let go of: on a host, up to which every
-    /// member has said since the start of the host that it has the log (0 while one has not);
-    /// on a member, all of it.
+    /// Returns the last position up to which the log may be discarded. On a host, every member has
+    /// said since the start of the host that it has the log up to there (0 while a member has not).
+    /// On a member, it is the end of the log.
     pub fn replicated(&self) -> u64 {
         match &self.role {
             Role::Host(host) => host.replicated(),
@@ -263,7 +263,7 @@ impl Session {
         }
     }
 
-    /// The number that the next frame of this side is expected to have.
+    /// Returns the `seq` that the next frame of this side is expected to have.
     pub(crate) fn next_sequence(&self) -> u64 {
         match &self.role {
             Role::Host(host) => host.next_sequence(),
@@ -271,10 +271,10 @@ impl Session {
         }
     }
 
-    /// Whether frames may be sent in parts.
+    /// Returns whether this side may send frames in parts.
     pub(crate) fn takes_parts(&self) -> bool {
         match &self.role {
-            // Its frames are in the log as they are; what is too large goes by reference.
+            // A host logs its frames as they are; values that are too large go by reference.
             Role::Host(_) => false,
             Role::Member(member) => member.parts,
         }
@@ -314,7 +314,7 @@ impl Session {
     }
 }
 
-/// Shorthands for the inputs that most programs say.
+/// Shorthands for the most common inputs.
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`].
     pub fn receive(&mut self, from: MemberId, bytes: &[u8], now: Time) {
@@ -326,10 +326,10 @@ impl Session {
         }
     }
 
-    /// Sends a frame, and gives the id it goes by: [`Input::Send`].
+    /// Sends a frame and returns its message id: [`Input::Send`].
     ///
     /// # Errors
-    /// As [`SendError`] says; nothing is changed then.
+    /// As [`SendError`] says; then nothing has changed.
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
         self.side_mut().now = now;
         let encoded = self
@@ -341,8 +341,8 @@ impl Session {
     /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`].
     ///
     /// # Errors
-    /// As [`SendError`] says, of the first reply that cannot be sent; then the frame is not
-    /// marked. A frame that does not wait is [`SendError::NotDue`].
+    /// The [`SendError`] of the first reply that cannot be sent; then the frame is not marked.
+    /// [`SendError::NotDue`] when the frame does not wait to be handled.
     pub fn handled(
         &mut self,
         position: u64,
@@ -363,7 +363,7 @@ impl Session {
         Ok(())
     }
 
-    /// Host: lets an agent in, and gives the number of its member: [`Input::Join`].
+    /// Host: lets an agent in, and returns the number of its member: [`Input::Join`].
     ///
     /// # Errors
     /// [`InputError::Join`], and [`InputError::HostOnly`] on a member.

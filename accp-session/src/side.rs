@@ -1,4 +1,4 @@
-//! What a host and a member have in common.
+//! Data and functions that a host and a member have in common.
 
 pub(crate) mod fold;
 
@@ -23,10 +23,10 @@ use crate::{
 };
 use accp_frame::{DecodeError, EncodeError, Registry};
 
-/// Extensions of ours that this side understands.
+/// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
 
-/// The next batch, which has no room of its own until there is something for it.
+/// The next batch. It takes no room until there is something in it.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Option<Box<Batch>>);
 
@@ -53,7 +53,7 @@ pub(crate) struct Side {
     pub schemas: Hash,
     pub state: State,
     pub mids: MidSource,
-    /// What the next batch will hold.
+    /// The content of the next batch.
     pub batch: Pending,
     pub reads: VecDeque<Read>,
     /// The last position of the log on this side.
@@ -63,12 +63,12 @@ pub(crate) struct Side {
     pub last_put: u64,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
-    /// Each with the chain of its frame, and the chain of what caused that.
+    /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
     schedule: Schedule,
 }
 
-/// The key under which a registry is had as a whole.
+/// The key of a whole registry.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
 
 impl Side {
@@ -95,12 +95,12 @@ impl Side {
         side
     }
 
-    /// The member that this side is.
+    /// Returns the number of this side.
     pub(crate) fn me(&self) -> MemberId {
         self.mids.member()
     }
 
-    /// A new id; the epoch it belongs to is kept before it leaves.
+    /// Returns a new id. The epoch of the id is committed before the id leaves.
     pub(crate) fn next_mid(&mut self) -> Mid {
         let epoch = self.mids.epoch();
         let mid = self.mids.next();
@@ -110,7 +110,7 @@ impl Side {
         mid
     }
 
-    /// As [`Side::next_mid`], for a frame of the host about the session.
+    /// As [`Side::next_mid`], for a control frame of the host.
     pub(crate) fn next_control_mid(&mut self) -> Mid {
         let epoch = self.mids.epoch();
         let mid = self.mids.next_control();
@@ -120,8 +120,8 @@ impl Side {
         mid
     }
 
-    /// There is nothing to do: gives back the room of what has become empty, because most
-    /// sessions rest most of the time. Trees and queues keep it otherwise.
+    /// Gives back the room of everything that is empty. Most sessions rest most of the time, and
+    /// trees and queues would keep their room.
     pub(crate) fn rest(&mut self) {
         if self.reads.is_empty() {
             self.reads = VecDeque::new();
@@ -137,17 +137,17 @@ impl Side {
         self.transfers.rest();
     }
 
-    /// Whether so much waits to be handled that no more is taken.
+    /// Returns whether so many frames wait to be handled that this side takes no more.
     pub(crate) fn is_busy(&self) -> bool {
         self.due.len() >= self.options.backlog
     }
 
-    /// Whether a frame of this entry is for the handlers of this side.
+    /// Returns whether an entry like this goes to the handlers of this side.
     pub(crate) fn is_due(&self, kind: EntryKind, sender: MemberId) -> bool {
         kind == EntryKind::Frame && sender != self.me() && self.options.handles
     }
 
-    /// Takes an entry into the log, and folds it unless the fold has it already.
+    /// Appends an entry to the log, and folds it unless the fold has it already.
     pub(crate) fn append(&mut self, entry: Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let applied = if entry.position > self.state.position {
             self.state.apply(&entry, frame, effect)
@@ -169,10 +169,10 @@ impl Side {
         applied
     }
 
-    /// The effect of an entry that another side has checked.
+    /// Returns the effect of an entry that another side has checked.
     ///
     /// # Errors
-    /// Where the entry cannot be read, which one that a host has made can.
+    /// When the entry cannot be read; an entry that a host made can be.
     pub(crate) fn effect(
         &self,
         position: u64,
@@ -182,7 +182,7 @@ impl Side {
         if !kind.is_relayed() {
             return Ok(Effect::Void(kind));
         }
-        // The fold that a member started from may hold it already.
+        // The fold that a member started from may hold the entry already.
         if position <= self.state.position && kind == EntryKind::Frame {
             return Ok(Effect::Frame);
         }
@@ -208,7 +208,7 @@ impl Side {
         self.batch.get().inbound.push(inbound);
     }
 
-    /// Fires the tokens of the chains that were cancelled.
+    /// Fires the tokens of the cancelled chains.
     fn fire(&mut self) {
         for (ids, token) in &self.tokens {
             if ids
@@ -221,7 +221,7 @@ impl Side {
         }
     }
 
-    /// Whether the frame waits to be handled.
+    /// Returns whether the frame waits to be handled.
     pub(crate) fn waits(&self, position: u64) -> bool {
         self.due.contains(&position)
     }
@@ -230,20 +230,20 @@ impl Side {
         if self.due.remove(&position) {
             self.batch.get().handled.push(position);
         }
-        // A token that no handler holds any more is made anew when it is needed.
+        // A token that no handler holds is made again when it is needed.
         if self.tokens.len() > 2 * self.due.len() {
             self.tokens.retain(|_, token| !token.is_alone());
         }
     }
 
-    /// Whether the chain of the message was cancelled, or that of its cause.
+    /// Returns whether the chain of the message, or the chain of its cause, was cancelled.
     pub(crate) fn is_cancelled(&self, outbound: &Outbound<'_>) -> bool {
         let chains = &self.state.chains;
         let mut ids = [&outbound.cid, &outbound.aid].into_iter().flatten();
         ids.any(|id| chains.reaches(chains.chain_of(&Mid::parse(id))))
     }
 
-    /// The frames of a message, without `mid` and `seq`.
+    /// Encodes a message into frames without `mid` and `seq`.
     fn encode(
         &self,
         outbound: &Outbound<'_>,
@@ -285,7 +285,7 @@ impl Side {
         encoder.encode(outbound)
     }
 
-    /// The frames of messages that are sent together.
+    /// Encodes messages that are sent together.
     pub(crate) fn encode_all<'o>(
         &self,
         outbound: impl IntoIterator<Item = &'o Outbound<'o>>,
@@ -309,7 +309,7 @@ impl Side {
         }
     }
 
-    /// Something happened that the caller should know.
+    /// Tells the caller about an event.
     pub(crate) fn tell(&mut self, event: Event) {
         self.batch.get().events.push(event);
     }
@@ -318,13 +318,13 @@ impl Side {
         self.batch.get().sends.push(Transmit { to, text });
     }
 
-    /// From now on these are the schemas that this side knows.
+    /// Replaces the schemas that this side knows.
     pub(crate) fn set_registry(&mut self, registry: Registry) {
         self.schemas = registry.hash();
         self.options.registry = Arc::new(registry);
     }
 
-    /// What this side says of itself in `sync:registry`.
+    /// Returns the `sync:registry` of this side.
     pub(crate) fn hello(&self) -> Hello {
         let registry = &self.options.registry;
         Hello {
@@ -336,8 +336,8 @@ impl Side {
         }
     }
 
-    /// Sends a frame about the link. If it could not be written, because something in it is over
-    /// the limits of a frame, the caller is told.
+    /// Sends a link frame. Tells the caller if the frame could not be written, because something in
+    /// it is over the limits of a frame.
     pub(crate) fn say(&mut self, to: MemberId, text: Result<String, EncodeError>) {
         match text {
             Ok(text) => self.send(to, text),
@@ -356,8 +356,8 @@ impl Side {
         self.say(to, text);
     }
 
-    /// What the registry of this side has over the one that the key names: `reg_` and the
-    /// hash of that, or [`ALL_SCHEMAS`].
+    /// Returns a piece of the schemas that this side has and the registry of the key lacks. The key
+    /// is `reg_` and the hash of that registry, or [`ALL_SCHEMAS`].
     pub(crate) fn schemas_piece(&self, key: &str, at: u64) -> Option<Piece> {
         let base = key.strip_prefix("reg_")?;
         let standard = Registry::shared();
@@ -371,7 +371,7 @@ impl Side {
         Some(Piece::of(key, bytes, Hash::of(bytes), at))
     }
 
-    /// Asks the peers for the bytes that are wanted.
+    /// Asks the peers for the wanted bytes.
     pub(crate) fn ask(&mut self, now: Time) {
         for (to, key, at) in self.transfers.take_due(now) {
             let text = self.stamp(now).frame(want(&key, at), Of::Nothing);

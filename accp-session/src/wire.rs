@@ -1,4 +1,4 @@
-//! Frames of the session itself: about the link, and about the session.
+//! Link frames and control frames.
 
 pub(crate) mod control;
 #[expect(

@@ -1,4 +1,4 @@
-//! Parts on their way to becoming a frame again.
+//! Assembly of frames from their parts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,11 @@ use crate::delivery::parts::Pieces;
 use crate::{MemberId, Mid, Part, Time, join};
 use accp_frame::{DecodeError, ErrorCode};
 
-/// Keeps the parts of split frames until the last one of each is there, in whatever order
-/// they come.
+/// Keeps the parts of split frames until all parts of a frame have come, in any order.
 ///
-/// Parts that were acknowledged are kept for as long as their sender may send the others.
-/// Each sender has a bound on what it may leave incomplete, and what it seems to have given
-/// up makes room when it is needed.
+/// Acknowledged parts are kept for as long as their sender may send the others. Each sender may
+/// leave a limited number of frames incomplete. A frame that the sender seems to have given up
+/// makes room when another frame needs it.
 ///
 /// ```
 /// use accp_runtime::session::{MemberId, Mid, Time};
@@ -39,31 +38,31 @@ pub struct Groups {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Group {
     total: u16,
-    /// When the last of them came.
+    /// The time at which the last part came.
     at: Time,
     /// The parts by their place, without metadata.
     parts: BTreeMap<u16, String>,
 }
 
-/// Bounds on what is incomplete.
+/// Bounds on incomplete frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupLimits {
     /// Frames that a sender may have under way in parts: 8 by default.
     pub groups: usize,
     /// Bytes that the parts of a frame may have together: 256 KiB by default.
     pub bytes: usize,
-    /// How long nothing has come of a frame that makes room for another: 5 minutes by
+    /// The time without a new part after which a frame makes room for another: 5 minutes by
     /// default.
     pub age: Duration,
 }
 
-/// What a part led to.
+/// The result of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Others are missing.
+    /// Other parts are missing.
     Waiting,
-    /// It was the last one: the frame, without metadata. Whether that is a frame at all, with
-    /// every key once and the fields that its schema requires, is still to be seen.
+    /// The part was the last one: the frame, without metadata. The caller still has to check that
+    /// this is a frame, with every key once and the fields that its schema requires.
     Whole(String),
 }
 
@@ -81,9 +80,9 @@ impl Groups {
     /// Takes a part.
     ///
     /// # Errors
-    /// E1001 when the text is no frame or the part is there already; E1004 when it does not
-    /// fit the others, in its header, its schema or their number; E2003 over a limit. Nothing
-    /// has changed then.
+    /// E1001 when the text is not a frame, or the part is there already. E1004 when the header, the
+    /// schema or the number of parts differs from the other parts. E2003 over a limit. Then nothing
+    /// has changed.
     pub fn accept(
         &mut self,
         sender: MemberId,
@@ -157,7 +156,7 @@ impl Groups {
         Ok(Progress::Waiting)
     }
 
-    /// Forgets the parts of a frame that is whole, or can never be.
+    /// Forgets the parts of a frame that is whole, or can never be whole.
     pub(crate) fn forget(&mut self, sender: MemberId, of: &Mid) {
         if let Some(groups) = self.senders.get_mut(&sender) {
             groups.remove(of);
@@ -167,7 +166,7 @@ impl Groups {
         }
     }
 
-    /// Whether no frame is under way in parts.
+    /// Returns whether there are no incomplete frames.
     pub fn is_empty(&self) -> bool {
         self.senders.is_empty()
     }

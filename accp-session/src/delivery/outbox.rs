@@ -1,4 +1,4 @@
-//! What a member has sent and not heard of.
+//! The outbox of a member, with the frames whose fate it does not know.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::options::Scope;
 use crate::{Mid, Outgoing, Time};
 
-/// Frames under way where each sender numbers its own.
+/// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
-/// How often the time to wait is doubled.
+/// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;
 
-/// Waits longer each time that nothing is heard.
+/// A waiting time that grows each time nothing is heard.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     first: Duration,
@@ -28,7 +28,7 @@ impl Backoff {
         }
     }
 
-    /// When it is time to try again.
+    /// Returns the time of the next try.
     pub(crate) fn at(&self) -> Option<Time> {
         self.at
     }
@@ -44,7 +44,7 @@ impl Backoff {
         }
     }
 
-    /// Waits anew, twice as long as the last time.
+    /// Waits again, twice as long as the last time.
     pub(crate) fn again(&mut self, now: Time) {
         self.tries += 1;
         self.wait(now);
@@ -54,7 +54,7 @@ impl Backoff {
         self.at = Some(now + self.first * (1 << self.tries.min(DOUBLINGS)));
     }
 
-    /// There is nothing to wait for.
+    /// Stops waiting.
     pub(crate) fn rest(&mut self) {
         self.tries = 0;
         self.at = None;
@@ -67,22 +67,22 @@ impl Backoff {
 
 /// The frames whose fate is unknown, in the order in which they were sent.
 ///
-/// The first one has the number [`sequence`](Self::sequence) and the others follow without
-/// a gap. What the host has consumed and not acknowledged yet is a beginning of the list,
-/// so that the numbers stay right whatever gets lost: a number changes only when a frame
-/// before it was refused for good, and then downwards.
+/// The first frame has the number [`sequence`](Self::sequence), and the others follow without a
+/// gap. Frames that the host has consumed and not yet acknowledged come first, so the numbers stay
+/// right even if something gets lost. Where each sender has its own numbers, a number changes only
+/// when a frame before it was refused for good, and then it becomes smaller.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     scope: Scope,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
     sequence: u64,
-    /// How many of the first frames went out since the last timeout.
+    /// The number of frames, from the first on, that went out since the last timeout.
     sent: usize,
-    /// How many of the first frames may ever have gone out.
+    /// The number of frames, from the first on, that may ever have gone out.
     ever_sent: usize,
     next_order: u64,
-    /// The number that a refusal asked for and that was acted on.
+    /// The number that a refusal asked for and that the outbox has acted on.
     acted: Option<u64>,
     pub retry: Backoff,
 }
@@ -92,7 +92,7 @@ impl Outbox {
         let next_order = frames.last().map_or(1, |last| last.order + 1);
         Self {
             scope: Scope::Shared,
-            // Of those that a store gave back, any may have gone out.
+            // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
             frames: frames.into(),
             sequence: sequence.max(1),
@@ -119,7 +119,7 @@ impl Outbox {
         self.frames.iter()
     }
 
-    /// The number of the first frame.
+    /// Returns the number of the first frame.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -141,8 +141,8 @@ impl Outbox {
         self.frames.iter().position(|frame| frame.mid == *mid)
     }
 
-    /// The host has consumed this frame, as the number `at` if it says so, and with it all
-    /// before it. Gives what leaves the outbox.
+    /// Removes and returns a frame that the host has consumed, and all frames before it. `at` is
+    /// the number that the frame took, if the host says so.
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) -> Vec<Outgoing> {
         let Some(index) = self.find(mid) else {
             return Vec::new();
@@ -159,11 +159,11 @@ impl Outbox {
         gone
     }
 
-    /// The host will never take this frame. The ones behind move up.
+    /// Removes a frame that the host will never take. The frames behind it move up.
     pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
         let index = self.find(mid)?;
         let gone = self.frames.remove(index);
-        // What stood behind it has another number now.
+        // The frames behind it have other numbers now.
         self.sent = self.sent.min(index);
         if index < self.ever_sent {
             self.ever_sent -= 1;
@@ -173,7 +173,7 @@ impl Outbox {
         gone
     }
 
-    /// Gives a frame another id, at its place.
+    /// Gives a frame another id, at the same place.
     pub(crate) fn rename(&mut self, mid: &Mid, new: Mid, aid: Option<&str>) -> Option<&Outgoing> {
         let index = self.find(mid)?;
         let frame = self.frames.get_mut(index)?;
@@ -185,9 +185,9 @@ impl Outbox {
         Some(frame)
     }
 
-    /// The host says which number it waits for.
+    /// Takes the number that the host waits for.
     ///
-    /// With shared numbering that is the number to use. Where each sender has its own, it
+    /// With shared numbering, that is the number to use. Where each sender has its own numbers, it
     /// only means that something was lost on the way.
     pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
         if self.find(mid).is_none() || self.acted == Some(expected) {
@@ -200,14 +200,14 @@ impl Outbox {
         }
     }
 
-    /// With shared numbering: another frame has taken the number `taken`.
+    /// Notes that another frame has taken the number `taken`, with shared numbering.
     pub(crate) fn passed(&mut self, taken: u64) {
         if self.scope == Scope::Shared && taken >= self.sequence {
             self.sequence = taken + 1;
         }
     }
 
-    /// Takes out frames that have never gone out.
+    /// Removes and returns unwanted frames that have never gone out.
     pub(crate) fn take_unsent(
         &mut self,
         mut unwanted: impl FnMut(&Outgoing) -> bool,
@@ -224,7 +224,7 @@ impl Outbox {
         gone
     }
 
-    /// Gives back the room of what is gone.
+    /// Gives back the room of an empty outbox.
     pub(crate) fn rest(&mut self) {
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
@@ -235,14 +235,14 @@ impl Outbox {
         self.retry.rest();
     }
 
-    /// Nothing was heard: everything goes out again.
+    /// Makes all frames go out again, because nothing was heard.
     pub(crate) fn timeout(&mut self, now: Time) {
         self.sent = 0;
         self.acted = None;
         self.retry.again(now);
     }
 
-    /// The texts that are to go out now.
+    /// Returns the texts that are to go out now.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<String> {
         let window = match self.scope {
             Scope::Shared => 1,
@@ -267,7 +267,7 @@ impl Outbox {
 }
 
 impl Outgoing {
-    /// The frame under this number.
+    /// Returns the text of the frame under this number.
     pub fn text(&self, sequence: u64) -> String {
         format!(
             "{}[mid:{},seq:{sequence}{}]",

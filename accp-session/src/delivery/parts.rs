@@ -1,4 +1,4 @@
-//! Frames over the token limits, as parts that say the same together (draft section 3.4 and
+//! Frames over the token limits, split into parts that say the same together (draft section 3.4 and
 //! step 6 of section 7.2).
 use std::fmt;
 
@@ -12,7 +12,7 @@ use accp_frame::{
     Reader, TokenCounter, Value, Within,
 };
 
-/// Parts that a frame can have: each carries a param at least, and a frame has no more.
+/// The greatest number of parts and of params; each part carries at least one param.
 const MOST_PARTS: u16 = 256;
 
 /// The largest metadata of a part beyond that of its frame.
@@ -21,38 +21,38 @@ const LABEL: &str = ",pt:100/100,of:899999999999";
 /// The longest reference to a value that has left its frame.
 const REFERENCE: &str = "$cold.k899_999999999";
 
-/// The param that holds, as pairs, the entries whose keys do not fit the grammar.
+/// The param that holds the entries whose keys do not fit the grammar, as pairs.
 const OTHERS: &str = "_";
 
-/// What the token limits make of a frame.
+/// The result of [`split`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Split {
-    /// It is within the hard limits as it is.
+    /// The frame is within the hard limits as it is.
     Whole,
-    /// The frames that take its place, in their order, without metadata: two or more, with
-    /// the header and the schema of the frame, and its params distributed over them.
+    /// The frames that take its place, in order, without metadata. There are at least two. Each has
+    /// the header and the schema of the frame, and some of its params.
     Parts(Vec<String>),
-    /// These params, by their full names and the largest first, are too large for any frame.
-    /// Once references stand in their places, the frame may be tried again.
+    /// These params are too large for any frame. Their full names are here, the largest param
+    /// first. Once references stand in their places, the frame may be tried again.
     TooLarge(Vec<String>),
 }
 
-/// Which part a frame is, as its metadata says: `pt:1/3,of:101000001001`.
+/// The label of a part, as in its metadata: `pt:1/3,of:101000001001`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its place, from 1.
+    /// The place of the part, from 1.
     pub index: u16,
-    /// How many there are.
+    /// The number of parts.
     pub total: u16,
-    /// The id of the first part, by which all of them name their frame.
+    /// The id of the first part, by which all parts name their frame.
     pub of: Mid,
 }
 
-/// Distributes a frame over as many as the hard limits on body and total ask for.
+/// Splits a frame into as many parts as the hard limits on body and total ask for.
 ///
-/// `metadata` is what the metadata of the frame will cost in tokens; that of a part costs
-/// more, which is seen to. Metadata over its own limit does not lead to splitting, because
-/// every part would have it too.
+/// `metadata` is the number of tokens in the metadata of the frame. The metadata of a part takes
+/// more tokens; this function adds them. Metadata over its own limit does not lead to a split,
+/// because every part would have it too.
 ///
 /// ```
 /// use accp_session::{Split, join, split};
@@ -73,8 +73,8 @@ pub struct Part {
 /// ```
 ///
 /// # Errors
-/// E2003 when the header and the schema alone, or with a key and a reference, are over a
-/// limit; E1001 when the text is no frame.
+/// E2003 when the header and the schema alone, or with a key and a reference, are over a limit.
+/// E1001 when the text is not a frame.
 pub fn split(
     frame: &str,
     registry: &Registry,
@@ -110,7 +110,7 @@ pub fn split(
         too_large.push((counter.count(param.text), name));
     }
     if !too_large.is_empty() {
-        // Stable: of equal ones the first is first.
+        // The sort is stable: equal params keep their order.
         too_large.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
         let names = too_large.into_iter().map(|(_, name)| name);
         return Ok(Split::TooLarge(names.collect()));
@@ -133,11 +133,11 @@ fn beyond_limits(key: &str) -> EncodeError {
     EncodeError::new(ErrorCode::BUDGET_EXCEEDED, message).within(String::from(key))
 }
 
-/// The frame that these parts say together, without metadata: the params of each in the
-/// order given, `schema` last. What they say may still be no frame: a key can stand twice.
+/// Returns the frame that the parts make together, without metadata: the params of each part in the
+/// given order, then `schema`. The result may still not be a frame, because a key can stand twice.
 ///
 /// # Errors
-/// E1001 when a text is no frame; E1004 when header or schema are not those of the first.
+/// E1001 when a text is not a frame. E1004 when a header or schema differs from the first part.
 pub fn join<T: AsRef<str>>(parts: &[T]) -> Result<String, DecodeError> {
     let mut pieces = parts.iter().map(|part| Pieces::read(part.as_ref()));
     let mut whole = pieces.next().unwrap_or_else(|| Pieces::read(""))?;
@@ -151,8 +151,8 @@ pub fn join<T: AsRef<str>>(parts: &[T]) -> Result<String, DecodeError> {
 }
 
 impl Part {
-    /// Reads `pt` and `of`; `None` when the frame is no part. `at` is the byte at which its
-    /// metadata starts, for errors.
+    /// Reads `pt` and `of`. Returns `None` when the frame is not a part. `at` is the byte at which
+    /// its metadata starts, for errors.
     ///
     /// ```
     /// use accp_runtime::Frame;
@@ -168,7 +168,7 @@ impl Part {
     /// ```
     ///
     /// # Errors
-    /// E1004 when one of the two is not what it should be.
+    /// E1004 when `pt` or `of` is not valid.
     pub fn read(envelope: &Envelope<'_>, at: usize) -> Result<Option<Self>, DecodeError> {
         let Some(place) = envelope.extra.get("pt") else {
             return Ok(None);
@@ -181,7 +181,7 @@ impl Part {
         let place = place.and_then(|(index, total)| Some((number(index)?, number(total)?)));
         let of = match envelope.extra.get("of") {
             Some(Value::String(text)) => Some(Mid::parse(text)),
-            // Of digits alone.
+            // An id of digits alone.
             Some(Value::Integer(digits)) => Some(Mid::parse(&digits.to_string())),
             _ => None,
         };
@@ -199,7 +199,7 @@ impl Part {
 }
 
 impl fmt::Display for Part {
-    /// The pairs of the metadata.
+    /// Writes the pairs of the metadata.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut of = self.of.to_string();
         if !matches!(Literal::classify(&of), Literal::Integer(_)) {
@@ -210,26 +210,26 @@ impl fmt::Display for Part {
     }
 }
 
-/// A frame taken apart, so far as splitting asks for it.
+/// A frame taken apart, as far as a split needs it.
 pub(crate) struct Pieces<'a> {
     header: Header<'a>,
     schema: Option<&'a str>,
-    /// The params but for the schema.
+    /// The params without the schema.
     params: Vec<Param<'a>>,
-    /// Where the payload ends, after its `}`.
+    /// The end of the payload, after its `}`.
     pub(crate) end: usize,
 }
 
 struct Param<'a> {
     key: &'a str,
-    /// All of it, `key:value`.
+    /// The text `key:value`.
     text: &'a str,
 }
 
 impl<'a> Pieces<'a> {
-    /// Reads the header and the payload; what follows is held to the grammar.
+    /// Reads the header and the payload. Of the metadata it checks only the grammar.
     pub(crate) fn read(text: &'a str) -> Result<Self, DecodeError> {
-        // What a frame may hold is for its session to judge.
+        // The session of the frame checks its limits.
         let options = DecodeOptions {
             limits: Limits::NONE,
             marks: true,
@@ -261,7 +261,7 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// Refuses a part that does not say whose frame it is part of as this one does.
+    /// Refuses a part whose header or schema differs from this one.
     pub(crate) fn check_same(&self, part: &Pieces<'_>) -> Result<(), DecodeError> {
         if (self.header, self.schema) == (part.header, part.schema) {
             return Ok(());
@@ -270,7 +270,7 @@ impl<'a> Pieces<'a> {
         Err(DecodeError::new(ErrorCode::INVALID_TYPE, 0, expected))
     }
 
-    /// Header and body of the frame that has these params and the schema.
+    /// Returns the header and the body of the frame that has these params and the schema.
     fn with(&self, params: &[&str]) -> [String; 2] {
         let Header {
             agent,
@@ -286,8 +286,8 @@ impl<'a> Pieces<'a> {
         [format!("@{agent}>{intent}"), body]
     }
 
-    /// The name of a param in the payload of a message; of those that travel as pairs the
-    /// largest, and `None` when a reference would make none of these smaller.
+    /// Returns the name of a param in the payload of a message. For params that travel as pairs,
+    /// returns the name of the largest pair, or `None` when a reference would not make it smaller.
     fn name(&self, param: &Param<'_>, registry: &Registry) -> Option<String> {
         let key = param.key;
         let value = param.text.get(key.len() + 1..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The way of the log to the members: each gets every relayed entry once and in order.
+//! Relay of the log to the members. Each member gets every relayed entry once and in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::{Entry, MemberId, Mid, Read, Time, Transmit};
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;
-/// Entries that are kept at hand for members that lag behind; more are read from the store.
+/// Entries kept at hand for members that lag behind; older ones are read from the store.
 const TAIL: usize = 1024;
-/// Bytes of their texts.
+/// Bytes of the texts of these entries.
 const TAIL_BYTES: usize = 1 << 20;
 
-/// Where the log stands with each member.
+/// The progress of the members through the log.
 #[derive(Debug)]
 pub(crate) struct Relays {
     pub cursors: ByMember<Cursor>,
@@ -30,30 +30,30 @@ pub(crate) struct Relays {
     retry: Duration,
 }
 
-/// Where the log stands with one member.
+/// The progress of one member through the log.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    /// Whether it is to be told that the host is back, until it answers.
+    /// True while the host has to tell the member that it is back, until the member answers.
     pub greeting: bool,
-    /// Whether its link was said to be gone, and nothing has come from it since.
+    /// True if the link to the member is gone, and nothing has come from the member since.
     gone: bool,
-    /// What it said it holds; `None` when it cannot be reached, or has not said so since the
-    /// start of the host.
+    /// The position that the member said it holds. `None` when the member cannot be reached, or has
+    /// not said so since the start of the host.
     pub acked: Option<u64>,
-    /// The last position that went out.
+    /// The last position that went out to the member.
     sent: u64,
-    /// The position at which a repeated acknowledgement was acted on.
+    /// The position at which the host acted on a repeated acknowledgement.
     rewound: Option<u64>,
     retry: Backoff,
-    /// Up to where the log was read for it, and found void behind what was sent.
+    /// The last position that was read for the member; entries between `sent` and it are void.
     read: u64,
-    /// The position from which the log is being read for it.
+    /// The position from which the store is reading the log for the member.
     reading: Option<u64>,
-    /// The last of its frames that is to be acknowledged.
+    /// The last frame of the member that is to be acknowledged, and its `seq`.
     pub ack: Option<(Mid, u64)>,
-    /// The schemas, by their hash, that it was last asked for.
+    /// The hash of the schemas that the host last asked the member for.
     pub schemas: Option<String>,
-    /// The fold that it may fetch.
+    /// The fold that the member may fetch, and its position.
     pub offer: Option<(u64, Arc<[u8]>)>,
 }
 
@@ -67,7 +67,7 @@ struct Relayed {
 }
 
 impl Cursor {
-    /// What comes after `held` goes out again.
+    /// Makes the entries after `held` go out again.
     fn rewind(&mut self, held: u64) {
         self.sent = held;
         self.read = held;
@@ -87,7 +87,7 @@ impl Relayed {
         }
     }
 
-    /// The frame as it goes to a member that has the log up to `prev`.
+    /// Returns the text for a member that has the log up to `prev`.
     fn text_after(&self, prev: u64) -> String {
         let relay = Relay {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
@@ -113,7 +113,7 @@ impl Relays {
         }
     }
 
-    /// The cursor of a member.
+    /// Returns the cursor of a member.
     pub(crate) fn cursor(&mut self, member: MemberId) -> &mut Cursor {
         let retry = self.retry;
         self.cursors.or_insert_with(member, || Cursor {
@@ -131,13 +131,13 @@ impl Relays {
         })
     }
 
-    /// What a member said last that it holds.
+    /// Returns the position that a member last said it holds, or 0.
     pub(crate) fn held(&self, member: MemberId) -> u64 {
         let cursor = self.cursors.get(member);
         cursor.and_then(|cursor| cursor.acked).unwrap_or_default()
     }
 
-    /// An entry that goes to every member.
+    /// Takes an entry that goes to every member.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.last = entry.position;
         if self
@@ -155,12 +155,12 @@ impl Relays {
         }
     }
 
-    /// The last relayed position.
+    /// Returns the last relayed position.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Lets go what every member has, and what is too much to keep.
+    /// Drops the entries that every member has, and those that are too many to keep.
     fn trim(&mut self) {
         let needed = self
             .cursors
@@ -178,7 +178,7 @@ impl Relays {
         }
     }
 
-    /// A member says what it holds, in a hello.
+    /// Takes the position that a member holds, from its hello.
     pub(crate) fn greeted(&mut self, member: MemberId, held: u64) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
@@ -188,8 +188,8 @@ impl Relays {
         self.trim();
     }
 
-    /// A member holds nothing yet; it is asked until it has the fold to start from. (Or it
-    /// said so long ago, and what it holds is not known.)
+    /// Greets a member that holds nothing yet, until it has the fold to start from. Its hello may
+    /// also be an old one; then the host does not know what the member holds.
     pub(crate) fn starting(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = None;
@@ -197,7 +197,7 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
-    /// A member acknowledges what it holds.
+    /// Takes the position that a member acknowledges.
     pub(crate) fn acknowledged(&mut self, member: MemberId, held: u64) {
         let last = self.last;
         let cursor = self.cursor(member);
@@ -207,7 +207,7 @@ impl Relays {
         match cursor.acked {
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
-                // Something is missing on its side; what it says again is no news.
+                // The member misses an entry. The host acts once on a repeated acknowledgement.
                 if cursor.sent > held && cursor.rewound != Some(held) {
                     cursor.rewind(held);
                     cursor.rewound = Some(held);
@@ -225,8 +225,8 @@ impl Relays {
         }
     }
 
-    /// A member that was said to be gone says something. It may take an answer from before
-    /// for the one to its last hello, so it is asked what it holds.
+    /// Takes a sign of life from a member. If the member was gone, the host asks it what it holds,
+    /// because the member may take an earlier answer for the answer to its last hello.
     pub(crate) fn heard(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         if std::mem::take(&mut cursor.gone) && cursor.acked.is_none() {
@@ -243,14 +243,14 @@ impl Relays {
         self.trim();
     }
 
-    /// Whether every member that can be reached has everything.
+    /// Returns whether every member that can be reached has everything.
     pub(crate) fn is_quiet(&self) -> bool {
         self.cursors.iter().all(|(_, cursor)| {
             !cursor.greeting && cursor.acked.is_none_or(|acked| acked == self.last)
         })
     }
 
-    /// What goes out to the members now, and what has to be read for it.
+    /// Returns the frames that go out to the members now, and the reads that are needed for others.
     pub(crate) fn take_due(&mut self, now: Time) -> (Vec<Transmit>, Vec<Read>) {
         let (mut sends, mut reads) = (Vec::new(), Vec::new());
         for (member, cursor) in self.cursors.iter_mut() {
@@ -261,7 +261,7 @@ impl Relays {
                 cursor.retry.arm(now);
             }
             if cursor.sent < self.before {
-                // One window at a time: what was read last has to arrive first.
+                // One window at a time: the entries that were read last have to arrive first.
                 if cursor.reading.is_none() && cursor.sent == acked {
                     let from = cursor.sent.max(cursor.read) + 1;
                     cursor.reading = Some(from);
@@ -289,11 +289,11 @@ impl Relays {
         (sends, reads)
     }
 
-    /// Entries of the log that were read for members that lag behind.
+    /// Takes entries that were read for members that lag behind, and returns the frames to send.
     pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
         let mut sends = Vec::new();
         for (member, cursor) in self.cursors.iter_mut() {
-            // Without an answer the log is read again when the time for a retry has come.
+            // Without entries, the log is read again at the next retry.
             if cursor.reading != Some(from) || entries.is_empty() {
                 continue;
             }
@@ -303,7 +303,7 @@ impl Relays {
             }
             cursor.read = entries.last().map_or(cursor.read, |last| last.position);
             for entry in entries.iter().filter(|entry| entry.kind.is_relayed()) {
-                // It may have been acknowledged while the log was read.
+                // The member may have acknowledged the entry while the log was read.
                 if entry.position <= cursor.sent {
                     continue;
                 }
@@ -317,7 +317,7 @@ impl Relays {
         sends
     }
 
-    /// Gives back the room of what every member has.
+    /// Gives back the room of an empty tail.
     pub(crate) fn rest(&mut self) {
         if self.tail.is_empty() {
             self.tail = VecDeque::new();
@@ -331,7 +331,7 @@ impl Relays {
             .min()
     }
 
-    /// The acknowledgements that are due: to whom, of which frame, and the number it took.
+    /// Returns the acknowledgements that are due: the member, its frame, and the frame's `seq`.
     pub(crate) fn take_acks(&mut self) -> Vec<(MemberId, Mid, u64)> {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
@@ -341,7 +341,7 @@ impl Relays {
         due.collect()
     }
 
-    /// The members that are to be told that the host is back.
+    /// Returns the members that the host now has to tell that it is back.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();
         for (member, cursor) in self.cursors.iter_mut() {

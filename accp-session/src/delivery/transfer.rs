@@ -1,4 +1,4 @@
-//! Bytes that are fetched from a peer, piece by piece, by the one who wants them.
+//! Bytes that this side fetches from a peer, piece by piece.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use crate::delivery::outbox::Backoff;
 use crate::wire::link::Piece;
 use crate::{MemberId, Time};
 
-/// Values under way at a time.
+/// Values that are fetched at a time.
 const AT_ONCE: usize = 8;
 
-/// What this side fetches.
+/// The values that this side fetches.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     wanted: BTreeMap<String, Pull>,
@@ -22,7 +22,7 @@ pub(crate) struct Transfers {
 #[derive(Debug)]
 struct Pull {
     from: MemberId,
-    /// Whether it is known before what it must come to.
+    /// True if the digest and the length were known before the first piece.
     announced: bool,
     digest: Option<Hash>,
     length: Option<u64>,
@@ -32,7 +32,7 @@ struct Pull {
 }
 
 impl Pull {
-    /// Throws away what came; it is asked for again when it is time.
+    /// Throws away the bytes so far. They are asked for again at the next retry.
     fn begin_again(&mut self) {
         self.got.clear();
         self.asked = true;
@@ -43,16 +43,16 @@ impl Pull {
     }
 }
 
-/// What came of a piece.
+/// The result of a piece.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Nobody asked for it, or it came before.
+    /// Nobody asked for the piece, or it came before.
     Ignored,
-    /// There is more to come.
+    /// More pieces are to come.
     More,
-    /// That was all of it.
+    /// The piece was the last one: the bytes of the value.
     Whole(Vec<u8>),
-    /// The bytes are not the ones that were announced; they are thrown away.
+    /// The bytes are not those that were announced; they are thrown away.
     Tampered,
 }
 
@@ -64,7 +64,7 @@ impl Transfers {
         }
     }
 
-    /// Fetches the value under this key, unless that is under way.
+    /// Fetches the value under this key, unless it is being fetched.
     pub(crate) fn want(&mut self, key: &str, from: MemberId, announced: Option<(Hash, u64)>) {
         self.wanted.entry(key.into()).or_insert_with(|| Pull {
             from,
@@ -115,7 +115,7 @@ impl Transfers {
         Progress::Whole(got)
     }
 
-    /// What to ask for now: whom, for which key, from which byte on.
+    /// Returns the requests to send now: the peer, the key and the first byte.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<(MemberId, String, u64)> {
         let mut due = Vec::new();
         for (key, pull) in self.wanted.iter_mut().take(AT_ONCE) {
@@ -128,7 +128,7 @@ impl Transfers {
         due
     }
 
-    /// Gives back the room of what is here.
+    /// Gives back the room of finished transfers.
     pub(crate) fn rest(&mut self) {
         if self.wanted.is_empty() {
             self.wanted = BTreeMap::new();

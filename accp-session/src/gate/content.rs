@@ -1,4 +1,4 @@
-//! The checks that need to know what a frame says, of one that is in its turn.
+//! Checks of the content of a frame whose turn it is.
 
 use accp_frame::{DecodeOptions, Intent};
 use accp_registry::{ErrorCode, Hash};
@@ -11,10 +11,10 @@ use crate::wire::control::{Control, put_key};
 use crate::wire::scan::Scanned;
 use crate::{MemberId, ReadError, Reference, Target};
 
-/// What the frame does to the session, when nothing speaks against it.
+/// Returns the effect of the frame on the session, if the frame passes the checks.
 ///
-/// `own_puts` is the number of the last value that is announced together with the frame,
-/// when that is one of this side's own.
+/// For a frame of this side, `own_puts` is the number of the last value that is announced together
+/// with the frame.
 pub(crate) fn check(
     side: &Side,
     from: MemberId,
@@ -31,7 +31,7 @@ pub(crate) fn check(
         may_cancel(side, from, frame)?;
     }
     let effect = Effect::of(frame, &side.state.shared)?;
-    // The host numbers its own values as it makes them.
+    // The host numbers its own values when it makes them.
     if let Effect::Control(Control::Put { values }) = &effect
         && from != MemberId::HOST
     {
@@ -51,7 +51,7 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
         .get(from)
         .is_some_and(|party| party.supervisor);
     let starter = side.state.chains.starter(cid);
-    // Of a chain that is not open, the id may tell whose it is, or will be.
+    // If the chain is not open, its id may name the member that started it, or will start it.
     let owner = starter.or_else(|| {
         cid.maker()
             .filter(|maker| side.state.members.get(*maker).is_some())
@@ -63,7 +63,7 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
     Err(Refusal::new(ErrorCode::POLICY_DENIED, expected))
 }
 
-/// A member numbers its values from 1, without a gap, so that a key is used once.
+/// Checks that a member numbers its values from 1, without a gap, so that a key is used once.
 fn puts(side: &Side, from: MemberId, values: &[(String, Hash, u64)]) -> Result<(), Refusal> {
     let last = side.state.puts.get(from).copied().unwrap_or_default();
     for (number, (key, _, _)) in (last + 1..).zip(values) {
@@ -75,8 +75,8 @@ fn puts(side: &Side, from: MemberId, values: &[(String, Hash, u64)]) -> Result<(
     Ok(())
 }
 
-/// References are carried, and resolved when they are read; here it only counts that they
-/// lead somewhere and that they may be followed.
+/// Checks that the references lead somewhere and may be followed. They are resolved later, when
+/// they are read.
 fn check_references(
     side: &Side,
     from: MemberId,
@@ -89,7 +89,7 @@ fn check_references(
             continue;
         };
         if let Err(error) = side.state.locate_with(&reference, own) {
-            // What a path finds in a checkpoint is a matter of reading.
+            // The path into a checkpoint is checked when the reference is read.
             if matches!(reference.target, Target::Warm(id) if side.state.has_checkpoint(id)) {
                 continue;
             }

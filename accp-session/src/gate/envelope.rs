@@ -1,4 +1,4 @@
-//! What the envelope of a frame must say, and whether the frame comes too late.
+//! Checks of the envelope of a frame, and of its expiry.
 
 use accp_registry::ErrorCode;
 
@@ -8,7 +8,7 @@ use crate::wire::relay::RESERVED;
 use crate::wire::scan::Scanned;
 use crate::{Mid, Time};
 
-/// The id and the number of a frame whose envelope is as it must be.
+/// Returns the id and the `seq` of a frame with a valid envelope.
 pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid, u64), Refusal> {
     let shape = |expected: &'static str| Refusal::new(ErrorCode::PARSE_ERROR, expected);
     let wrong = |expected: &'static str| Refusal::new(ErrorCode::INVALID_TYPE, expected);
@@ -41,7 +41,7 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid,
     Ok((mid, sequence))
 }
 
-/// `ttl > 0` and `ts + ttl < now - skew`.
+/// Returns whether the frame has expired: `ttl > 0` and `ts + ttl < now - skew`.
 pub(crate) fn has_expired(rules: &Rules, frame: &Scanned<'_>, now: Time) -> bool {
     let (ts, ttl) = (frame.envelope.timestamp, frame.envelope.ttl);
     let ttl = ttl.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The numbers that a host has given and that it waits for.
+//! Numbers that a host has given, and numbers that it expects.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 
-/// Refusals that are remembered of one member.
+/// Refusals that the host remembers of one member.
 const REFUSED: usize = 256;
 
 /// The numbers of a session, as a snapshot keeps them.
@@ -21,11 +21,11 @@ pub(crate) struct Numbers {
     senders: ByMember<Sender>,
     /// Values that members have announced and whose bytes are not here yet.
     pub(crate) missing: BTreeMap<String, Missing>,
-    /// Frames that have come in part.
+    /// Frames that still lack some of their parts.
     pub(crate) groups: Groups,
 }
 
-/// A value that has to be fetched from the member that put it.
+/// A value to fetch from the member that put it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Missing {
     pub from: MemberId,
@@ -35,10 +35,10 @@ pub(crate) struct Missing {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Sender {
-    /// The last `seq` that was consumed, and by which frame.
+    /// The last consumed `seq`, and the frame that consumed it.
     last: u64,
     last_mid: Option<Mid>,
-    /// What was refused for good, the newest last.
+    /// Frames that were refused for good, the newest last.
     refused: VecDeque<(Mid, u16)>,
 }
 
@@ -47,7 +47,7 @@ impl Numbers {
         self.senders.or_insert_with(member, Sender::default)
     }
 
-    /// The number that is due from this member.
+    /// Returns the `seq` that is due from this member.
     pub(crate) fn next(&self, scope: Scope, member: MemberId) -> u64 {
         1 + match scope {
             Scope::Shared => self.shared,
@@ -55,7 +55,7 @@ impl Numbers {
         }
     }
 
-    /// The last frame of this member that was consumed.
+    /// Returns the last consumed frame of this member, and its `seq`.
     pub(crate) fn last(&self, member: MemberId) -> Option<(&Mid, u64)> {
         let sender = self.senders.get(member)?;
         Some((sender.last_mid.as_ref()?, sender.last))
@@ -67,7 +67,7 @@ impl Numbers {
         ErrorCode::new(*code)
     }
 
-    /// A frame of this member was refused for good.
+    /// Notes that a frame of this member was refused for good.
     pub(crate) fn refuse(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
         let refused = &mut self.sender(member).refused;
         if refused.len() == REFUSED {
@@ -76,7 +76,7 @@ impl Numbers {
         refused.push_back((mid.clone(), code.number()));
     }
 
-    /// A frame of this member took this number.
+    /// Notes that a frame of this member took this `seq`.
     pub(crate) fn consume(&mut self, member: MemberId, mid: &Mid, sequence: u64) {
         self.shared = self.shared.max(sequence);
         let sender = self.sender(member);

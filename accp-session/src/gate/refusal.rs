@@ -1,4 +1,4 @@
-//! What a host makes of a frame that it does not accept.
+//! Rulings on a frame that a host does not accept.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use accp_registry::ErrorCode;
 use crate::StateError;
 use crate::gate::seen::Place;
 
-/// A refusal, as the sender of the frame is told.
+/// A refusal, as the sender of the frame gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub code: ErrorCode,
@@ -19,12 +19,12 @@ pub(crate) struct Refusal {
     pub held: Option<Place>,
 }
 
-/// What to do with a frame.
+/// A ruling on a frame.
 #[derive(Debug)]
 pub(crate) enum Ruling {
-    /// It takes its place, silently.
+    /// The frame takes its place, silently.
     Drop,
-    /// Nothing changes and nothing is said.
+    /// Nothing changes, and the host says nothing.
     Ignore,
     Refuse(Refusal),
 }
@@ -41,7 +41,7 @@ impl Refusal {
         }
     }
 
-    /// The id was consumed by the frame at this place.
+    /// Refuses an id that the frame at this place has consumed.
     pub(crate) fn duplicate(place: Place) -> Self {
         let expected = "a message id that was not used before";
         Self {
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// Another number is due.
+    /// Refuses a frame because the `seq` `next` is due.
     pub(crate) fn out_of_turn(next: u64) -> Self {
         Self {
             expected_sequence: Some(next),
@@ -58,8 +58,8 @@ impl Refusal {
         }
     }
 
-    /// Whether the frame can never be accepted: its sender gives it up, and so must no copy
-    /// of it be that is under way still.
+    /// Returns whether the frame can never be accepted. Its sender gives the frame up, so the host
+    /// must not accept a copy that is still under way.
     pub(crate) fn is_for_good(&self) -> bool {
         self.code != ErrorCode::DUPLICATE && !self.code.is_retryable().unwrap_or(false)
     }

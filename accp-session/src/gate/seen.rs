@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use crate::log::by_member::ByMember;
 use crate::{MemberId, Mid, Seen};
 
-/// Where a consumed message id stands.
+/// The place that a consumed message id has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub sender: MemberId,
@@ -12,28 +12,28 @@ pub(crate) struct Place {
     pub dropped: bool,
 }
 
-/// The set of consumed ids (draft section 3.7, item 1), exact and never forgotten.
+/// The set of consumed ids (draft section 3.7, item 1). It is exact and forgets nothing.
 ///
-/// Ids that are counted up, as ours are, stand in runs, so that a million of them take less
-/// than a megabyte; an id from elsewhere stands by itself, in 16 bytes and what a tree adds.
+/// Ids that count up, as those of this crate do, are kept in runs: a million of them take less than
+/// a megabyte. Any other id stands by itself, in 16 bytes and the overhead of a tree.
 #[derive(Debug, Default)]
 pub(crate) struct SeenSet {
-    /// The newest run of each sender. It is the one that grows.
+    /// The newest run of each sender. Only this run grows.
     open: ByMember<(u64, Run)>,
-    /// All others by their first id.
+    /// All other runs, by their first id.
     runs: BTreeMap<u64, Run>,
-    /// Runs of one.
+    /// Runs of one id.
     singles: BTreeMap<u64, Packed>,
     names: BTreeMap<Box<str>, Place>,
 }
 
-/// Ids of one sender, each one more than the last, whose numbers are equally far apart: by
-/// one where each sender has its own, by two where two take turns in counting together.
+/// Ids of one sender, each one more than the last, with numbers that are equally far apart: by one
+/// where each sender has its own numbers, by two where two senders count together in turn.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     sequence: u64,
     length: u32,
-    /// Between the numbers; of one id 0.
+    /// The distance between the numbers; 0 for one id.
     step: u32,
     sender: MemberId,
     dropped: bool,
@@ -44,7 +44,7 @@ struct Run {
 struct Packed(u64);
 
 impl Packed {
-    /// `None` for a number that no session lives to see.
+    /// Returns `None` for a number that no session reaches.
     fn new(place: Place) -> Option<Self> {
         let flags = u64::from(place.sender.number()) << 1 | u64::from(place.dropped);
         (place.sequence < 1 << 47).then_some(Self(place.sequence << 17 | flags))
@@ -59,7 +59,7 @@ impl Packed {
     }
 }
 
-/// Ids of digits alone are counted as such.
+/// Returns the key of an id. Ids of decimal digits alone count up as decimal numbers.
 fn key(bits: u64) -> u64 {
     let mut value = 0;
     for at in (0..12).rev() {
@@ -91,7 +91,7 @@ impl Run {
         })
     }
 
-    /// Whether the place is the next one of the run, which it is then.
+    /// Adds the place if it is the next one of the run, and returns whether it was.
     fn grow(&mut self, offset: u64, place: Place) -> bool {
         if offset != u64::from(self.length) || self.length == u32::MAX {
             return false;

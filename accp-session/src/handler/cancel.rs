@@ -1,4 +1,4 @@
-//! How a handler learns that its request chain was cancelled.
+//! Tokens by which a handler learns that its request chain was cancelled.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::vec::Vec;
 
-/// Fires when the request chain that a frame belongs to is cancelled (draft section 3.7,
-/// item 4). Clones are one token. A handler polls it between steps, or awaits it beside its
-/// work.
+/// Fires when the request chain of a frame is cancelled (draft section 3.7, item 4). Clones are one
+/// token. A handler polls it between steps, or awaits it beside its work.
 ///
 /// ```
 /// use accp_runtime::session::CancelToken;
@@ -32,12 +31,12 @@ struct Shared {
 }
 
 impl CancelToken {
-    /// A token that has not fired.
+    /// Makes a token that has not fired.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Fires it. It stays fired.
+    /// Fires the token, which stays fired.
     pub fn cancel(&self) {
         self.shared.fired.store(true, Ordering::Release);
         let wakers = std::mem::take(
@@ -50,23 +49,23 @@ impl CancelToken {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether it has fired.
+    /// Returns whether the token has fired.
     pub fn is_cancelled(&self) -> bool {
         self.shared.fired.load(Ordering::Acquire)
     }
 
-    /// Is ready once it has fired.
+    /// Returns a future that is ready once the token has fired.
     pub fn cancelled(&self) -> Cancelled<'_> {
         Cancelled { token: self }
     }
 
-    /// Whether nobody else holds a clone.
+    /// Returns whether nobody else holds a clone.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.shared) == 1
     }
 }
 
-/// The future that [`CancelToken::cancelled`] gives.
+/// The future that [`CancelToken::cancelled`] returns.
 #[derive(Debug)]
 pub struct Cancelled<'t> {
     token: &'t CancelToken,
@@ -90,7 +89,7 @@ impl Future for Cancelled<'_> {
                 wakers.push(context.waker().clone());
             }
         }
-        // It may have fired between the first look and the waker's arrival.
+        // The token may have fired between the first check and the arrival of the waker.
         if self.token.is_cancelled() {
             Poll::Ready(())
         } else {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::{CancelToken, MemberId};
 use accp_frame::{DecodeError, DecodeFrame, Message, Registry, Typed};
 
-/// An accepted frame of another member, to be handled here.
+/// An accepted frame of another member, for a handler on this side.
 ///
-/// It is delivered again after a restart until
-/// [`Session::handled`](crate::Session::handled) says that it is done.
+/// The session delivers the frame again after a restart, until
+/// [`Session::handled`](crate::Session::handled) marks it handled.
 ///
 /// ```
 /// use accp_runtime::profiles::ScheduleReq;
@@ -28,7 +28,7 @@ pub struct Inbound {
 }
 
 impl Inbound {
-    /// A frame at its place in the log.
+    /// Makes a frame at its place in the log.
     pub fn new(position: u64, sender: MemberId, text: Arc<str>, cancel: CancelToken) -> Self {
         Self {
             position,
@@ -38,27 +38,27 @@ impl Inbound {
         }
     }
 
-    /// The place in the log, to mark it handled by.
+    /// Returns the place in the log, which marks the frame handled.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The member that sent it.
+    /// Returns the member that sent the frame.
     pub fn sender(&self) -> MemberId {
         self.sender
     }
 
-    /// The frame as its sender wrote it.
+    /// Returns the frame as its sender wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Fires when the chain of this frame is cancelled.
+    /// Returns the token that fires when the chain of this frame is cancelled.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// The frame as a type of yours.
+    /// Decodes the frame as a type of the application.
     ///
     /// # Errors
     /// As [`Typed::decode`].
@@ -66,7 +66,7 @@ impl Inbound {
         Typed::decode(&self.text)
     }
 
-    /// The frame under full names.
+    /// Decodes the frame under full names.
     ///
     /// # Errors
     /// As [`Message::decode`].

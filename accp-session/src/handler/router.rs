@@ -1,4 +1,4 @@
-//! Which handler a frame goes to.
+//! Dispatch of frames to handlers.
 use std::fmt;
 
 use crate::Inbound;
@@ -6,8 +6,8 @@ use accp_frame::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, R
 
 /// Hands frames to handlers by their type.
 ///
-/// Handlers get the application's state `S` and give an `R`, both of which are the
-/// application's own business: `R` may be the replies, a future, or nothing.
+/// Handlers get the application's state `S` and return an `R`. Both are up to the application: `R`
+/// may be the replies, a future, or nothing.
 ///
 /// ```
 /// use accp_runtime::profiles::{ChatReq, ScheduleReq};
@@ -55,7 +55,7 @@ struct Route<S, R> {
 type Handle<S, R> = dyn Fn(&mut S, &Inbound) -> Result<R, DecodeError> + Send + Sync;
 
 impl<S, R> Router<S, R> {
-    /// A router without handlers.
+    /// Makes a router without handlers.
     pub const fn new() -> Self {
         Self {
             routes: Vec::new(),
@@ -63,8 +63,8 @@ impl<S, R> Router<S, R> {
         }
     }
 
-    /// Hands frames of type `T` to `handler`. Of two types that a frame fits, the one that
-    /// was registered first gets it.
+    /// Hands frames of type `T` to `handler`. If a frame fits two types, the type that was
+    /// registered first gets it.
     pub fn on<T: FrameFamily>(
         mut self,
         handler: impl for<'a> Fn(&mut S, Typed<'a, T::Frame<'a>>, &'a Inbound) -> R
@@ -91,12 +91,12 @@ impl<S, R> Router<S, R> {
         self
     }
 
-    /// Hands a frame to the first handler whose type it is, and gives what comes of it;
-    /// `None` when there is no such handler. Intent, operation and schema choose the handler,
-    /// and only its type is decoded.
+    /// Hands a frame to the first handler whose type it has, and returns the handler's result.
+    /// Returns `None` when there is no such handler. Intent, operation and schema choose the
+    /// handler, and the frame is decoded as its type only.
     ///
     /// # Errors
-    /// As [`Typed::decode`]: the frame says that it is of the type, and is not.
+    /// As [`Typed::decode`], when the frame says that it has the type and does not.
     pub fn dispatch(&self, state: &mut S, inbound: &Inbound) -> Result<Option<R>, DecodeError> {
         let mut r = Reader::new(inbound.text(), DecodeOptions::default())?;
         let header = r.header()?;

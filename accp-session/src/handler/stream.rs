@@ -1,5 +1,4 @@
-//! Streams: chunks in the order in which they were made, however they come (draft section
-//! 10.4).
+//! Streams, with their chunks in the order in which they were made (draft section 10.4).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,11 +8,11 @@ use crate::MemberId;
 use accp_frame::profiles::InferStream;
 use accp_frame::{DecodeError, ErrorCode};
 
-/// Puts the chunks of streams in order. A stream is known by its sender and the `cid` that
-/// all its chunks share.
+/// Puts the chunks of streams in order. A stream is known by its sender and by the `cid` that all
+/// its chunks share.
 ///
-/// A chunk waits here until those before it are there and until it is taken out; how many
-/// may wait is bounded, and a chunk over the bound is refused and not lost silently. A chunk
+/// A chunk waits here until all chunks before it have come and the caller takes it out. The number
+/// of waiting chunks is bounded. A chunk over the bound is refused and not lost silently. A chunk
 /// that comes twice counts once.
 ///
 /// ```
@@ -42,11 +41,11 @@ use accp_frame::{DecodeError, ErrorCode};
 pub struct Streams {
     limits: StreamLimits,
     senders: BTreeMap<MemberId, BTreeMap<String, Stream>>,
-    /// How many streams there have been.
+    /// The number of streams that have been opened.
     opened: u64,
 }
 
-/// Bounds on what waits.
+/// Bounds on streams and their waiting chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
     /// Streams of one sender: 8 by default.
@@ -57,38 +56,37 @@ pub struct StreamLimits {
     pub bytes: usize,
 }
 
-/// A chunk in its turn.
+/// A chunk of a stream, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its place in the stream, from 0.
+    /// The place of the chunk in the stream, from 0.
     pub index: u64,
-    /// What it holds.
+    /// The data of the chunk.
     pub data: String,
-    /// Whether it is the last one.
+    /// True if the chunk is the last one.
     pub is_final: bool,
 }
 
-/// What was left of a stream at its end.
+/// The rest of a stream at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// The chunks that had not been taken out, ascending; there are gaps between them where
-    /// some are missing.
+    /// The chunks that had not been taken out, ascending, with gaps where chunks are missing.
     pub chunks: Vec<Chunk>,
-    /// The indexes that never came, so far as the others tell, ascending.
+    /// The indexes that never came, as far as the other chunks tell, ascending.
     pub missing: Vec<Range<u64>>,
-    /// Whether the final chunk came.
+    /// True if the final chunk came.
     pub has_final: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Stream {
-    /// The how manieth stream it is.
+    /// The number of streams that were opened before this one.
     opened: u64,
-    /// The index of the chunk that is taken out next.
+    /// The index of the next chunk to take out.
     next: u64,
     /// The first index, from `next` on, that has not come.
     missing: u64,
-    /// How many chunks there are, once one says so.
+    /// The number of chunks, once a chunk says so.
     count: Option<u64>,
     has_final: bool,
     chunks: BTreeMap<u64, String>,
@@ -106,7 +104,7 @@ impl Default for StreamLimits {
 }
 
 impl Streams {
-    /// No streams.
+    /// Makes an empty set of streams.
     pub const fn new(limits: StreamLimits) -> Self {
         Self {
             limits,
@@ -117,14 +115,14 @@ impl Streams {
 
     /// Takes a chunk of the stream that `sender` sends under `cid`.
     ///
-    /// The bounds do not hold for the one chunk that all others wait for, once what was ready
-    /// has been taken out: else a stream could stop for good. A stream that has come to its
-    /// end makes room for another one.
+    /// The bounds do not hold for the one chunk that all others wait for, once the ready chunks
+    /// have been taken out: otherwise a stream could stop for good. A finished stream makes room
+    /// for another one.
     ///
     /// # Errors
-    /// E1004 when the chunk contradicts another one: other data at its index, another number
-    /// of chunks, another final chunk, an index beyond the final one, or the last index of
-    /// all without `is_final`. E2003 over a bound. Nothing has changed then.
+    /// E1004 when the chunk contradicts another one: other data at its index, another number of
+    /// chunks, another final chunk, an index beyond the final chunk, or the last index of all
+    /// without `is_final`. E2003 over a bound. Then nothing has changed.
     pub fn push(
         &mut self,
         sender: MemberId,
@@ -158,15 +156,14 @@ impl Streams {
         Ok(())
     }
 
-    /// Takes out the chunks whose turn it is, in their order. Those that are not asked for
-    /// stay.
+    /// Takes out the chunks that are ready, in order. Chunks that the caller does not ask for stay.
     pub fn ready(&mut self, sender: MemberId, cid: &str) -> impl Iterator<Item = Chunk> {
         let mut stream = self.stream(sender, cid);
         std::iter::from_fn(move || stream.as_mut()?.next_ready())
     }
 
-    /// Closes a stream, at the frame `end` of its sender or when its chain is cancelled, and
-    /// gives what is left of it; `None` when there is no such stream.
+    /// Closes a stream, at the frame `end` of its sender or when its chain is cancelled. Returns
+    /// the rest of the stream, or `None` when there is no such stream.
     pub fn end(&mut self, sender: MemberId, cid: &str) -> Option<Ended> {
         let streams = self.senders.get_mut(&sender)?;
         let stream = streams.remove(cid)?;
@@ -180,7 +177,7 @@ impl Streams {
         self.senders.get_mut(&sender)?.get_mut(cid)
     }
 
-    /// Forgets the oldest stream of a sender that is done.
+    /// Forgets the oldest finished stream of a sender.
     fn make_room(&mut self, sender: MemberId) -> Result<(), DecodeError> {
         let streams = self.senders.get_mut(&sender);
         let done = streams.and_then(|streams| {
@@ -198,13 +195,13 @@ impl Streams {
 }
 
 impl Ended {
-    /// Whether every chunk came.
+    /// Returns whether every chunk came.
     pub fn is_complete(&self) -> bool {
         self.has_final && self.missing.is_empty()
     }
 }
 
-/// What a chunk tells that was not known.
+/// The new facts in a chunk.
 #[derive(Clone, Copy)]
 struct Fresh {
     index: u64,
@@ -212,7 +209,7 @@ struct Fresh {
 }
 
 impl Stream {
-    /// What is new in a chunk; `None` when it came before.
+    /// Returns the new facts in a chunk; `None` when the chunk came before.
     fn check(
         &self,
         chunk: &InferStream<'_>,
@@ -240,7 +237,7 @@ impl Stream {
             return wrong("is_final", "true at the last index");
         }
         if index < self.next {
-            // It has been taken out, so there is nothing left to compare it with.
+            // The chunk has been taken out, so there is no data to compare it with.
             return Ok(None);
         }
         if let Some(data) = self.chunks.get(&index) {
@@ -293,7 +290,7 @@ impl Stream {
         }
     }
 
-    /// One more than the highest index that came.
+    /// Returns one more than the highest index that came.
     fn seen(&self) -> u64 {
         self.chunks
             .last_key_value()

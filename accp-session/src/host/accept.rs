@@ -1,4 +1,4 @@
-//! What a host makes of the frames of its members.
+//! Judgement of the frames that members send.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
 
 impl Host {
-    /// Takes what a member sent, whoever that is having been made sure of.
+    /// Takes a frame from a member. The caller has made sure that this member sent it.
     pub(crate) fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
         let party = self.side.state.members.get(from);
         let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
@@ -31,7 +31,7 @@ impl Host {
             Err(error) => return self.unreadable(from, frame, &error, now),
         };
         if Link::is(&scanned) {
-            // No error answers a link frame, not even one that cannot be read.
+            // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, now);
             }
@@ -61,8 +61,7 @@ impl Host {
         self.end_turn(now);
     }
 
-    /// Gives a frame that is in its turn its place in the log, unless what it says is
-    /// refused.
+    /// Gives a frame whose turn it is a place in the log, unless its content is refused.
     pub(crate) fn accept(
         &mut self,
         sender: MemberId,
@@ -79,7 +78,7 @@ impl Host {
         Ok(())
     }
 
-    /// A frame takes its place, and its effect.
+    /// Appends a frame to the log, with its effect.
     pub(crate) fn enter(
         &mut self,
         sender: MemberId,
@@ -105,8 +104,8 @@ impl Host {
         }
     }
 
-    /// A part takes its place; with the last one the frame takes its, under the id of the
-    /// first and without a number.
+    /// Appends a part. With the last part it also appends the whole frame, under the id of the
+    /// first part and without a `seq`.
     pub(crate) fn accept_part(
         &mut self,
         sender: MemberId,
@@ -234,7 +233,7 @@ impl Host {
         error: &DecodeError,
         now: Time,
     ) {
-        // What may have been an error or an acknowledgement is not answered by an error.
+        // The text may have been an error or an acknowledgement, so no error answers it.
         let about_the_link = [
             &b">fail:"[..],
             b">ack:",
@@ -248,7 +247,7 @@ impl Host {
             .iter()
             .any(|intent| frame.windows(intent.len()).any(|window| window == *intent));
         if !is_answer {
-            // What breaks the grammar may have been broken on the way, and come again whole.
+            // The frame may have been damaged on the way, and may come again undamaged.
             let mid = std::str::from_utf8(frame).ok().and_then(Scanned::mid_of);
             let refusal = Refusal::from(error.clone());
             self.tell(from, mid.as_ref(), refusal, now);
@@ -256,7 +255,7 @@ impl Host {
     }
 }
 
-/// The frame that the parts make, with the envelope of the last of them.
+/// Returns the frame that the parts make, with the envelope of the last part.
 fn whole_text(
     head: String,
     last: &Scanned<'_>,

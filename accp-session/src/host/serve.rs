@@ -1,4 +1,4 @@
-//! What a host makes of link frames, and the bytes it serves.
+//! Link frames at the host, and the bytes that it serves.
 use std::sync::Arc;
 
 use accp_registry::{Delta, Hash};
@@ -47,7 +47,7 @@ impl Host {
         }
     }
 
-    /// Answers a hello, or says one.
+    /// Answers the hello of a member, or says hello to it.
     pub(crate) fn greet(&mut self, member: MemberId, hello: Option<&Hello>, now: Time) {
         let Some(party) = self.side.state.members.get(member).cloned() else {
             return;
@@ -80,8 +80,8 @@ impl Host {
         self.side.say_hello(member, &answer, now);
     }
 
-    /// The fold that a member starts from; the same one until it has it. `None` when it cannot
-    /// be written.
+    /// Returns the position of the fold that a member starts from. It stays the same until the
+    /// member has the fold. Returns `None` when the fold cannot be written.
     pub(crate) fn offer(&mut self, member: MemberId) -> Option<u64> {
         if let Some((position, _)) = self.relays.cursor(member).offer {
             return Some(position);
@@ -100,7 +100,7 @@ impl Host {
         }
     }
 
-    /// Values that a member has announced are fetched at once: it may not come back.
+    /// Fetches values that a member has announced, at once: the member may not come back.
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
         for (key, digest, length) in values.iter().cloned() {
@@ -146,7 +146,7 @@ impl Host {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
                     self.side.say_piece(to, &piece, now);
                 }
-                // It is an offer of before; there is a new one.
+                // The member asks for an older offer. The host offers a new fold.
                 _ => self.greet(to, Some(&Hello::default()), now),
             }
             return;
@@ -173,13 +173,13 @@ impl Host {
         }
     }
 
-    /// Serves a frame of the log to those who have asked for it.
+    /// Serves a frame of the log to the members that asked for it.
     pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
         let key = format!("p{from}");
         let Some(waiting) = self.serving.remove(&key) else {
             return;
         };
-        // A void entry is nobody's business.
+        // Void entries are not served.
         let entry = entries.first();
         let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
         else {

@@ -1,11 +1,11 @@
-//! When a host takes a checkpoint.
+//! Checkpoints of a host.
 
 use super::Host;
 use crate::wire::control::Control;
 use crate::{Event, Time};
 use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 
-/// What one input has led to, as far as checkpoints are concerned.
+/// The effects of one input that matter for checkpoints.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub current: Option<u64>,
@@ -14,14 +14,14 @@ pub(crate) struct Turn {
 }
 
 impl Host {
-    /// Takes the checkpoint that the input has triggered, if any. All triggers of one input
-    /// are one checkpoint.
+    /// Takes the checkpoint that the input has triggered, if any. All triggers of one input lead to
+    /// one checkpoint.
     pub(crate) fn end_turn(&mut self, now: Time) -> Option<Checkpoint> {
         let turn = std::mem::take(&mut self.turn);
         let counter = self.side.options.counter.clone()?;
         let mut triggers = turn.triggers;
         let (state, limits) = (&self.side.state, self.side.options.context);
-        // A frame that is too large all by itself stays until the next one comes.
+        // A frame that is too large by itself stays until the next frame comes.
         if turn.current.is_some() && state.hot.is_over_trigger(&limits) {
             triggers.push(Trigger::Hot);
         }

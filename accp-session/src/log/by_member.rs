@@ -1,4 +1,4 @@
-//! A few things, each of a member.
+//! A small map by member.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::MemberId;
 
-/// A map by member, in as little room as it needs: most sessions have two or three members,
+/// A map by member that takes as little room as it needs. Most sessions have two or three members,
 /// and a tree makes room for eleven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ByMember<T>(Vec<(MemberId, T)>);

@@ -1,4 +1,4 @@
-//! Request chains: what answers what, who started it, and what was cancelled.
+//! Request chains: their frames, their starters and their cancellation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,45 +8,44 @@ use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid};
 use accp_frame::Intent;
 
-/// Open chains that are remembered; the oldest beyond are taken for finished.
+/// Open chains that a session remembers; the oldest chain beyond that counts as finished.
 const OPEN: usize = 4096;
-/// Frames of a chain, beside its first, that an `aid` finds.
+/// Frames of a chain, beside its first, that an `aid` can name.
 const FRAMES: usize = 16;
-/// Chains that a chain may hang below.
+/// The greatest number of chains above a chain.
 const DEPTH: usize = 64;
 
 /// The request chains of a session (draft section 3.7, item 4).
 ///
-/// The chain of a frame is its `cid`, else its own `mid`; an `aid` hangs a chain of its own
-/// below the chain of the message that caused it, so that cancelling the upper one reaches
-/// it.
+/// The chain of a frame is its `cid`, or else its own `mid`. An `aid` puts a chain below the chain
+/// of the message that caused it. A cancellation of the upper chain also reaches the lower one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Chains {
     open: BTreeMap<Mid, Chain>,
     /// The open chains by the position of their first frame.
     order: BTreeMap<u64, Mid>,
     cancelled: BTreeSet<Mid>,
-    /// The chain of each frame of the cancelled ones.
+    /// The chain of each frame in a cancelled chain.
     cut: BTreeMap<Mid, Mid>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Chain {
     starter: MemberId,
-    /// The position of its first frame.
+    /// The position of the first frame.
     position: u64,
     above: Option<Mid>,
-    /// Its next frames.
+    /// The next frames of the chain.
     frames: Vec<Mid>,
 }
 
-/// The chain of a frame.
+/// Returns the chain of a frame.
 pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
     frame.cid().or(frame.mid())
 }
 
 impl Chains {
-    /// Whether the frame is of a cancelled chain, or of one below.
+    /// Returns whether the frame belongs to a cancelled chain, or to a chain below one.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
         !self.cancelled.is_empty()
             && (of(frame).is_some_and(|chain| self.reaches(chain))
@@ -55,7 +54,7 @@ impl Chains {
                     .is_some_and(|aid| self.reaches(self.chain_of(&aid))))
     }
 
-    /// The chain of the frame with this id; a frame that is not known is its own.
+    /// Returns the chain of the frame with this id; an unknown frame is its own chain.
     pub(crate) fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
         if self.open.contains_key(mid) {
             return mid;
@@ -73,7 +72,7 @@ impl Chains {
             .unwrap_or(mid)
     }
 
-    /// Whether this chain, or one that it hangs below, is cancelled.
+    /// Returns whether this chain, or a chain above it, is cancelled.
     pub(crate) fn reaches(&self, chain: &Mid) -> bool {
         let mut at = chain;
         for _ in 0..DEPTH {
@@ -88,17 +87,17 @@ impl Chains {
         false
     }
 
-    /// Who started the chain, as far as it is open.
+    /// Returns the member that started the chain, if the chain is open.
     pub(crate) fn starter(&self, chain: &Mid) -> Option<MemberId> {
         self.open.get(chain).map(|chain| chain.starter)
     }
 
-    /// The position of the request that this frame answers.
+    /// Returns the position of the request that this frame answers.
     pub(crate) fn request(&self, frame: &Scanned<'_>) -> Option<u64> {
         Some(self.open.get(frame.cid()?)?.position)
     }
 
-    /// The positions of the requests that nobody has answered, ascending.
+    /// Returns the positions of the requests without an answer, ascending.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = u64> {
         self.order.keys().copied()
     }
@@ -116,7 +115,7 @@ impl Chains {
         }
         match frame.intent {
             Intent::CANCEL => {
-                // An `aid` may name any of its frames.
+                // A later `aid` may name any frame of this chain.
                 let frames = self.close(chain).map(|chain| chain.frames);
                 let frames = frames.into_iter().flatten();
                 self.cut.extend(frames.map(|frame| (frame, chain.clone())));
@@ -153,7 +152,7 @@ impl Chains {
         }
     }
 
-    /// Gives back the room of what is closed.
+    /// Gives back the room of closed chains.
     pub(crate) fn rest(&mut self) {
         if self.open.is_empty() {
             self.open = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a frame does to the session, decoded once.
+//! The effect of a frame on the session, decoded once.
 
 use accp_frame::Intent;
 
@@ -8,24 +8,24 @@ use crate::log::shared::{Change, SharedState, StateUpdate};
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 
-/// The effect of a frame on the session, checked: folding it cannot fail.
+/// The checked effect of a frame on the session; folding it cannot fail.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// A frame between agents, which stands in hot state and in its chain.
+    /// An application frame, which goes into hot state and into its chain.
     Frame,
-    /// The same, and the shared state changes.
+    /// An application frame that also changes the shared state.
     State(Change),
-    /// About the session itself.
+    /// A control frame.
     Control(Control),
-    /// None: the frame took its number as an entry of this kind, or not even that.
+    /// No effect: the frame took at most its `seq`, as an entry of this kind.
     Void(EntryKind),
 }
 
 impl Effect {
-    /// The effect of a frame that was accepted, or is about to be.
+    /// Returns the effect of a frame that was accepted, or is about to be.
     ///
     /// # Errors
-    /// Where a control frame cannot be read, or a change does not fit the shared state.
+    /// When a control frame cannot be read, or a change does not fit the shared state.
     pub(crate) fn of(frame: &Scanned<'_>, shared: &SharedState) -> Result<Self, Refusal> {
         if Control::is(frame) {
             return Ok(Self::Control(Control::read(frame)?));
@@ -38,7 +38,7 @@ impl Effect {
         Ok(Self::Frame)
     }
 
-    /// What a frame with this effect is in the log.
+    /// Returns the kind of entry that a frame with this effect makes.
     pub(crate) fn kind(&self) -> EntryKind {
         match self {
             Self::Frame | Self::State(_) => EntryKind::Frame,

@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A message id (draft section 3.5), compared without regard to case.
+/// A message id (draft section 3.5). Hexadecimal ids are compared without regard to case.
 ///
 /// ```
 /// use accp_runtime::session::Mid;
@@ -20,13 +20,13 @@ pub struct Mid(Repr);
 enum Repr {
     /// 12 hexadecimal digits.
     Hex(u64),
-    /// Anything else, as written.
+    /// Any other text, as written.
     Name(Box<str>),
 }
 
 impl Mid {
-    /// The id that this text names. Chains are named the same way, so a `cid` that is the
-    /// `mid` of its request is equal to it.
+    /// Reads an id. Chains are named the same way, so a `cid` equals the `mid` of the request that
+    /// it names.
     pub fn parse(text: &str) -> Self {
         let digits = text.bytes().try_fold(0, |value: u64, byte| {
             let digit = char::from(byte).to_digit(16)?;
@@ -38,18 +38,18 @@ impl Mid {
         }
     }
 
-    /// Whether it has the form of the draft, 12 hexadecimal digits.
+    /// Returns whether the id has the form of the draft, 12 hexadecimal digits.
     pub fn is_hex(&self) -> bool {
         matches!(self.0, Repr::Hex(_))
     }
 
-    /// Whether it is longer than a host takes. An answer to a frame repeats its id, and has to
-    /// stay within the limits of a frame.
+    /// Returns whether the id is longer than a host takes. An answer to a frame repeats the id, and
+    /// has to stay within the limits of a frame.
     pub(crate) fn is_too_long(&self) -> bool {
         matches!(&self.0, Repr::Name(name) if name.len() > 128)
     }
 
-    /// The member whose generator makes ids like this one.
+    /// Returns the member whose generator makes ids like this one.
     pub(crate) fn maker(&self) -> Option<MemberId> {
         let Repr::Hex(value) = self.0 else {
             return None;
@@ -60,7 +60,7 @@ impl Mid {
         MemberId::new(u16::try_from(number).ok()?).filter(|_| is_decimal)
     }
 
-    /// The 48 bits of an id in the form of the draft.
+    /// Returns the 48 bits of an id in the form of the draft.
     pub fn as_bits(&self) -> Option<u64> {
         match self.0 {
             Repr::Hex(value) => Some(value),
@@ -96,8 +96,8 @@ impl From<Mid> for String {
     }
 }
 
-/// A member of a session by the number that the host gave it: 100 is the host, 101 to 899
-/// the others.
+/// A member of a session, by the number that the host gave it: 100 is the host, 101 to 899 are the
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemberId(u16);
@@ -105,10 +105,10 @@ pub struct MemberId(u16);
 impl MemberId {
     /// The host itself.
     pub const HOST: Self = Self(100);
-    /// The last number there is.
+    /// The last number of a member.
     pub const LAST: Self = Self(899);
 
-    /// The member with this number; `None` outside 100 to 899.
+    /// Returns the member with this number; `None` outside 100 to 899.
     pub const fn new(number: u16) -> Option<Self> {
         if number >= Self::HOST.0 && number <= Self::LAST.0 {
             Some(Self(number))
@@ -117,7 +117,7 @@ impl MemberId {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn number(self) -> u16 {
         self.0
     }
@@ -129,9 +129,9 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// Makes message ids that are unique without luck: the member's number, an epoch that is
-/// raised durably at each start, and a counter. Decimal digits only, because they cost 4
-/// tokens where hexadecimal ones cost 7 or 8.
+/// Makes message ids that are certain to be unique, from the member's number, an epoch that is
+/// raised durably at each start, and a counter. The ids have decimal digits only, because these
+/// cost 4 tokens where hexadecimal digits cost 7 or 8.
 #[derive(Debug, Clone)]
 pub(crate) struct MidSource {
     member: MemberId,
@@ -141,12 +141,12 @@ pub(crate) struct MidSource {
     counter: u16,
     /// 1000 to 1.
     control: u16,
-    /// Link frames have ids of their own, which are never compared with others.
+    /// The counter of link frames. Their ids are never compared with other ids.
     link: u32,
 }
 
 impl MidSource {
-    /// Starts a new epoch after `last`, the last one that is durable.
+    /// Starts a new epoch after `last`, the last committed epoch.
     pub(crate) fn new(member: MemberId, last: u32) -> Self {
         Self {
             member,
@@ -157,7 +157,7 @@ impl MidSource {
         }
     }
 
-    /// The epoch that must be durable before the ids made so far leave.
+    /// Returns the epoch that must be committed before the ids made so far leave.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch
     }
@@ -170,15 +170,15 @@ impl MidSource {
         self.member = member;
     }
 
-    /// The next id of a session frame.
+    /// Returns the next id of a session frame.
     pub(crate) fn next(&mut self) -> Mid {
         self.make_room();
         self.counter += 1;
         self.mid(self.counter)
     }
 
-    /// The next id of an entry that takes no number. They are counted down, so that the ids
-    /// of those that do are without a gap.
+    /// Returns the next id of an entry that takes no `seq`. These ids count down, so that the ids
+    /// of entries with a `seq` have no gaps.
     pub(crate) fn next_control(&mut self) -> Mid {
         self.make_room();
         self.control -= 1;
@@ -202,7 +202,7 @@ impl MidSource {
         Mid::parse(&text)
     }
 
-    /// The next id of a link frame.
+    /// Returns the next id of a link frame.
     pub(crate) fn next_link(&mut self) -> String {
         self.link = self.link.wrapping_add(1);
         format!("9{:03}{:08}", self.member.0, self.link % 100_000_000)

@@ -12,10 +12,10 @@ use accp_frame::{
     Reader, Token, Value,
 };
 
-/// Values under keys, as they stand at a version; `$ctx.key` names one of them.
+/// The values of the shared state at a version, by key; `$ctx.key` names one of them.
 ///
-/// Nothing at all is version 0. Every update makes a new version, and one that was made for
-/// another version than the one held changes nothing.
+/// Version 0 is the empty state. Every update makes a new version. An update for another version
+/// than the one held changes nothing.
 ///
 /// ```
 /// use accp_runtime::Value;
@@ -46,43 +46,43 @@ pub struct SharedState {
     bytes: usize,
 }
 
-/// A change that follows the state which it was checked against.
+/// A change that fits the state against which it was checked.
 #[derive(Debug)]
 pub(crate) struct Change {
     version: u64,
-    /// Whether nothing of the state before stays.
+    /// True if the change replaces all earlier entries.
     replaces: bool,
     entries: Map<'static>,
-    /// The size of the state that it makes.
+    /// The size of the state after the change.
     bytes: usize,
 }
 
-/// What a frame `sync:state` does to the shared state.
+/// An update of the shared state by a frame `sync:state`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StateUpdate<'a> {
-    /// `{v:8|delta:{..}}`: what changes from version 7 to version 8. A key that is `~`, or
+    /// `{v:8|delta:{..}}`: the changes from version 7 to version 8. A key with the value `~`, or
     /// the string `null` as in the draft, is removed.
     Delta {
-        /// The version that it makes.
+        /// The version that the update makes.
         version: u64,
         /// The keys that change.
         changes: Map<'a>,
     },
-    /// `{v:8|state:{..}}`: all there is at version 8, whatever was before.
+    /// `{v:8|state:{..}}`: the whole state at version 8, whatever it was before.
     Full {
-        /// The version that it makes.
+        /// The version that the update makes.
         version: u64,
         /// Every key.
         state: Map<'a>,
     },
 }
 
-/// Why an update changed nothing.
+/// The reason why an update changed nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// It was made for another version than the one held.
+    /// The update was made for another version than the one held.
     Version {
         /// The version held.
         held: u64,
@@ -91,53 +91,53 @@ pub enum StateError {
     },
     /// The state would be too large.
     Size {
-        /// What it would have, in bytes.
+        /// The size that the state would have, in bytes.
         bytes: usize,
-        /// What it may have.
+        /// The largest size that the state may have, in bytes.
         limit: usize,
     },
 }
 
 impl SharedState {
-    /// What a state may have by default, in [bytes](Self::bytes): 64 KiB.
+    /// The largest size of a state by default, in [bytes](Self::bytes): 64 KiB.
     pub const MAX_BYTES: usize = 64 * 1024;
 
-    /// The version, from 1; 0 is the empty state before the first update.
+    /// Returns the version, from 1; 0 is the empty state before the first update.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The values, ascending by key.
+    /// Returns the values, ascending by key.
     pub fn entries(&self) -> &Map<'static> {
         &self.entries
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Value<'static>> {
         self.entries.get(key)
     }
 
-    /// The size: the bytes of every key and of the wire text of every value.
+    /// Returns the size: the bytes of every key and of the wire text of every value.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Makes the version of `update`, if it follows the one held and what comes of it has at
-    /// most `limit` bytes.
+    /// Makes the version of `update`, if it follows the version held and the new state has at most
+    /// `limit` bytes.
     ///
-    /// A delta must be for the next version. A full state may be for any later one, because
-    /// it rests on none.
+    /// A delta must be for the next version. A full state may be for any later version, because it
+    /// does not build on an earlier one.
     ///
     /// # Errors
-    /// E2001 with the version held, E2003; nothing has changed then.
+    /// E2001 with the version held, or E2003; then nothing has changed.
     pub fn apply(&mut self, update: StateUpdate<'_>, limit: usize) -> Result<(), StateError> {
         let change = self.check(update, limit)?;
         self.make(change);
         Ok(())
     }
 
-    /// The change that [`SharedState::apply`] makes, if it may be made. Nothing is changed or
-    /// copied for it.
+    /// Returns the change that [`SharedState::apply`] would make. Neither changes nor copies the
+    /// state.
     pub(crate) fn check(
         &self,
         update: StateUpdate<'_>,
@@ -194,8 +194,8 @@ impl SharedState {
         self.bytes = change.bytes;
     }
 
-    /// What makes the next version hold exactly the entries of `target`; a delta without
-    /// changes where it does so already.
+    /// Returns the update that makes the next version hold exactly the entries of `target`. The
+    /// delta has no changes if the state holds them already.
     ///
     /// ```
     /// use accp_runtime::session::SharedState;
@@ -221,7 +221,7 @@ impl SharedState {
         }
     }
 
-    /// All of the state at its version.
+    /// Returns the whole state at its version.
     pub fn to_full(&self) -> StateUpdate<'static> {
         StateUpdate::Full {
             version: self.version,
@@ -231,15 +231,14 @@ impl SharedState {
 }
 
 impl<'a> StateUpdate<'a> {
-    /// Reads a frame `sync:state`. Params that are neither version, delta nor state are
-    /// passed over.
+    /// Reads a frame `sync:state`. Skips params other than version, delta and state.
     ///
     /// # Errors
-    /// E1001 for the grammar and what stands twice, a delta beside a state included; E1004
-    /// for another frame, a version that is no integer from 0, changes that are no map, and
-    /// what is missing.
+    /// E1001 when the text breaks the grammar or a param stands twice; a delta beside a state
+    /// counts as twice. E1004 for another frame, a version that is not an integer from 0, changes
+    /// that are not a map, and missing params.
     pub fn decode(text: &'a str) -> Result<Self, DecodeError> {
-        // What a frame may hold is for its session to judge.
+        // The session of the frame checks its limits.
         let options = DecodeOptions {
             limits: Limits::NONE,
             marks: true,
@@ -296,17 +295,17 @@ impl<'a> StateUpdate<'a> {
         })
     }
 
-    /// The version that the update makes.
+    /// Returns the version that the update makes.
     pub fn version(&self) -> u64 {
         match self {
             Self::Delta { version, .. } | Self::Full { version, .. } => *version,
         }
     }
 
-    /// The frame, without an envelope.
+    /// Returns the frame, without an envelope.
     ///
     /// # Errors
-    /// When `agent` is no agent id.
+    /// When `agent` is not an agent id.
     pub fn to_message(&self, agent: impl Into<Cow<'a, str>>) -> Result<Message<'a>, EncodeError> {
         let (key, entries) = match self {
             Self::Delta { changes, .. } => ("delta", changes),
@@ -322,7 +321,7 @@ impl<'a> StateUpdate<'a> {
 }
 
 impl StateError {
-    /// The code that names the refusal (draft section 3.6).
+    /// Returns the code that names the refusal (draft section 3.6).
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Version { .. } => ErrorCode::REF_NOT_FOUND,
@@ -332,7 +331,7 @@ impl StateError {
 }
 
 impl StateError {
-    /// What is wrong, without the code.
+    /// Returns the text of the error, without the code.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Version { held, offered } => format!(
@@ -355,7 +354,7 @@ impl fmt::Display for StateError {
 
 impl std::error::Error for StateError {}
 
-/// A null, and what the draft writes for it, is no value of the shared state.
+/// Returns whether the value removes its key: a null, or the string that the draft writes for it.
 fn is_removal(value: &Value<'_>) -> bool {
     matches!(value, Value::Null) || value.as_str() == Some("null")
 }
@@ -385,7 +384,7 @@ fn read_map<'a>(r: &mut Reader<'a>) -> Result<Map<'a>, DecodeError> {
     }
 }
 
-/// How a snapshot holds a shared state.
+/// The form of a shared state in a snapshot.
 #[derive(Serialize, Deserialize)]
 struct Text {
     v: u64,
@@ -412,7 +411,7 @@ impl TryFrom<Text> for SharedState {
                 bytes: entries.iter().map(|(key, value)| size(key, value)).sum(),
                 entries,
             }),
-            Ok(_) => Err("the shared state of the snapshot is no map".into()),
+            Ok(_) => Err("the shared state of the snapshot is not a map".into()),
             Err(error) => Err(format!("the shared state of the snapshot: {error}")),
         }
     }

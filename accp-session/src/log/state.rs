@@ -1,4 +1,4 @@
-//! What the log of a session folds to.
+//! The state that the log of a session folds to.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use crate::{ColdKey, Entry, MemberId, Scope, SharedState};
 use accp_context::{Hot, Shown, Warm};
 use accp_frame::Intent;
 
-/// The fold of the entries of a session: who is there, what was said and is hot or warm,
-/// what is shared, which values there are.
+/// The fold of the entries of a session: its members, hot and warm state, the shared state, and the
+/// keys of cold values.
 ///
-/// It depends on the entries alone and on nothing that differs between two sides, so that
-/// the replicas of a host and its members are equal once they have the same entries.
+/// The state depends on the entries alone and on nothing that differs between two sides. So the
+/// replicas of a host and its members are equal once they have the same entries.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct State {
     /// The last position that was folded.
     pub(crate) position: u64,
     pub(crate) scope: Scope,
-    /// What tokens are counted with; without it nothing is counted and there is no context.
+    /// The name of the tokenizer; without it no tokens are counted and there is no context.
     pub(crate) tokenizer: Option<String>,
     pub(crate) members: ByMember<Party>,
     pub(crate) chains: Chains,
@@ -32,9 +32,9 @@ pub struct State {
     pub(crate) puts: ByMember<u64>,
     /// Keys whose bytes are gone.
     pub(crate) expired: BTreeSet<String>,
-    /// Keys of other sessions that may be read here, `*` for all of one.
+    /// Keys of other sessions that may be read here; `*` stands for all keys of a session.
     pub(crate) grants: BTreeSet<(String, String)>,
-    /// The registry in force, by its hash.
+    /// The hash of the registry in force.
     pub(crate) schemas: Option<Hash>,
     pub(crate) hot: Hot,
     pub(crate) warm: Warm,
@@ -44,17 +44,17 @@ pub struct State {
 /// A member of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Party {
-    /// The agents it speaks for, itself first.
+    /// The agents that the member speaks for, its own name first.
     pub agents: Vec<String>,
-    /// The position at which it joined: what comes later is for it to handle.
+    /// The position at which the member joined. The member handles the frames after it.
     pub joined: u64,
-    /// Whether it has not left.
+    /// True until the member leaves.
     pub present: bool,
-    /// Whether it may cancel what others started.
+    /// True if the member may cancel chains that others started.
     pub supervisor: bool,
 }
 
-/// What an entry changed that the session has to act on.
+/// The changes of an entry that the session has to act on.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
     pub cancelled: bool,
@@ -63,22 +63,22 @@ pub(crate) struct Applied {
 }
 
 impl State {
-    /// The last position that was folded.
+    /// Returns the last position that was folded.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// How the frames of the session are numbered.
+    /// Returns the numbering of the session's frames.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// The members by their numbers.
+    /// Returns the members by their numbers.
     pub fn members(&self) -> impl Iterator<Item = (MemberId, &Party)> {
         self.members.iter()
     }
 
-    /// The member that speaks for this agent.
+    /// Returns the member that speaks for this agent.
     pub fn member_of(&self, agent: &str) -> Option<MemberId> {
         self.members
             .iter()
@@ -86,12 +86,12 @@ impl State {
             .map(|(id, _)| id)
     }
 
-    /// The registry in force, by its hash; `None` until one is announced.
+    /// Returns the hash of the registry in force; `None` until one is announced.
     pub fn schemas(&self) -> Option<Hash> {
         self.schemas
     }
 
-    /// Whether a value was put under this key, whatever became of its bytes.
+    /// Returns whether a value was put under this key, even if its bytes are gone.
     pub(crate) fn is_put(&self, key: &str) -> bool {
         control::put_key(key).is_some_and(|(member, number)| {
             self.puts.get(member).is_some_and(|last| number <= *last)
@@ -102,34 +102,34 @@ impl State {
         id > 0 && id <= self.warm.last()
     }
 
-    /// Hot state: what was said lately.
+    /// Returns hot state: the recent frames.
     pub fn hot(&self) -> &Hot {
         &self.hot
     }
 
-    /// Warm state: the checkpoints.
+    /// Returns warm state: the checkpoints.
     pub fn warm(&self) -> &Warm {
         &self.warm
     }
 
-    /// What the agents share by `sync:state`.
+    /// Returns the state that the agents share by `sync:state`.
     pub fn shared(&self) -> &SharedState {
         &self.shared
     }
 
-    /// The name of the tokenizer that budgets are counted with; `None` when nothing is.
+    /// Returns the name of the tokenizer for the budgets; `None` when no tokens are counted.
     pub fn tokenizer(&self) -> Option<&str> {
         self.tokenizer.as_deref()
     }
 
-    /// Whether this cold key of another session may be read here.
+    /// Returns whether this cold key of another session may be read here.
     pub(crate) fn is_granted(&self, session: &str, key: ColdKey<'_>) -> bool {
         let key = key.to_string();
         let mut grants = self.grants.iter();
         grants.any(|(sid, granted)| sid == session && (granted == "*" || *granted == key))
     }
 
-    /// Folds one entry, which has this effect.
+    /// Folds one entry with its effect.
     pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
         match effect {

@@ -1,4 +1,4 @@
-//! What a member makes of what its host sends.
+//! Frames from the host, as a member takes them.
 use std::sync::Arc;
 
 use accp_registry::{Delta, ErrorCode, Hash};
@@ -16,14 +16,14 @@ use crate::{
 };
 use accp_frame::Intent;
 impl Member {
-    /// An entry of the log.
+    /// Takes an entry of the log.
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
-        // What is not taken now comes again.
+        // The host repeats an entry that is not taken now.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
         if self.side.is_busy() || is_starting {
             return;
         }
-        // The host learns what is held, be this news or not.
+        // The host learns how far the log goes, even if this entry is not new.
         self.say.ack = true;
         let position = relay.position;
         if position <= self.side.position || relay.prev != self.side.position {
@@ -79,7 +79,7 @@ impl Member {
         }
     }
 
-    /// Fetches the schemas in force, unless they are the ones that are known.
+    /// Fetches the schemas in force, unless this side knows them.
     pub(crate) fn learn(&mut self, hash: Hash) {
         let own = self.side.schemas;
         if own != hash {
@@ -89,7 +89,7 @@ impl Member {
         }
     }
 
-    /// Takes over the schemas of the host, if they are what it says.
+    /// Takes over the schemas of the host, if they have the announced hash.
     pub(crate) fn learnt(&mut self, bytes: &[u8]) {
         let Some(hash) = self.learning.take() else {
             return;
@@ -110,7 +110,7 @@ impl Member {
                 self.side.set_registry(registry);
                 self.side.tell(Event::Schemas(hash));
             }
-            // The host has moved on meanwhile; what it has now is announced in the log.
+            // The host has newer schemas by now, and announces them in the log.
             Ok(_) => {
                 let why = "the host has other schemas by now".into();
                 self.side.tell(Event::SchemasUnavailable(why));
@@ -120,8 +120,8 @@ impl Member {
         self.say.ack = true;
     }
 
-    /// Values that others have put are known from now on; their bytes come when they are
-    /// wanted.
+    /// Notes the values that others put and the keys that expired. The bytes of a value come when
+    /// they are wanted.
     fn keep_puts(&mut self, control: &Control) {
         match control {
             Control::Put { values } => {
@@ -159,7 +159,7 @@ impl Member {
         }
     }
 
-    /// The host has answered, or is back.
+    /// Takes a hello of the host, which answers or is back.
     pub(crate) fn greeted(&mut self, hello: &Hello) {
         let Some(member) = hello.member else {
             return;
@@ -168,7 +168,7 @@ impl Member {
         self.side.mids.set_member(member);
         self.parts = hello.extensions.iter().any(|name| name == "parts");
         let Some(from) = hello.from else {
-            // The host was away and does not know what is held here.
+            // The host was away and does not know how far this log goes.
             self.say.hello = true;
             return;
         };
@@ -184,10 +184,10 @@ impl Member {
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
-            // It answers a hello of before; only the last one tells it where to go on.
+            // Only the answer to the last hello tells where to go on; older answers do not count.
             None if from == self.side.position => {
                 self.now_joined();
-                // Those in force may have been tampered with on their way.
+                // The schemas in force may have been tampered with on their way.
                 if let Some(hash) = self.side.state.schemas() {
                     self.learn(hash);
                 }
@@ -211,7 +211,7 @@ impl Member {
         }
     }
 
-    /// A frame leaves the outbox for good.
+    /// Notes that a frame has left the outbox for good.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
@@ -233,7 +233,7 @@ impl Member {
             ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
                 self.acknowledged(&mid, error.sequence);
             }
-            // Another has used this id, or the host could not take the frame for now.
+            // Another member has used this id, or the host could not take the frame for now.
             code if code == ErrorCode::DUPLICATE || error.retry => self.retry(&mid, code),
             _ => {
                 if let Some(frame) = self.outbox.refused(&mid) {
@@ -245,7 +245,7 @@ impl Member {
         }
     }
 
-    /// The frame goes out again under a new id, and names the old one as its cause.
+    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
     pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return;
@@ -262,7 +262,7 @@ impl Member {
         }
     }
 
-    /// Frames of a cancelled chain that never went out need not go.
+    /// Drops the frames of cancelled chains that never went out.
     pub(crate) fn drop_cancelled(&mut self) {
         let chains = &self.side.state.chains;
         let gone = self.outbox.take_unsent(|frame| {
@@ -320,7 +320,7 @@ impl Member {
         }
     }
 
-    /// Starts from the host's fold; the log begins behind `from`.
+    /// Starts from the host's fold; the log begins after `from`.
     pub(crate) fn adopt(
         &mut self,
         fold: u64,
@@ -340,7 +340,7 @@ impl Member {
         if let Some(hash) = self.side.state.schemas() {
             self.learn(hash);
         }
-        // Said until it is answered, so that the host knows where to go on.
+        // The hello is repeated until the host answers, so that the host knows where to go on.
         self.say.hello = true;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Where a reference leads (draft sections 5.1 and 7.3, step 2).
+//! The place of a reference's value (draft sections 5.1 and 7.3, step 2).
 use std::fmt;
 
 use accp_registry::ErrorCode;
@@ -7,19 +7,19 @@ use crate::refs::reference::{ColdKey, Reference, Target};
 use crate::{MemberId, Mid, State};
 use accp_frame::Value;
 
-/// Where the value is that a reference names.
+/// The place of the value that a reference names.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Located {
-    /// In the state of the session: here it is, the path not yet gone.
+    /// In the state of the session: this value. Outside checkpoints, the path is not yet followed.
     Here(Value<'static>),
     /// The frame in hot state, without its metadata.
     Hot(String),
     /// The frame at this position of the log, which the store has.
     Log(u64),
-    /// Under this key in the store.
+    /// The value under this key in the store.
     Cold(String),
-    /// Under this key in the store, of another session.
+    /// The cold state under this key, of another session, in the store.
     Foreign {
         /// The other session.
         session: String,
@@ -28,20 +28,20 @@ pub enum Located {
     },
 }
 
-/// Why a reference leads nowhere.
+/// The reason why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is nothing of this name, or its bytes are not to be had (E2001).
+    /// The session holds nothing of this name, or its bytes cannot be had (E2001).
     NotFound,
-    /// It was there (E2002).
+    /// The value has expired (E2002).
     Expired,
-    /// It is of a session that granted no access (E5002).
+    /// The reference leads to a session that granted no access (E5002).
     Unauthorized,
 }
 
 impl ReadError {
-    /// The code of the draft (section 3.6).
+    /// Returns the code of the draft (section 3.6).
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::NotFound => ErrorCode::REF_NOT_FOUND,
@@ -55,7 +55,7 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::NotFound => "the session holds nothing under this reference",
-            Self::Expired => "what this reference names has expired",
+            Self::Expired => "the value of this reference has expired",
             Self::Unauthorized => "this reference leads to a session that granted no access",
         };
         write!(f, "{}: {text}", self.code())
@@ -65,16 +65,16 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 impl State {
-    /// Where the value is that a reference names.
+    /// Returns the place of the value that a reference names.
     ///
     /// # Errors
-    /// As [`ReadError`] says; nothing is read for it.
+    /// As [`ReadError`] says. Nothing is read from the store.
     pub fn locate(&self, reference: &Reference<'_>) -> Result<Located, ReadError> {
         self.locate_with(reference, None)
     }
 
-    /// As [`State::locate`], for a frame of `own.0` that is sent together with values up to
-    /// the number `own.1`.
+    /// As [`State::locate`], for a frame of member `own.0` that is sent together with its values up
+    /// to the number `own.1`.
     pub(crate) fn locate_with(
         &self,
         reference: &Reference<'_>,
@@ -83,7 +83,7 @@ impl State {
         match reference.target {
             Target::Hot(position) => match self.hot().frame(position) {
                 Some(frame) => Ok(Located::Hot(frame.into())),
-                // It has left the context and is in the log.
+                // The frame has left the context and is in the log.
                 None => self.located_in_log(position),
             },
             Target::Warm(id) => {
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Whether the chain of this name was cancelled, or one that it hangs below.
+    /// Returns whether this chain, or a chain above it, was cancelled.
     pub fn is_cancelled(&self, chain: &Mid) -> bool {
         self.chains.reaches(chain)
     }

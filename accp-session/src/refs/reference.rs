@@ -1,5 +1,5 @@
-//! References: what each names, where a frame holds them, and the way on into a value
-//! (draft sections 3.1.1, 5.1 and 7.3).
+//! References: their targets, their places in a frame, and the paths into values (draft sections
+//! 3.1.1, 5.1 and 7.3).
 
 use std::fmt;
 
@@ -26,13 +26,13 @@ use accp_frame::{DecodeError, DecodeOptions, Limits, Reader, Value};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference<'a> {
-    /// What it names.
+    /// The target of the reference.
     pub target: Target<'a>,
-    /// The way from there: keys, and indexes from 0, with dots between. `None` is all of it.
+    /// The path from there: keys, and indexes from 0, with dots between. `None` names all of it.
     pub path: Option<&'a str>,
 }
 
-/// What a reference names, without the path into it.
+/// The target of a reference, without the path into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target<'a> {
@@ -40,56 +40,56 @@ pub enum Target<'a> {
     Hot(u64),
     /// `warm.ckpt_3`: the checkpoint with this number.
     Warm(u64),
-    /// `cold.p57`, `cold.k101_12`: what was moved out of the context.
+    /// `cold.p57`, `cold.k101_12`: a frame or a value that was moved out of the context.
     Cold(ColdKey<'a>),
     /// `ctx.budget`: a key of the shared state (draft section 5.4).
     Context(&'a str),
     /// `ext.sid.k101_12`: cold state of another session, which must have granted it.
     Foreign {
-        /// The other session. Of its name a reference can hold letters, digits and `_`.
+        /// The other session. A reference can hold only letters, digits and `_` of its name.
         session: &'a str,
         /// The key there.
         key: ColdKey<'a>,
     },
-    /// A tier of ours and after it nothing that is ever a key: the whole of the reference,
-    /// which leads nowhere (E2001).
+    /// A tier of the protocol without a valid key after it: the whole reference, which leads
+    /// nowhere (E2001).
     Unknown(&'a str),
 }
 
 /// A key of cold state, without its tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColdKey<'a> {
-    /// `p57`: the frame at this position of the log. A path starts at its payload, under
-    /// full names.
+    /// `p57`: the frame at this position of the log. A path starts at its payload, under full
+    /// names.
     Frame(u64),
     /// `k101_12`: the twelfth value that member 101 put.
     Value {
-        /// Who put it.
+        /// The member that put the value.
         member: MemberId,
-        /// Its number among those of the member, from 1.
+        /// The number of the value among those of the member, from 1.
         number: u64,
     },
-    /// A name that is well-formed and that no session gives.
+    /// A well-formed name that no session gives.
     Other(&'a str),
 }
 
-/// Where the path of a reference leads inside a value.
+/// The end of a reference's path inside a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Walk<'v, 'a> {
-    /// To this value, which may be a reference itself.
+    /// The path leads to this value, which may be a reference itself.
     Value(&'v Value<'a>),
-    /// To a reference that stands in the way.
+    /// The path leads to a reference before its end.
     Reference {
-        /// Its key.
+        /// The key of the reference.
         key: &'v str,
-        /// What is left of the path, to be gone behind it.
+        /// The rest of the path, to follow from the value of that reference.
         rest: &'v str,
     },
 }
 
 impl<'a> Reference<'a> {
-    /// Reads the key that follows a `$`; `None` when its first segment is no tier, so that
-    /// the reference is an opaque value.
+    /// Reads the key that follows a `$`. Returns `None` when its first segment is not a tier, so
+    /// that the reference is an opaque value.
     pub fn parse(key: &'a str) -> Option<Self> {
         let (tier, rest) = split(key);
         let Some((name, path)) = rest.map(split) else {
@@ -118,11 +118,11 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Follows the path into the value that the target holds; `None` when it leads nowhere
+    /// Follows the path into the value of the target. Returns `None` when the path leads nowhere
     /// (E2001).
     ///
-    /// A reference on the way is not followed: what it names may have to be fetched first.
-    /// Whoever follows it bounds how often, for references can form a circle.
+    /// Does not follow a reference on the way, because its value may have to be fetched first. A
+    /// caller that follows references must limit how many, because references can form a circle.
     ///
     /// ```
     /// use accp_runtime::session::Reference;
@@ -159,7 +159,7 @@ impl<'a> Reference<'a> {
 }
 
 impl<'a> ColdKey<'a> {
-    /// Reads a key of cold state, without its tier; `None` for the empty text.
+    /// Reads a key of cold state, without its tier. Returns `None` for the empty text.
     pub fn parse(name: &'a str) -> Option<Self> {
         let value = || {
             let (member, number) = name.strip_prefix('k')?.split_once('_')?;
@@ -172,10 +172,10 @@ impl<'a> ColdKey<'a> {
     }
 }
 
-/// The keys of all references in the text of a frame, in their order, each without its `$`.
+/// Returns the keys of all references in the text of a frame, in order, each without its `$`.
 ///
-/// The text must have kept to the grammar. Then a `$` is a reference unless it is escaped,
-/// and one pass over the bytes finds them all.
+/// The text must have kept to the grammar. Then a `$` is a reference unless it is escaped, and one
+/// pass over the bytes finds them all.
 ///
 /// ```
 /// use accp_session::references;
@@ -186,7 +186,7 @@ impl<'a> ColdKey<'a> {
 pub fn references(frame: &str) -> impl Iterator<Item = &str> + Clone {
     frame
         .match_indices('$')
-        // After an escaped `\` there is no `$`: a string would go over into a reference.
+        // A `\` before a `$` always escapes it: the grammar has no reference right after a string.
         .filter(|&(at, _)| at == 0 || frame.as_bytes().get(at - 1) != Some(&b'\\'))
         .map(|(at, _)| {
             let rest = frame.get(at + 1..).unwrap_or_default();
@@ -195,8 +195,8 @@ pub fn references(frame: &str) -> impl Iterator<Item = &str> + Clone {
         })
 }
 
-/// The value whose wire text these bytes are, as cold state keeps it. No limit applies but
-/// that of [`Limits::MAX_DEPTH`].
+/// Reads a value from its wire text, as cold state keeps it. Only the limit [`Limits::MAX_DEPTH`]
+/// applies.
 ///
 /// # Errors
 /// E1001 with the byte and what was expected there.
@@ -213,7 +213,7 @@ pub fn read_value(bytes: &[u8]) -> Result<Value<'_>, DecodeError> {
     })
 }
 
-/// The first segment, and what follows its dot.
+/// Returns the first segment, and the rest after its dot.
 fn split(path: &str) -> (&str, Option<&str>) {
     match path.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
@@ -221,7 +221,7 @@ fn split(path: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// An index from 0, in its one spelling.
+/// Reads an index from 0, in its only spelling.
 fn index(text: &str) -> Option<usize> {
     match text {
         "0" => Some(0),
@@ -229,7 +229,7 @@ fn index(text: &str) -> Option<usize> {
     }
 }
 
-/// A number from 1, in its one spelling: two keys never name one thing.
+/// Reads a number from 1, in its only spelling: two keys never name one thing.
 fn counter(text: &str) -> Option<u64> {
     let canonical = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| canonical)
@@ -244,7 +244,7 @@ fn position(name: &str) -> Option<u64> {
 }
 
 impl fmt::Display for Reference<'_> {
-    /// What follows the `$`.
+    /// Writes the key that follows the `$`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.target {
             Target::Hot(position) => write!(f, "hot.p{position}")?,
@@ -262,7 +262,7 @@ impl fmt::Display for Reference<'_> {
 }
 
 impl fmt::Display for ColdKey<'_> {
-    /// The key without its tier.
+    /// Writes the key without its tier.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Frame(position) => write!(f, "p{position}"),

@@ -1,4 +1,4 @@
-//! What a reference names, read step by step (draft section 3.1.1).
+//! Resolution of a reference, step by step (draft section 3.1.1).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use crate::refs::reference::{ColdKey, Reference, Target, Walk, read_value};
 use crate::{Cold, Entry, Session};
 use ReadError::{Expired, NotFound, Unauthorized};
 
-/// How many references are followed, one to the next: they can form a circle.
+/// The greatest number of references read in a row, because references can form a circle.
 const HOPS: usize = 8;
 
-/// Reads what a reference names, and asks for what it needs. It does no IO itself.
+/// Reads the value that a reference names, and asks for the data that it needs. It does no IO
+/// itself.
 ///
-/// Whoever drives it calls [`next`](Self::next) until that gives a value or an error. A
-/// [`Need`](Resolved::Need) is looked up in the store, and what was found is handed in with the next
-/// call. A frame as a whole is its text. A path into a frame starts at its payload, under full names.
-/// A value that is a reference itself is followed, to eight of them in a row.
+/// The caller calls [`next`](Self::next) until it returns a value or an error. The caller looks up
+/// each [`Need`](Resolved::Need) in the store, and hands in the result with the next call. A whole
+/// frame is its text. A path into a frame starts at its payload, under full names. A value that is
+/// itself a reference is followed; at most eight references in a row are read.
 ///
 /// ```
 /// use accp_runtime::session::Reference;
@@ -50,42 +51,42 @@ const HOPS: usize = 8;
 pub struct Resolver {
     /// The reference that is read now.
     key: String,
-    /// How many were read.
+    /// The number of references that were read.
     hops: usize,
     at: At,
 }
 
-/// What a resolver waits for.
+/// The data that a resolver waits for.
 #[derive(Debug, Clone)]
 enum At {
     Start,
-    /// An entry of the log, its own or another's.
+    /// An entry of the log, of this session or of another.
     Entry {
         position: u64,
         foreign: bool,
     },
-    /// The value that an entry was fetched as, because it is older than the log of this side.
-    /// Without it there is this error.
+    /// The frame at this position as a fetched value, because the frame is older than the log of
+    /// this side. Without the value the resolver returns this error.
     Fetched {
         position: u64,
         error: ReadError,
     },
-    /// A value, its own or another's.
+    /// A value, of this session or of another.
     Value {
         key: String,
         foreign: bool,
     },
 }
 
-/// The next step to what a reference names.
+/// The next step to the value of a reference.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved {
-    /// This is it.
+    /// The value of the reference.
     Value(Value<'static>),
-    /// This is to be looked up in the store.
+    /// Data to look up in the store.
     Need(Need),
     /// The bytes are not here. [`Input::Fetch`](crate::Input::Fetch) with the same fields asks for
-    /// them; a host has asked already. The reference is to be resolved again after
+    /// them; a host has asked already. Resolve the reference again after
     /// [`Event::Supplied`](crate::Event::Supplied).
     Fetch {
         /// The key of the value.
@@ -95,17 +96,17 @@ pub enum Resolved {
     },
 }
 
-/// What is to be looked up in a store.
+/// Data to look up in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The session whose log or values are meant; `None` for that of the resolver. Of another
-    /// session the same side is meant: for a host the host's, for a member that of its agent.
+    /// The session of the item; `None` for the session of the resolver. In another session the same
+    /// side is meant: for a host the host's side, for a member the side of its agent.
     pub session: Option<String>,
-    /// What is needed of it.
+    /// The item that is needed.
     pub item: Item,
 }
 
-/// What is kept of a session.
+/// An item that a store keeps of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// The entry at this position.
@@ -114,7 +115,7 @@ pub enum Item {
     Value(String),
 }
 
-/// What a store has of what was needed.
+/// The answer of a store to a [`Need`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// The entry.
@@ -123,39 +124,39 @@ pub enum Found {
     Value {
         /// The value.
         value: Cold,
-        /// Whether it has expired.
+        /// True if the value has expired.
         expired: bool,
     },
-    /// Nothing, and nothing was let go of.
+    /// The store has nothing, and has discarded nothing.
     Nothing,
-    /// It was let go of.
+    /// The store has discarded the item.
     Gone,
 }
 
-/// What a reference names, without the path into it.
+/// The target of a reference, before its path is followed.
 enum Source {
     Value(Value<'static>),
     /// The wire text of a value.
     Wire(Arc<[u8]>),
-    /// A frame.
+    /// The text of a frame.
     Frame(String),
 }
 
-/// What is to be done for a source: it is there, or something comes first.
+/// The next step for a source: the source itself, or a step that comes first.
 enum Next {
     Source(Source),
     Step(Resolved),
 }
 
-/// Where a path leads.
+/// The end of a path.
 enum End {
     Value(Value<'static>),
-    /// To another reference.
+    /// Another reference.
     Reference(String),
 }
 
 impl Resolver {
-    /// Begins to read a reference.
+    /// Starts to read a reference.
     pub fn new(reference: &Reference<'_>) -> Self {
         Self {
             key: reference.to_string(),
@@ -164,22 +165,22 @@ impl Resolver {
         }
     }
 
-    /// The reference that is read now, without its `$`: the one that was asked for, or one that it
-    /// led to. After an error it is the one at fault.
+    /// Returns the reference that is read now, without its `$`: the given reference, or one that it
+    /// led to. After an error it is the reference at fault.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Goes on, with what was found for the last [`Need`], if there was one.
+    /// Takes the next step, with the answer to the last [`Need`], if there was one.
     ///
     /// # Errors
-    /// As [`ReadError`] says of [`key`](Self::key).
+    /// The [`ReadError`] of the reference [`key`](Self::key).
     pub fn next(&mut self, session: &Session, found: Option<Found>) -> Result<Resolved, ReadError> {
         let mut found = found;
         loop {
             let key = self.key.clone();
             let Some(reference) = Reference::parse(&key) else {
-                // Of no tier: a value like any other.
+                // A reference without a tier is a value like any other.
                 return Ok(Resolved::Value(Value::Ref(Cow::Owned(key))));
             };
             let at = std::mem::replace(&mut self.at, At::Start);
@@ -216,7 +217,7 @@ impl Resolver {
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
                 match text {
                     Some(text) => Ok(Next::Source(Source::Frame(text))),
-                    // The host has it, unless this is the host.
+                    // The host has the frame, unless this side is the host.
                     None if error == NotFound && !session.is_host() => {
                         Ok(fetch(format!("p{position}"), None))
                     }
@@ -240,7 +241,7 @@ impl Resolver {
         })
     }
 
-    /// An entry of a log, which is the cold history.
+    /// Takes an entry of a log, which is the cold history.
     fn entry(
         &mut self,
         position: u64,
@@ -280,7 +281,7 @@ impl Resolver {
     }
 }
 
-/// A value under a key.
+/// Takes the value under a key.
 fn value(
     key: String,
     foreign: bool,
@@ -294,7 +295,7 @@ fn value(
             None if foreign => Err(NotFound),
             None => Ok(fetch(key, Some((value.digest, value.length)))),
         },
-        // It was put before this side has joined.
+        // The value was put before this side joined.
         _ if !foreign && !session.is_host() => Ok(fetch(key, None)),
         _ => Err(NotFound),
     }
@@ -309,10 +310,10 @@ fn fetch(key: String, announced: Option<(Hash, u64)>) -> Next {
 }
 
 impl Source {
-    /// Goes the path of the reference.
+    /// Follows the path of the reference.
     fn follow(self, reference: &Reference<'_>, registry: &Registry) -> Result<End, ReadError> {
         match self {
-            // A checkpoint has gone it already.
+            // For a checkpoint, the path was followed already.
             Self::Value(value) if matches!(reference.target, Target::Warm(_)) => {
                 let way = Reference {
                     path: None,
@@ -346,8 +347,8 @@ fn end_of(reference: &Reference<'_>, value: &Value<'_>) -> Result<End, ReadError
     let Target::Foreign { session, .. } = reference.target else {
         return Ok(End::Reference(next));
     };
-    // What a value of another session refers to is there, and nothing but cold state is ever
-    // granted.
+    // References in a value of another session lead into that session, which grants cold state
+    // only.
     match (Reference::parse(&next), next.strip_prefix("cold.")) {
         (None, _) => Ok(End::Reference(next)),
         (Some(_), Some(cold)) => Ok(End::Reference(format!("ext.{session}.{cold}"))),

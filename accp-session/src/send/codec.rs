@@ -38,23 +38,23 @@ pub struct Codec<'s> {
     session: &'s mut Session,
 }
 
-/// What encoding a message gives.
+/// The frames and values of an encoded message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodedFrames {
-    /// The frames, in the order in which they are to be sent.
+    /// The frames, in the order in which they must be sent.
     pub frames: Vec<String>,
-    /// The values that they refer to and that go to cold state first.
+    /// The values that the frames refer to. They go to cold state first.
     pub values: Vec<Cold>,
 }
 
 impl<'s> Codec<'s> {
-    /// The codec of a session.
+    /// Makes the codec of a session.
     pub fn new(session: &'s mut Session) -> Self {
         Self { session }
     }
 
-    /// `Encode(message, session) -> Frame`: the frames that [`Session::send`] would send now.
-    /// Nothing is sent, and no id or number is used up.
+    /// `Encode(message, session) -> Frame`: returns the frames that [`Session::send`] would send
+    /// now. Sends nothing, and uses up no id or number.
     ///
     /// # Errors
     /// As [`Session::send`].
@@ -62,15 +62,15 @@ impl<'s> Codec<'s> {
         self.session.preview(outbound, now)
     }
 
-    /// `Decode(frame, session) -> Message`: the six steps of the draft (section 7.3).
-    /// References into hot, warm and shared state are followed; what is in cold state has to
-    /// be read from the store and stays a reference.
+    /// `Decode(frame, session) -> Message`: does the six steps of the draft (section 7.3). Follows
+    /// references into hot, warm and shared state. A reference into cold state stays, because its
+    /// value has to be read from the store.
     ///
     /// # Errors
     /// As [`Message::decode`].
     pub fn decode<'a>(&self, frame: &'a str) -> Result<Message<'a>, DecodeError> {
         let side = self.session.side();
-        // 1: the grammar, whole.
+        // 1: the whole grammar.
         Scanned::new(frame, side.options.limits)?;
         // 3 to 5: names, defaults, the message.
         let options = DecodeOptions {
@@ -78,9 +78,9 @@ impl<'s> Codec<'s> {
             marks: true,
         };
         let mut message = Message::decode_with(frame, &side.options.registry, &options)?;
-        // 2: what the references name. The grammar does not depend on it.
+        // 2: the values of the references. The grammar does not depend on them.
         resolve(&mut message.payload, self.session);
-        // 6: for the context.
+        // 6: the message, for the context.
         Ok(message)
     }
 
@@ -89,7 +89,7 @@ impl<'s> Codec<'s> {
         self.session.budget()
     }
 
-    /// `Checkpoint(session) -> CheckpointResult`: `None` when nothing is counted, or a hook
+    /// `Checkpoint(session) -> CheckpointResult`: `None` when no tokens are counted, or a hook
     /// objects.
     ///
     /// # Errors
@@ -134,9 +134,8 @@ fn resolve_value(value: &mut Value<'_>, session: &Session) {
 }
 
 impl Session {
-    /// The value that a reference names, the key given without its `$`, as far as it is in
-    /// hot, warm or shared state; `None` for what has to be read from the store, and for what
-    /// is not there.
+    /// Returns the value of a reference into hot, warm or shared state; `key` has no `$`. Returns
+    /// `None` when the value has to be read from the store, or does not exist.
     pub fn resolve(&self, key: &str) -> Option<Value<'static>> {
         let reference = Reference::parse(key)?;
         let value = match self.state().locate(&reference).ok()? {

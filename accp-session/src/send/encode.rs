@@ -13,10 +13,10 @@ use accp_frame::{
     TokenLimit, Value, Within, Writer,
 };
 
-/// Values that one frame announces, at 45 tokens each.
+/// The greatest number of values that one frame announces, at 45 tokens each.
 const ANNOUNCED: usize = 4;
 
-/// What encoding needs to know of its session.
+/// The data of a session that encoding needs.
 pub(crate) struct Encoder<'s> {
     pub registry: &'s Registry,
     pub limits: Limits,
@@ -26,7 +26,7 @@ pub(crate) struct Encoder<'s> {
     pub member: MemberId,
     /// The number of the last value that this member put into cold state.
     pub last_put: u64,
-    /// Whether frames may be sent in parts.
+    /// True if frames may be sent in parts.
     pub parts: bool,
     pub now: Time,
 }
@@ -40,12 +40,12 @@ pub(crate) struct Encoded {
     pub over_soft: Vec<(&'static str, usize, TokenLimit)>,
 }
 
-/// A frame that lacks `mid` and `seq` only.
+/// A frame that lacks only `mid` and `seq`.
 #[derive(Debug, Clone)]
 pub(crate) struct Composed {
     pub head: String,
     pub tail: String,
-    /// Which part of how many.
+    /// The index of the part, and the number of parts.
     pub part: Option<(u16, u16)>,
 }
 
@@ -58,7 +58,7 @@ impl Composed {
         }
     }
 
-    /// The pairs after `mid` and `seq`; `of` is the id of the first part.
+    /// Returns the pairs after `mid` and `seq`; `of` is the id of the first part.
     pub(crate) fn tail(&self, of: Option<&Mid>) -> String {
         match (self.part, of) {
             (Some((index, total)), Some(of)) => {
@@ -69,14 +69,14 @@ impl Composed {
         }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn text(&self, mid: &Mid, sequence: u64, of: Option<&Mid>) -> String {
         let tail = self.tail(of);
         format!("{}[mid:{mid},seq:{sequence}{tail}]", self.head)
     }
 }
 
-/// Takes values that go by reference and numbers them.
+/// Collects and numbers the values that go by reference.
 #[derive(Debug)]
 struct Puts {
     member: MemberId,
@@ -106,10 +106,10 @@ impl Puts {
 }
 
 impl Encoder<'_> {
-    /// The seven steps, in their order.
+    /// Does the seven steps, in order.
     ///
     /// # Errors
-    /// As the steps; nothing is changed anywhere.
+    /// The error of the step that fails; then nothing has changed.
     pub(crate) fn encode(&self, outbound: &Outbound<'_>) -> Result<Encoded, SendError> {
         let mut puts = Puts {
             member: self.member,
@@ -129,7 +129,7 @@ impl Encoder<'_> {
         if let Some(counter) = self.counter {
             // 5: counting.
             let mut tokens = Self::count(&head, &tail, counter)?;
-            // 6: within the limits, or values leave for cold state until it is.
+            // 6: parts, or values that leave for cold state until the frame is within the limits.
             if self.is_over(&tokens) {
                 let text = format!("{head}[mid:0,seq:0{tail}]");
                 let mut message = Message::decode(&text, self.registry)
@@ -160,7 +160,7 @@ impl Encoder<'_> {
                 .map(|(part, tokens, limit, _)| (part, tokens, limit))
                 .collect();
         }
-        // 7: the frames, what they refer to first.
+        // 7: the frames, with the announcements of their values first.
         let mut frames = Vec::new();
         for values in puts.values.chunks(ANNOUNCED) {
             frames.push(self.announce(&agent, values)?);
@@ -183,7 +183,7 @@ impl Encoder<'_> {
         })
     }
 
-    /// The frame in parts, when the other side takes them and no value is too large for one.
+    /// Returns the frame in parts, if the other side takes parts and every value fits in one.
     fn split(
         &self,
         head: &str,
@@ -209,8 +209,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// The envelope but for `mid` and `seq`, which are there so that a schema that asks for
-    /// them is content.
+    /// Returns the envelope, in which `mid` and `seq` are placeholders for schemas that require
+    /// them.
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
         Envelope {
             msg_id: Some(Cow::Borrowed("0")),
@@ -272,8 +272,8 @@ impl Encoder<'_> {
         tokens.body > self.frame_tokens.body.hard || tokens.total > self.frame_tokens.total.hard
     }
 
-    /// `@a>sync:put{keys:[[k101_5,SHA-256,length],..]}`, which goes ahead of what refers to
-    /// the values.
+    /// Writes `@a>sync:put{keys:[[k101_5,SHA-256,length],..]}`, which goes ahead of the frames that
+    /// refer to the values.
     fn announce(&self, agent: &AgentId<'static>, values: &[Cold]) -> Result<Composed, SendError> {
         let values = values.iter();
         let values = values.map(|value| (value.key.clone(), value.digest, value.length));
@@ -286,7 +286,7 @@ impl Encoder<'_> {
     }
 }
 
-/// Moves the value that takes most room out of the frame.
+/// Moves the largest value out of the frame.
 fn externalise_largest(
     message: &mut Message<'static>,
     puts: &mut Puts,
@@ -300,7 +300,7 @@ fn externalise_largest(
     let is_state = message.intent == Intent::SYNC && message.operation == "state";
     let mut values = Vec::new();
     for (_, value) in message.payload.iter_mut() {
-        // What is shared has to be read at once; the values in it may go by reference.
+        // The shared state has to be readable at once; only the values in it may go by reference.
         if is_state && matches!(value, Value::Map(_)) {
             if let Value::Map(entries) = value {
                 values.extend(entries.iter_mut().map(|(_, value)| value));
@@ -320,15 +320,15 @@ fn externalise_largest(
         _ => Err(EncodeError::new(
             ErrorCode::BUDGET_EXCEEDED,
             format!(
-                "the frame takes {} tokens, {} of them its body, when all its large values are \
-                 out; the limits are {} and {}: send less at once",
+                "the frame takes {} tokens, {} of them its body, even with its large values \
+                 in cold state; the limits are {} and {}: send less at once",
                 tokens.total, tokens.body, limits.total.hard, limits.body.hard
             ),
         )),
     }
 }
 
-/// The number of the last value that these announce.
+/// Returns the number of the last value that these messages announce, at least `last`.
 pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
     frames
         .iter()
@@ -338,7 +338,7 @@ pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
         .fold(last, u64::max)
 }
 
-/// A frame up to its metadata. An unescaped bracket stands behind the payload only.
+/// Returns a frame up to its metadata. An unescaped `}[` stands only behind the payload.
 pub(crate) fn head_of(text: &str) -> &str {
     match text.rfind("}[") {
         Some(at) => &text[..=at],
@@ -346,7 +346,7 @@ pub(crate) fn head_of(text: &str) -> &str {
     }
 }
 
-/// The pairs after `mid` and `seq`, each with its comma in front.
+/// Returns the pairs after `mid` and `seq`, each with its comma in front.
 pub(crate) fn tail_of(envelope: &Envelope<'_>) -> Result<String, EncodeError> {
     let rest = Envelope {
         msg_id: None,

@@ -1,4 +1,4 @@
-//! A frame that a session is asked to send.
+//! A frame for a session to send.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::wire::scan::Scanned;
 use crate::{Inbound, Mid};
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
-/// What to send: a frame of a type, or a [`Message`], with what its envelope says beyond
-/// `mid`, `seq` and `ts`, which the session sees to.
+/// A frame to send: a typed frame or a [`Message`], with the rest of its envelope. The session sets
+/// `mid`, `seq` and `ts`.
 ///
 /// ```
 /// use accp_runtime::Message;
@@ -52,18 +52,18 @@ impl<'a> Outbound<'a> {
         }
     }
 
-    /// A frame of a type that derives [`AccpFrame`](accp_frame::AccpFrame), said by the agent of
-    /// the session.
+    /// Makes an outbound frame of a type that derives [`AccpFrame`](accp_frame::AccpFrame), sent
+    /// by the agent of the session.
     pub fn frame(frame: &'a dyn EncodeFrame) -> Self {
         Self::new(Content::Typed(frame))
     }
 
-    /// As [`Outbound::frame`], of a frame that it owns, so that a handler can give it back.
+    /// As [`Outbound::frame`], with a frame that it owns, so that a handler can return it.
     pub fn owned(frame: impl EncodeFrame + 'a) -> Self {
         Self::new(Content::Owned(Arc::new(frame)))
     }
 
-    /// A message; its `cid`, `aid` and `ttl` are taken over, the rest of its envelope is not.
+    /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
     pub fn message(message: &'a Message<'a>) -> Self {
         let text = |id: &Option<_>| id.as_deref().map(String::from);
         Self {
@@ -84,28 +84,28 @@ impl<'a> Outbound<'a> {
         (frame.intent, frame.operation)
     }
 
-    /// Said by this agent, one that the member may speak for.
+    /// Sets the agent that sends the frame. The member must speak for it.
     pub fn by(mut self, agent: &'a str) -> Self {
         self.agent = Some(agent);
         self
     }
 
-    /// In the chain with this name (`cid`).
+    /// Sets the name of the chain (`cid`).
     pub fn in_chain(mut self, cid: impl Into<String>) -> Self {
         self.cid = Some(cid.into());
         self
     }
 
-    /// Caused by the message with this id (`aid`).
+    /// Sets the id of the message that caused this one (`aid`).
     pub fn caused_by(mut self, mid: &Mid) -> Self {
         self.aid = Some(mid.to_string());
         self
     }
 
-    /// In answer to a frame: in its chain.
+    /// Puts the frame into the chain of the frame that it answers.
     ///
     /// # Errors
-    /// When the frame breaks the grammar, which one that a session delivered does not.
+    /// When that frame breaks the grammar; a frame that a session delivered does not.
     pub fn answering(mut self, inbound: &Inbound) -> Result<Self, DecodeError> {
         let frame = Scanned::new(inbound.text(), Limits::NONE)?;
         let envelope = frame.envelope;
@@ -116,13 +116,13 @@ impl<'a> Outbound<'a> {
         Ok(self)
     }
 
-    /// Worthless after so many seconds (`ttl`); 0 never expires.
+    /// Sets the seconds after which the frame expires (`ttl`); with 0 it never expires.
     pub fn expiring(mut self, seconds: i64) -> Self {
         self.ttl = Some(seconds);
         self
     }
 
-    /// Under the 50-character rule without exception (draft section 3.3, item 4).
+    /// Applies the 50-character rule without exception (draft section 3.3, item 4).
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
@@ -145,11 +145,11 @@ impl fmt::Debug for Outbound<'_> {
     }
 }
 
-/// The pairs `tail` with an `aid`, in place of the one there may be.
+/// Returns the pairs of `tail` with this `aid` in place of any other.
 pub(crate) fn with_cause(tail: &str, aid: &str) -> String {
     let mut out = String::new();
     let mut escaped = false;
-    // A comma behind a backslash belongs to a value.
+    // A comma after a backslash belongs to a value.
     let pairs = tail.split(|c| {
         let separates = c == ',' && !escaped;
         escaped = c == '\\' && !escaped;
@@ -162,32 +162,32 @@ pub(crate) fn with_cause(tail: &str, aid: &str) -> String {
     out + &format!(",aid:{aid}")
 }
 
-/// Why a frame was not sent: nothing of it was kept, and the session is as it was.
+/// The reason why a frame was not sent. The session kept nothing of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The message has no frame, or none within the limits (E2003 for those in tokens).
+    /// The message cannot be a frame, or not within the limits (E2003 for those in tokens).
     Encode(EncodeError),
-    /// So many frames wait in the outbox, which is all that it holds.
+    /// The outbox has no room. This many frames wait in it.
     Full(usize),
-    /// The host has not yet said which member this is; wait for
+    /// The host has not yet told this side its number; wait for
     /// [`Event::Joined`](crate::Event::Joined).
     NotJoined,
     /// The chain was cancelled.
     Cancelled,
     /// No frame at this position waits to be handled.
     NotDue(u64),
-    /// The session refuses it as the host would, with this code.
+    /// The session refuses the frame as the host would, with this code.
     Refused {
         /// The code.
         code: ErrorCode,
-        /// What was expected.
+        /// The expected content.
         expected: String,
     },
 }
 
 impl SendError {
-    /// The code of the draft (section 3.6) that comes nearest.
+    /// Returns the nearest error code of the draft (section 3.6).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Encode(error) => error.code(),
@@ -214,7 +214,7 @@ impl fmt::Display for SendError {
             Self::Encode(error) => error.fmt(f),
             Self::Full(frames) => write!(
                 f,
-                "{frames} frames wait to be acknowledged, which is all that the outbox holds"
+                "the outbox has no room: {frames} frames in it wait to be acknowledged"
             ),
             Self::NotJoined => f.write_str("the host has not answered yet"),
             Self::Cancelled => f.write_str("the chain was cancelled"),

@@ -1,4 +1,4 @@
-//! The fold of a side as a text, and how a side comes back from it.
+//! The fold of a side as a text, and the restore from it.
 
 use accp_frame::DecodeError;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use crate::log::state::State;
 use crate::wire::scan::Scanned;
 use crate::{Entry, Event, Snapshot};
 
-/// Entries between two snapshots, at least.
+/// The smallest number of entries between two snapshots.
 const SNAPSHOT_ENTRIES: u64 = 1000;
 
-/// When the next snapshot is due: they cost what the log itself costs, at most.
+/// The schedule of snapshots. They cost at most as much as the log itself.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     entries: u64,
     bytes: usize,
-    /// The size of the last one.
+    /// The size of the last snapshot.
     last: usize,
 }
 
 impl Schedule {
-    /// An entry came.
+    /// Counts an entry.
     pub(crate) fn count(&mut self, entry: &Entry) {
         self.entries += 1;
         self.bytes += entry.text.len();
@@ -32,13 +32,12 @@ impl Schedule {
 /// The text of a snapshot.
 #[derive(Debug, Serialize, Deserialize)]
 struct Fold<S, J> {
-    /// Of this format.
+    /// The version of this format.
     version: u32,
     state: S,
-    /// The last position of the log, which a member that has just joined may not have
-    /// reached.
+    /// The last position of the log. A member that has just joined may not have reached it.
     received: u64,
-    /// What only a host keeps.
+    /// Data that only a host keeps.
     judge: J,
 }
 
@@ -46,7 +45,7 @@ struct Fold<S, J> {
 const FOLD_VERSION: u32 = 1;
 
 impl Side {
-    /// Puts a snapshot into the batch, when one is due.
+    /// Puts a snapshot into the batch, if one is due.
     pub(crate) fn snapshot(&mut self, judge: &impl Serialize) {
         let Schedule {
             entries,
@@ -76,7 +75,7 @@ impl Side {
         });
     }
 
-    /// The fold in one text.
+    /// Returns the fold as one text.
     pub(crate) fn fold_text(&self, judge: &impl Serialize) -> serde_json::Result<String> {
         let fold = Fold {
             version: FOLD_VERSION,
@@ -87,7 +86,7 @@ impl Side {
         serde_json::to_string(&fold)
     }
 
-    /// Takes over a fold.
+    /// Takes over a fold, and returns the data that only a host keeps.
     pub(crate) fn restore(
         &mut self,
         snapshot: &Snapshot,
@@ -95,7 +94,7 @@ impl Side {
         let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
             .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         if fold.version != FOLD_VERSION {
-            let what = format!("version {} of its format, which is newer", fold.version);
+            let what = format!("format version {} instead of {FOLD_VERSION}", fold.version);
             return Err(RestoreError::new(snapshot.position, &what));
         }
         self.schedule.last = snapshot.text.len();
@@ -104,7 +103,7 @@ impl Side {
         Ok(fold.judge)
     }
 
-    /// Folds an entry that is durable already.
+    /// Folds an entry that is already committed.
     pub(crate) fn replay(
         &mut self,
         entry: &Entry,
@@ -124,7 +123,7 @@ impl Side {
         Ok(())
     }
 
-    /// Delivers again what was not handled before the end.
+    /// Delivers a frame again that was not handled before the restart.
     pub(crate) fn redeliver(&mut self, entry: &Entry) -> Result<(), RestoreError> {
         let frame = Scanned::of_entry(&entry.text)
             .map_err(|error| RestoreError::new(entry.position, &error))?;
@@ -133,7 +132,7 @@ impl Side {
     }
 }
 
-/// Why a session could not be restored: what its store gave is not what was put there.
+/// The reason why a session could not be restored: its store gave back other data than it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreError {
     position: u64,
@@ -149,7 +148,7 @@ impl RestoreError {
         }
     }
 
-    /// The position of the entry or the snapshot at fault.
+    /// Returns the position of the entry or the snapshot at fault.
     pub fn position(&self) -> u64 {
         self.position
     }

@@ -1,4 +1,4 @@
-//! What frames of the session say to the session itself.
+//! Control frames, which are about the session itself.
 
 use std::borrow::Cow;
 
@@ -17,52 +17,52 @@ use accp_frame::{
     Typed, Value,
 };
 
-/// A frame that is folded and handed to no handler: those of the host about the session,
-/// and the announcement of values by anybody.
+/// A control frame, which is folded and goes to no handler. Only the host may write one, except for
+/// the announcement of values, which anybody may write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Control {
-    /// `sync:open`: the first entry of all.
+    /// `sync:open`: the first entry of the log.
     Open {
         agent: String,
         scope: Scope,
-        /// What tokens are counted with; without it there is no context to speak of.
+        /// The name of the tokenizer; without it there is no context.
         tokenizer: Option<String>,
     },
-    /// `sync:join`: a member is there.
+    /// `sync:join`: a member joins.
     Join {
         member: MemberId,
         agents: Vec<String>,
         supervisor: bool,
     },
-    /// `sync:leave`: it is not any more.
+    /// `sync:leave`: a member leaves.
     Leave { member: MemberId },
     /// `sync:grant`: values of another session may be read here.
     Grant { session: String, key: String },
-    /// `sync:expire`: the bytes under these keys are gone.
+    /// `sync:expire`: the bytes under these keys have expired.
     Expire { keys: Vec<String> },
     /// `sync:put`: values that frames of this sender will refer to.
     Put { values: Vec<(String, Hash, u64)> },
     /// `sync:schemas`: the registry in force.
     Schemas { hash: Hash },
-    /// `sync:veto`: a checkpoint was put off.
+    /// `sync:veto`: a hook deferred a checkpoint.
     Veto { why: String },
     /// `sync:checkpoint`: hot state was moved to warm and cold state.
     Checkpoint(Box<Checkpoint>),
 }
 
 impl Control {
-    /// Whether the frame is one.
+    /// Returns whether the frame is a control frame.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
         Self::said_by(frame.intent, frame.header.operation).is_some()
     }
 
-    /// Whether only the host may say it.
+    /// Returns whether only the host may write the frame.
     pub(crate) fn is_host_s(frame: &Scanned<'_>) -> bool {
         Self::is(frame) && frame.header.operation != "put"
     }
 
-    /// The API that writes a frame about the session, which no application may send; `None`
-    /// for all other frames.
+    /// Names the API that writes a control frame, which no application may send. Returns `None` for
+    /// all other frames.
     pub(crate) fn said_by(intent: Intent, operation: &str) -> Option<&'static str> {
         if intent != Intent::SYNC {
             return None;
@@ -81,8 +81,8 @@ impl Control {
         })
     }
 
-    /// Reads one, of any size: a host writes its own without limits, and the gate has held the
-    /// others to theirs.
+    /// Reads a control frame of any size. A host writes its own without limits, and the gate has
+    /// checked those of members.
     pub(crate) fn read(frame: &Scanned<'_>) -> Result<Self, DecodeError> {
         if frame.header.operation == "checkpoint" {
             return Ok(Self::Checkpoint(Box::new(Checkpoint::decode(frame.text)?)));
@@ -130,7 +130,7 @@ impl Control {
         )
     }
 
-    /// The frame that says it.
+    /// Encodes the control frame.
     ///
     /// # Errors
     /// E1001 for an envelope that no frame can hold.
@@ -190,7 +190,7 @@ impl Control {
     }
 }
 
-/// The name under which a value is put: its owner and its number.
+/// Reads the key of a value: its owner and its number.
 pub(crate) fn put_key(key: &str) -> Option<(MemberId, u64)> {
     let (member, number) = key.strip_prefix('k')?.split_once('_')?;
     let canonical = |text: &str| text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
@@ -214,7 +214,7 @@ fn text(value: &Value<'_>) -> Result<String, DecodeError> {
     text.ok_or_else(|| wrong("keys", "a list of texts"))
 }
 
-/// `[key,SHA-256,length]`
+/// Reads `[key,SHA-256,length]`.
 fn value(value: &Value<'_>) -> Result<(String, Hash, u64), DecodeError> {
     let read = || {
         let Value::Array(triple) = value else {

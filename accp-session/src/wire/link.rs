@@ -1,5 +1,5 @@
-//! Frames that speak about the link and not in the session: never numbered, logged, relayed,
-//! acknowledged or answered by an error.
+//! Link frames, which are about the link and not part of the session. They are never numbered,
+//! logged, relayed, acknowledged or answered by an error.
 
 use std::borrow::Cow;
 
@@ -16,14 +16,14 @@ use accp_frame::{
     Typed, Value,
 };
 
-/// Bytes of a value in one frame, before base64.
+/// The greatest number of bytes of a value in one frame, before base64.
 pub(crate) const PIECE: usize = 24 * 1024;
 
 /// A link frame that was received.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// Every position up to `held` is there; to a sender, its frames up to `of`, which took
-    /// the `seq` `at`.
+    /// The sender of this frame holds every position up to `held`. A host also acknowledges the
+    /// receiver's frames up to `of`, which took the `seq` `at`.
     Ack {
         of: Option<Mid>,
         at: Option<u64>,
@@ -43,19 +43,19 @@ pub(crate) enum Link {
     Bytes(Piece),
 }
 
-/// `sync:registry`: who is there, and what is held.
+/// `sync:registry`: the registry of a side, and the position that it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hello {
     pub version: u64,
     /// The first digits of the registry's hash, or all of them.
     pub hash: String,
-    /// The last position held.
+    /// The last position that the sender holds.
     pub position: u64,
-    /// From the host: how frames are numbered.
+    /// From the host: true if each sender has its own numbers.
     pub sender_scope: bool,
     /// From the host: the number of the member.
     pub member: Option<MemberId>,
-    /// From the host, to a member that holds nothing: the fold to start from.
+    /// From the host, to a member that holds nothing: the position of the fold to start from.
     pub snapshot: Option<u64>,
     /// From the host: the position after which it relays.
     pub from: Option<u64>,
@@ -67,21 +67,21 @@ pub(crate) struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerError {
-    /// The frame that it is about; `None` when that could not be read.
+    /// The frame that the refusal is about; `None` when that could not be read.
     pub of: Option<Mid>,
     /// The code.
     pub code: ErrorCode,
-    /// What was expected, in words of the protocol.
+    /// The expected content, in words of the protocol.
     pub message: String,
-    /// Whether sending again may help.
+    /// True if sending the frame again may help.
     pub retry: bool,
     /// With E3003: the `seq` that is due.
     pub expected_sequence: Option<u64>,
     /// With E2001 on a delta: the version that is held.
     pub version: Option<u64>,
-    /// With E3002: who sent the frame that has this id.
+    /// With E3002: the sender of the frame that has this id.
     pub holder: Option<MemberId>,
-    /// With E3002: the `seq` that it took.
+    /// With E3002: the `seq` that this frame took.
     pub sequence: Option<u64>,
     /// With E1001: the byte of the frame at fault.
     pub at: Option<u64>,
@@ -102,7 +102,7 @@ fn wrong(what: &'static str) -> DecodeError {
     DecodeError::new(ErrorCode::INVALID_TYPE, 0, what)
 }
 
-/// A number that is not negative.
+/// Returns the number if it is not negative.
 fn unsigned(number: i64) -> Option<u64> {
     u64::try_from(number).ok()
 }
@@ -111,16 +111,16 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A member by its number.
+/// Returns the member with this number.
 pub(crate) fn member(number: i64) -> Option<MemberId> {
     MemberId::new(u16::try_from(number).ok()?)
 }
 
 impl Link {
-    /// Whether the frame speaks about the link.
+    /// Returns whether the frame is a link frame.
     pub(crate) fn is(frame: &Scanned<'_>) -> bool {
         let extra = &frame.envelope.extra;
-        // A part of an error names the first part of it.
+        // In a part of a frame, `of` names the first part.
         let is_error = frame.intent == Intent::FAIL
             && frame.header.operation == "error"
             && extra.get("of").is_some()
@@ -128,8 +128,8 @@ impl Link {
         is_error || Self::is_reserved(frame.intent, frame.header.operation)
     }
 
-    /// Whether every frame of this kind speaks about the link, so that none can be sent in the
-    /// session.
+    /// Returns whether every frame of this kind is a link frame, so that no application can send it
+    /// in the session.
     pub(crate) fn is_reserved(intent: Intent, operation: &str) -> bool {
         match intent {
             Intent::ACK | Intent::PING | Intent::PONG => true,
@@ -169,7 +169,7 @@ impl From<RegistrySync<'_>> for Hello {
     fn from(said: RegistrySync<'_>) -> Self {
         Self {
             version: said.version.and_then(unsigned).unwrap_or_default(),
-            // Digits alone read as an integer.
+            // A hash of digits alone reads as an integer.
             hash: match said.hash {
                 Some(Value::String(digits)) => digits.into_owned(),
                 Some(digits @ Value::Integer(_)) => digits.to_string(),
@@ -208,12 +208,12 @@ impl Hello {
     }
 }
 
-/// Texts that outlive their frame.
+/// Returns texts that outlive their frame.
 pub(crate) fn owned(texts: Vec<Cow<'_, str>>) -> Vec<String> {
     texts.into_iter().map(Cow::into_owned).collect()
 }
 
-/// Texts for a frame.
+/// Returns texts for a frame.
 pub(crate) fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
     texts.iter().map(|text| text.as_str().into()).collect()
 }
@@ -269,7 +269,7 @@ impl TryFrom<BytesSync<'_>> for Piece {
     }
 }
 
-/// Asks for the bytes under a key, from one on.
+/// Asks for the bytes under a key, from byte `at` on.
 pub(crate) fn want(key: &str, at: u64) -> BytesQry<'_> {
     BytesQry {
         key: key.into(),
@@ -288,7 +288,7 @@ impl Piece {
         }
     }
 
-    /// The piece at `at` of these bytes.
+    /// Returns the piece at byte `at` of these bytes.
     pub(crate) fn of(key: &str, bytes: &[u8], digest: Hash, at: u64) -> Self {
         let start = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(PIECE).min(bytes.len());
@@ -302,7 +302,7 @@ impl Piece {
     }
 }
 
-/// An id in a place without a type: digits alone need no mark as an integer.
+/// Returns an id for a place without a type. An id of digits alone becomes an unmarked integer.
 pub(crate) fn mid_value(mid: &Mid) -> Value<'static> {
     let text = mid.to_string();
     if Value::from(text.as_str()).to_string() == text {
@@ -314,14 +314,14 @@ pub(crate) fn mid_value(mid: &Mid) -> Value<'static> {
     }
 }
 
-/// Whether a link frame is about a frame, and which; `~` for one that could not be read.
+/// The frame that a link frame is about, if any. `Frame(None)` is `~`: the frame could not be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of<'m> {
     Nothing,
     Frame(Option<&'m Mid>),
 }
 
-/// What every link frame says of its sender.
+/// The sender's data in every link frame.
 #[derive(Debug)]
 pub(crate) struct Stamp<'s> {
     pub agent: &'s AgentId<'static>,
@@ -332,8 +332,8 @@ pub(crate) struct Stamp<'s> {
 }
 
 impl Stamp<'_> {
-    /// `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12]`: to a sender, that its
-    /// frames up to this one, which took the `seq` 12, are there.
+    /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12]`. It tells a sender that
+    /// its frames up to this one, which took the `seq` 12, have arrived.
     pub(crate) fn ack(&self, of: Option<(&Mid, u64)>) -> String {
         let Self {
             agent,
@@ -351,7 +351,7 @@ impl Stamp<'_> {
         }
     }
 
-    /// `@a>ping:link{}` and its answer.
+    /// Writes `@a>ping:link{}` or its answer.
     pub(crate) fn beat(&self, intent: Intent) -> String {
         let Self {
             agent,
@@ -363,10 +363,10 @@ impl Stamp<'_> {
         format!("@{agent}>{intent}:link{{}}[mid:{mid},seq:{held},ts:{ts}]")
     }
 
-    /// Any other link frame.
+    /// Writes any other link frame.
     ///
     /// # Errors
-    /// Where the payload is over the limits of a frame.
+    /// When the payload is over the limits of a frame.
     pub(crate) fn frame(&self, frame: impl EncodeFrame, of: Of<'_>) -> Result<String, EncodeError> {
         let mut envelope = Envelope::new(self.mid.as_str(), self.held).at(self.now.as_secs());
         if let Of::Frame(of) = of {

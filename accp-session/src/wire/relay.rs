@@ -2,10 +2,10 @@
 
 use crate::MemberId;
 
-/// The pairs of the metadata that only a host writes.
+/// The metadata pairs that only a host writes.
 pub(crate) const RESERVED: [&str; 5] = ["pos", "prev", "tok", "cut", "by"];
 
-/// A frame as its sender wrote it, with the place that the host gave it.
+/// A frame as its sender wrote it, with the pairs that the host adds.
 ///
 /// The host's pairs stand behind those of the sender:
 /// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,prev:4,tok:12,cut:true]`.
@@ -22,7 +22,7 @@ pub(crate) struct Relay<'a> {
 }
 
 impl<'a> Relay<'a> {
-    /// The frame as it goes to a member.
+    /// Returns the text that goes to a member.
     pub(crate) fn text(&self) -> String {
         let Self {
             frame,
@@ -45,7 +45,7 @@ impl<'a> Relay<'a> {
         format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}]")
     }
 
-    /// Reads what [`Relay::text`] has written; `None` for any other frame.
+    /// Reads a text of [`Relay::text`]; `None` for any other frame.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let at = text.rfind(",pos:")?;
         let (frame, pairs) = text.split_at(at);

@@ -13,9 +13,9 @@ pub(crate) struct Scanned<'a> {
     pub text: &'a str,
     pub header: Header<'a>,
     pub intent: Intent,
-    /// Where the payload begins, after its `{`.
+    /// The beginning of the payload, after its `{`.
     pub start: usize,
-    /// Where it ends, after its `}`.
+    /// The end of the payload, after its `}`.
     pub end: usize,
     /// The schema code, if there is one.
     pub schema: Option<&'a str>,
@@ -25,7 +25,7 @@ pub(crate) struct Scanned<'a> {
 }
 
 impl<'a> Scanned<'a> {
-    /// Step 1 of decoding (draft section 7.3): the grammar, whole.
+    /// Does step 1 of decoding (draft section 7.3): the whole grammar.
     pub(crate) fn new(text: &'a str, limits: Limits) -> Result<Self, DecodeError> {
         Self::with_intent(text, limits, |header| {
             let at = 2 + header.agent.len();
@@ -35,7 +35,7 @@ impl<'a> Scanned<'a> {
         })
     }
 
-    /// The id of a frame that keeps to the grammar and to nothing else.
+    /// Returns the id of a frame that keeps to the grammar, whatever its intent and size.
     pub(crate) fn mid_of(text: &str) -> Option<Mid> {
         let scanned = Scanned::with_intent(text, Limits::NONE, |_| Ok(Intent::ACK)).ok()?;
         scanned.mid
@@ -75,12 +75,12 @@ impl<'a> Scanned<'a> {
         })
     }
 
-    /// As [`Scanned::new`], of an entry, which was judged before it became one.
+    /// As [`Scanned::new`], for an entry. An entry has no limits: it was judged before.
     pub(crate) fn of_entry(text: &'a str) -> Result<Self, DecodeError> {
         Self::new(text, Limits::NONE)
     }
 
-    /// For the checks that need the registry.
+    /// Returns the frame for the checks that need the registry.
     pub(crate) fn sound(&self) -> Sound<'_, 'a> {
         Sound {
             text: self.text,
@@ -92,7 +92,7 @@ impl<'a> Scanned<'a> {
         }
     }
 
-    /// The frame without its metadata.
+    /// Returns the frame without its metadata.
     pub(crate) fn head(&self) -> &'a str {
         self.text.get(..self.end).unwrap_or_default()
     }
@@ -109,7 +109,7 @@ impl<'a> Scanned<'a> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }
 
-    /// A whole number in the metadata that is ours.
+    /// Returns a whole number from the extra pairs of the metadata.
     pub(crate) fn extra(&self, key: &str) -> Option<u64> {
         match self.envelope.extra.get(key)? {
             Value::Integer(value) => u64::try_from(*value).ok(),
@@ -117,7 +117,7 @@ impl<'a> Scanned<'a> {
         }
     }
 
-    /// A text in the metadata that is ours; an id of digits alone reads as an integer.
+    /// Returns an id from the extra pairs of the metadata. An id of digits reads as an integer.
     pub(crate) fn extra_mid(&self, key: &str) -> Option<Mid> {
         match self.envelope.extra.get(key)? {
             Value::String(text) => Some(Mid::parse(text)),
@@ -127,7 +127,7 @@ impl<'a> Scanned<'a> {
     }
 }
 
-/// Framing before grammar: one line of text.
+/// Reads a frame from its bytes: first the text, then the grammar.
 pub(crate) fn scan(frame: &[u8], limits: accp_frame::Limits) -> Result<Scanned<'_>, DecodeError> {
     match std::str::from_utf8(frame) {
         Ok(text) => Scanned::new(text, limits),

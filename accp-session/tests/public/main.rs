@@ -1,4 +1,4 @@
-//! What the parts of a session promise by themselves.
+//! The public parts of a session, each by itself.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

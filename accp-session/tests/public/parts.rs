@@ -10,7 +10,7 @@ use accp_frame::{EncodeOptions, Message, TokenLimit};
 use accp_registry::Registry;
 use accp_session::*;
 
-/// A token for four bytes.
+/// A counter of one token for four bytes.
 pub(crate) struct Quarters;
 impl TokenCounter for Quarters {
     fn name(&self) -> &'static str {
@@ -50,7 +50,7 @@ fn encode(message: &Message<'_>) -> String {
     message.encode_with(&Registry::standard(), options).unwrap()
 }
 
-/// Frames of many params, some of them large.
+/// Generates frames of many params, some of them large.
 fn any_frame() -> impl Strategy<Value = String> {
     let value = prop_oneof![3 => any_value(), 1 => "x{0,120}".prop_map(Value::from)];
     let params = prop::collection::vec(("[a-f]{1,3}|[ -~]{1,4}", value), 1..12);
@@ -108,7 +108,7 @@ proptest! {
         let registry = Registry::standard();
         let limits = limits(30, 40);
         let mut text = frame.clone();
-        // Each round takes out a param at least.
+        // Each round takes out at least one param.
         for _ in 0..16 {
             match split(&text, &registry, &limits, &Quarters, 5) {
                 Ok(Split::TooLarge(names)) => {

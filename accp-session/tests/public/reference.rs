@@ -1,4 +1,4 @@
-//! References, and the way into a value.
+//! References, and the paths into values.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use accp_frame::Map;
 use accp_frame::{DecodeOptions, Limits, Value};
 use accp_session::*;
 
-/// Any value that comes back from its wire text.
+/// Generates any value that comes back from its wire text.
 pub(crate) fn any_value() -> impl Strategy<Value = Value<'static>> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -49,10 +49,10 @@ fn collect<'v>(value: &'v Value<'_>, out: &mut Vec<&'v str>) {
     }
 }
 
-/// Every place in a value that a path can name.
+/// Collects every place in a value that a path can name.
 fn places<'v>(value: &'v Value<'static>, path: &str, out: &mut Vec<(String, &'v Value<'static>)>) {
     let mut go = |step: &str, inner: &'v Value<'static>| {
-        // The separator cannot be named.
+        // A path cannot name a key with a dot in it.
         if !step.contains('.') {
             let path = if path.is_empty() {
                 step.to_string()

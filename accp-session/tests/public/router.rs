@@ -72,7 +72,7 @@ fn is_shared_between_threads() {
     check(&router());
 }
 
-/// Every standard frame as the registry describes it: intent, operation, schema.
+/// Generates every standard frame of the registry: intent, operation, schema.
 fn any_frame() -> impl Strategy<Value = (String, String, String)> {
     let registry = Registry::shared();
     let frames = registry.schemas().flat_map(|schema| {
@@ -94,7 +94,7 @@ proptest! {
         let text = format!("@a>{intent}:{operation}{{schema:{schema}}}");
         let router = Router::<(), ()>::new().on::<InferStream<'_>>(|(), _, _| ());
         let result = router.dispatch(&mut (), &inbound(&text));
-        // Its required fields are missing, so a handler that is asked gives an error.
+        // Required fields are missing, so a handler that is asked returns an error.
         prop_assert_eq!(result.is_err(), intent == "stream");
     }
 

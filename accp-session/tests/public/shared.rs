@@ -8,12 +8,12 @@ use accp_frame::EncodeOptions;
 use accp_frame::{Limits, Map, Value};
 use accp_session::*;
 
-/// A null, and what the draft writes for it, removes a key.
+/// Returns whether the value removes its key: a null, or the string that the draft writes for it.
 fn is_removal(value: &Value<'_>) -> bool {
     matches!(value, Value::Null) || value.as_str() == Some("null")
 }
 
-/// What an entry counts for, in bytes.
+/// Returns the size of an entry in bytes.
 fn size(key: &str, value: &Value<'_>) -> usize {
     key.len() + value.to_string().len()
 }
@@ -208,6 +208,6 @@ fn says_what_is_wrong() {
             .unwrap_err()
             .to_string()
     };
-    insta::assert_snapshot!(snapshot("[]"), @"the shared state of the snapshot is no map");
+    insta::assert_snapshot!(snapshot("[]"), @"the shared state of the snapshot is not a map");
     insta::assert_snapshot!(snapshot("{a:"), @"the shared state of the snapshot: E1001 at byte 3: expected a value, found the end");
 }

@@ -222,7 +222,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
     // What was let go of has expired.
     let retention = Retention { log_before: 500 };
     room.host.store.retain(&HUB, retention).unwrap();
-    assert_snapshot!(read_at_host(&mut room, "cold.p400"), @"`$cold.p400`: E2002: what this reference names has expired");
+    assert_snapshot!(read_at_host(&mut room, "cold.p400"), @"`$cold.p400`: E2002: the value of this reference has expired");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn references_lead_to_what_they_name() {
     run(&mut room, 8);
     insta::allow_duplicates! {
         for read in [read_at_host, read_at_member] {
-            assert_snapshot!(read(&mut room, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: what this reference names has expired");
+            assert_snapshot!(read(&mut room, &format!("cold.p{at}.text")), @"`$cold.k101_1`: E2002: the value of this reference has expired");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Parts on their way to becoming a frame again.
+//! Assembly of frames from their parts.
 
 use accp_registry::Registry;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const LIMITS: GroupLimits = GroupLimits {
     age: Duration::from_secs(60),
 };
 
-/// A token for four bytes.
+/// A counter of one token for four bytes.
 struct Quarters;
 
 impl TokenCounter for Quarters {
@@ -52,7 +52,7 @@ fn accept(groups: &mut Groups, part: &Part, frame: &str) -> Result<Progress, Dec
     groups.accept(member(101), part, frame, NOW, &LIMITS)
 }
 
-/// Frames in parts, of several senders, and an order in which the parts arrive.
+/// Generates frames in parts, of several senders, with the parts in any order.
 fn any_arrival() -> impl Strategy<Value = Vec<(u16, Part, String, String)>> {
     let parts = prop::collection::vec(1_usize..60, 6..12).prop_map(|lengths| {
         let params = lengths.iter().enumerate();
@@ -88,7 +88,7 @@ proptest! {
         let mut groups = Groups::default();
         let mut missing: BTreeMap<Mid, u16> = BTreeMap::new();
         for (sender, label, text, frame) in &arrival {
-            // What a snapshot keeps is all there is.
+            // A snapshot keeps all parts.
             let snapshot = serde_json::to_string(&groups).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Groups>(&snapshot).unwrap(), &groups);
 
@@ -145,7 +145,7 @@ fn what_was_given_up_makes_room() {
         assert_eq!(accept(of, index, secs), Ok(Progress::Waiting));
     }
     assert!(accept("c", 1, 79).is_err());
-    // Of `b` nothing has come for a minute; `a` may wait as long as nobody needs its room.
+    // Nothing of `b` has come for a minute. `a` may wait as long as nobody needs its room.
     assert_eq!(accept("c", 1, 80), Ok(Progress::Waiting));
     assert!(matches!(accept("a", 2, 500), Ok(Progress::Whole(_))));
 }

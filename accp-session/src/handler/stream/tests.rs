@@ -15,7 +15,7 @@ fn chunk(index: i64, total: Option<i64>, data: &str, is_final: bool) -> InferStr
     }
 }
 
-/// Chunks in any order, some of them more than once, and whether to take out after each.
+/// Generates chunks in any order, some of them twice, each with a flag to take chunks out after it.
 fn any_arrival() -> impl Strategy<Value = (Vec<String>, Vec<(usize, bool)>)> {
     prop::collection::vec("[a-z]{0,4}", 1..12).prop_flat_map(|texts| {
         let order: Vec<usize> = (0..texts.len()).chain(0..texts.len()).collect();
@@ -39,7 +39,7 @@ proptest! {
             let chunk = chunk(index as i64, total, &texts[index], index + 1 == texts.len());
             prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
             let before = streams.clone();
-            // The same data once more, and other data unless it is gone.
+            // The same data changes nothing. Other data is refused unless the chunk is gone.
             prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
             let clash = InferStream { data: Cow::Borrowed(&other), ..chunk };
             let is_clash = other != texts[index] && index >= said.len();
@@ -84,7 +84,7 @@ proptest! {
             for stream in streams.senders.values().flat_map(BTreeMap::values) {
                 let bytes: usize = stream.chunks.values().map(String::len).sum();
                 prop_assert_eq!(stream.bytes, bytes);
-                // And the one that the others waited for.
+                // One chunk more than the bound may wait: the one that the others waited for.
                 prop_assert!(bytes <= limits.bytes + 6 && stream.chunks.len() <= limits.chunks + 1);
             }
         }
