@@ -41,8 +41,23 @@ pub struct Finish {
 const ROUNDS: usize = 41;
 
 /// Runs the contenders in turns and prints how each did.
+///
+/// `benches/instructions` counts instead of timing: with the variable `RACE=list` a race prints the
+/// names of its contenders, with `RACE=TITLE/NAME/TIMES` one contender runs that many times.
 pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
     let mut contenders = contenders;
+    if let Ok(asked) = std::env::var("RACE") {
+        for contender in &mut contenders {
+            let name = format!("{title}/{}", contender.name);
+            let times = asked.strip_prefix(&format!("{name}/"));
+            if asked == "list" {
+                println!("{name}");
+            } else if let Some(times) = times.and_then(|times| times.parse().ok()) {
+                time(contender, times);
+            }
+        }
+        return Vec::new();
+    }
     // As many iterations as take the first one about two milliseconds.
     let mut iterations = 1;
     while time(&mut contenders[0], iterations).0 < 2e6 {
