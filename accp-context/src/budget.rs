@@ -6,7 +6,7 @@ use crate::hot::Hot;
 use crate::limits::ContextLimits;
 use crate::warm::Warm;
 
-/// Tokens used, of those allowed.
+/// Tokens that are used, and how many are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
     /// Tokens in the context.
@@ -15,7 +15,7 @@ pub struct Used {
     pub allowed: u32,
 }
 
-/// What a session has used of its token budget (`GetBudget`, draft section 7.1).
+/// The tokens that a session has used of its budget (`GetBudget`, draft section 7.1).
 ///
 /// ```
 /// use accp_context::{Hot, Warm};
@@ -30,12 +30,12 @@ pub struct TokenBudget {
     pub hot: Used,
     /// The checkpoints that stand in the context.
     pub warm: Used,
-    /// Both. Cold state takes no tokens.
+    /// Hot and warm state together. Cold state takes no tokens.
     pub total: Used,
 }
 
 impl TokenBudget {
-    /// What these two use.
+    /// Returns the budget with the tokens that these two use.
     pub fn of(hot: &Hot, warm: &Warm, limits: &ContextLimits) -> Self {
         let hot = Used {
             used: hot.tokens(),

@@ -1,4 +1,4 @@
-//! A checkpoint, as it stands in the log.
+//! A checkpoint in the log.
 
 use accp_registry::Intent;
 
@@ -10,7 +10,7 @@ use accp_frame::{
     AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, Limits, Typed, Value,
 };
 
-/// Why a checkpoint is taken (draft section 5.2).
+/// The reason for a checkpoint (draft section 5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Trigger {
@@ -22,15 +22,15 @@ pub enum Trigger {
     Esc,
     /// The application says that a phase ends.
     Phase,
-    /// An agent asks for it.
+    /// An agent asks for a checkpoint.
     Comp,
 }
 
 impl Trigger {
-    /// Every trigger, in the order of the draft.
+    /// All triggers, in the order of the draft.
     pub const ALL: [Self; 5] = [Self::Done, Self::Hot, Self::Esc, Self::Phase, Self::Comp];
 
-    /// The name in a checkpoint: `done`, `hot`, `esc`, `phase`, `comp`.
+    /// Returns the name in a checkpoint: `done`, `hot`, `esc`, `phase`, `comp`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -45,7 +45,7 @@ impl Trigger {
         Self::ALL.into_iter().find(|on| on.as_str() == name)
     }
 
-    /// What a frame of this intent triggers.
+    /// Returns the trigger that a frame of this intent sets off.
     ///
     /// ```
     /// use accp_runtime::Intent;
@@ -64,21 +64,21 @@ impl Trigger {
     }
 }
 
-/// A frame that stays in hot state, and how it is shown from now on.
+/// A frame that stays in hot state, and how the context shows it from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Its position.
+    /// The position of the frame.
     pub position: u64,
-    /// Tokens of its line; 0 when it is not shown at all.
+    /// Tokens of the frame's line; 0 when the context does not show the frame.
     pub tokens: u32,
     /// Whether the line is a preview.
     pub cut: bool,
 }
 
-/// What a checkpoint changed (`CheckpointResult`, draft sections 5.3 and 7.1).
+/// The changes that a checkpoint makes (`CheckpointResult`, draft sections 5.3 and 7.1).
 ///
-/// The host makes it, with [`Checkpointer::take`](super::Checkpointer::take), and it stands
-/// in the log as a frame `sync:checkpoint`; everybody copies it, with `apply` of
+/// The host takes a checkpoint with [`Checkpointer::take`](super::Checkpointer::take) and writes it
+/// to the log as a frame `sync:checkpoint`. Members copy the checkpoint with `apply` of
 /// [`Hot`](super::Hot) and [`Warm`](super::Warm).
 ///
 /// ```
@@ -97,7 +97,7 @@ pub struct Checkpoint {
     pub(crate) id: u64,
     pub(crate) covers: u64,
     pub(crate) at: Time,
-    /// Ascending, as are the rest.
+    /// Ascending, as are the lists below.
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) digest: Option<Digest>,
     pub(crate) merged: Option<(u64, Option<Digest>)>,
@@ -106,51 +106,52 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The number, from 1; `$warm.ckpt_1` refers to the first.
+    /// Returns the number of the checkpoint, from 1. `$warm.ckpt_1` refers to the first.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The last position before the frame that triggered it: everything up to there is
-    /// folded into it.
+    /// Returns the last position before the frame that triggered the checkpoint. The checkpoint
+    /// covers all positions up to this one.
     pub fn covers(&self) -> u64 {
         self.covers
     }
 
-    /// When the host took it.
+    /// Returns the time at which the host took the checkpoint.
     pub fn at(&self) -> Time {
         self.at
     }
 
-    /// Why, each reason once.
+    /// Returns the triggers, each once.
     pub fn triggers(&self) -> &[Trigger] {
         &self.triggers
     }
 
-    /// What warm state gains; `None` when no frame left hot state.
+    /// Returns the digest that warm state gains; `None` when nothing left or a line has no room.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
     }
 
-    /// What becomes one in warm state: all up to the checkpoint of this number, and what
-    /// stands for them.
+    /// Returns the merge of old checkpoints: the number of the last checkpoint that is merged, and
+    /// the digest that replaces all up to this number.
     pub fn merged(&self) -> Option<(u64, Option<&Digest>)> {
         let (through, digest) = self.merged.as_ref()?;
         Some((*through, digest.as_ref()))
     }
 
-    /// The manifest: the frames that left hot state, as ranges of positions. A range begins
-    /// and ends with one, and no frame in it is hot any more; each is `$cold.p<position>`.
+    /// Returns the manifest: the frames that left hot state, as ranges of positions. A range begins
+    /// and ends with a frame that left, and no frame in the range is hot any more. Each of these
+    /// frames is `$cold.p<position>`.
     pub fn left(&self) -> &[(u64, u64)] {
         &self.left
     }
 
-    /// The frames that stay in hot state, ascending by position.
+    /// Returns the frames that stay in hot state, ascending by position.
     pub fn kept(&self) -> &[Kept] {
         &self.kept
     }
 
-    /// What becomes of the frame at this position.
+    /// Returns how the frame at this position stays; `None` if it leaves.
     pub(crate) fn kept_at(&self, position: u64) -> Option<&Kept> {
         let found = self
             .kept
@@ -158,11 +159,11 @@ impl Checkpoint {
         Some(&self.kept[found.ok()?])
     }
 
-    /// The frame `sync:checkpoint` that says all of this. It is within the default limits of a
-    /// frame, but not under the 50-character rule.
+    /// Writes the frame `sync:checkpoint`. The frame keeps to the default limits of a frame, but
+    /// not to the 50-character rule.
     ///
     /// # Errors
-    /// E1001 for an envelope that no frame can hold.
+    /// E1001 for an envelope that a frame cannot hold.
     pub fn encode(
         &self,
         agent: &AgentId<'_>,
@@ -213,11 +214,11 @@ impl Checkpoint {
         Ok(text)
     }
 
-    /// Reads what [`encode`](Self::encode) has written.
+    /// Reads a frame that [`encode`](Self::encode) has written.
     ///
     /// # Errors
-    /// E1001 for the grammar; E1004 for another frame, and with the param that is missing or
-    /// is not one of a checkpoint.
+    /// E1001 when the text does not follow the grammar. E1004 for another frame, and for a param
+    /// that is missing or does not fit a checkpoint; the error names the param.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         let frame = Typed::<CheckpointSync<'_>>::decode_with(text, &UNBOUNDED)?.frame;
         let id =
@@ -265,7 +266,7 @@ impl Checkpoint {
     }
 }
 
-/// A list that is left out where it is empty.
+/// Returns the list, or `None` if it is empty.
 fn stated<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)
 }
@@ -281,7 +282,7 @@ fn number(value: &Value<'_>) -> Option<u64> {
     }
 }
 
-/// `7` or `1-9`
+/// Reads `7` or `1-9`.
 fn range(value: &Value<'_>) -> Option<(u64, u64)> {
     if let Some(position) = number(value) {
         return Some((position, position));
@@ -291,7 +292,7 @@ fn range(value: &Value<'_>) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// `[7,12]` or `[7,12,true]`
+/// Reads `[7,12]` or `[7,12,true]`.
 fn kept(value: &Value<'_>) -> Option<Kept> {
     let Value::Array(parts) = value else {
         return None;

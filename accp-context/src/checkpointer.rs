@@ -1,4 +1,4 @@
-//! How a checkpoint comes about.
+//! The steps of a checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::summary::clip;
 use super::{Checkpoint, ContextLimits, Fact, Frozen, Hot, Summarizer, Turn, Warm};
 use accp_frame::{Registry, TokenCounter};
 
-/// Takes checkpoints (draft section 5.3). Only the host has one: everybody else copies what
-/// it took.
+/// Takes checkpoints (draft section 5.3). Only the host has a checkpointer; all members copy the
+/// checkpoints that it takes.
 ///
-/// Taking one changes nothing; it stands once it is applied, as every other entry of the
-/// log.
+/// Taking a checkpoint changes nothing. Like every entry of the log, it has an effect once it is
+/// applied.
 ///
 /// ```
 /// use accp_runtime::Registry;
@@ -70,24 +70,24 @@ use accp_frame::{Registry, TokenCounter};
 /// ```
 #[derive(Clone, Copy)]
 pub struct Checkpointer<'c> {
-    /// What the frames mean, for their facts.
+    /// The schemas of the frames, for their facts.
     pub registry: &'c Registry,
     /// Counts tokens.
     pub counter: &'c dyn TokenCounter,
-    /// Sums up what leaves.
+    /// Sums up the frames that leave.
     pub summarizer: &'c dyn Summarizer,
-    /// What the context may hold.
+    /// The budgets of the context.
     pub limits: ContextLimits,
 }
 
 impl Checkpointer<'_> {
-    /// Step 1: freezes hot state and decides what leaves it. Between this and
-    /// [`take`](Self::take) the hooks are asked.
+    /// Does step 1: freezes hot state and decides which frames leave it. The session asks the hooks
+    /// between this step and [`take`](Self::take).
     pub fn freeze<'f>(&self, hot: &'f Hot, warm: &'f Warm, turn: Turn<'f>) -> Frozen<'f> {
         Frozen::new(hot, warm, turn, self.counter, &self.limits)
     }
 
-    /// Steps 2 to 6.
+    /// Does steps 2 to 6.
     pub fn take(&self, frozen: &Frozen<'_>) -> Checkpoint {
         let facts = self.extract_facts(frozen);
         let summary = self.summarize(frozen);
@@ -96,14 +96,14 @@ impl Checkpointer<'_> {
         reset_hot(frozen, digest, merged, left)
     }
 
-    /// Step 2: the key facts of what leaves, but those that warm state holds already.
+    /// Does step 2: returns the key facts of the frames that leave, without those in warm state.
     fn extract_facts(&self, frozen: &Frozen<'_>) -> Vec<Candidate> {
         let mut candidates = candidates(self.registry, frozen.sources());
         forget_known(&mut candidates, frozen.warm);
         candidates
     }
 
-    /// Step 3: a summary of at most 100 tokens.
+    /// Does step 3: returns a summary of at most 100 tokens.
     fn summarize(&self, frozen: &Frozen<'_>) -> String {
         let summary = match frozen.leaving().next() {
             Some(_) => self.summarizer.summarize(frozen),
@@ -112,7 +112,7 @@ impl Checkpointer<'_> {
         clip(&summary, self.limits.summary, self.counter)
     }
 
-    /// Step 4: what warm state gains, and which of the old checkpoints become one.
+    /// Does step 4: returns the digest that warm state gains, and the merge of old checkpoints.
     fn move_to_warm(
         &self,
         frozen: &Frozen<'_>,
@@ -138,9 +138,9 @@ impl Checkpointer<'_> {
         (digest, merged)
     }
 
-    /// When all of warm state would be over its budget, the oldest checkpoints become one,
-    /// so many that a quarter of the budget is free again: a merge changes old lines, which
-    /// a provider's prompt cache has to pay for.
+    /// Merges the oldest checkpoints when warm state would be over its budget. A merge changes old
+    /// lines, and a provider's prompt cache charges for changed lines. So a merge takes as many
+    /// checkpoints as it needs to free a quarter of the budget.
     fn merge(&self, warm: &Warm, new: Option<&Digest>) -> Option<(u64, Option<Digest>)> {
         let Self { limits, .. } = self;
         let digests = warm.digests();
@@ -174,9 +174,9 @@ impl Checkpointer<'_> {
     }
 }
 
-/// Step 6: hot state is left with the current frame, the requests it needs, and a
-/// reference to the checkpoint. Step 5, the raw frames in cold state, is the log, in which
-/// they are already; `left` is the list of them.
+/// Does steps 5 and 6. Step 5 lists the raw frames of cold state in `left`; the log holds these
+/// frames already. Step 6 leaves the current frame, the requests that it needs and a reference to
+/// the checkpoint in hot state.
 fn reset_hot(
     frozen: &Frozen<'_>,
     digest: Option<Digest>,
@@ -198,9 +198,9 @@ fn reset_hot(
     }
 }
 
-/// Leaves out what warm state says already. A fact of its older half is said again, because
-/// that half is the next to become one; a default says nothing but that something else,
-/// said before, holds no more.
+/// Drops facts that warm state states already. A fact in the older half of warm state is stated
+/// again, because that half is merged next. A default is stated only when it replaces another
+/// value.
 fn forget_known(candidates: &mut Vec<Candidate>, warm: &Warm) {
     let older = warm.digests().len() / 2;
     let mut known = BTreeMap::new();
@@ -217,7 +217,7 @@ fn forget_known(candidates: &mut Vec<Candidate>, warm: &Warm) {
     });
 }
 
-/// The facts of old checkpoints that no later one has said anew.
+/// Returns the facts of old checkpoints that no later checkpoint states again.
 fn not_superseded<'d>(
     old: &'d [Digest],
     newer: impl Iterator<Item = &'d Digest>,
@@ -231,7 +231,8 @@ fn not_superseded<'d>(
         last.remove(&fact.key());
     }
     let candidate = |(order, fact): (u64, &Fact)| {
-        // The newest records whole, and not the ids of all: a bag of ids is no memory.
+        // All classes but `Other` count the same here. So the newest records stay whole, which is
+        // worth more than the ids of all records.
         let class = match Class::of(fact.relationship(), &fact.value()) {
             Class::Other => Class::Other,
             _ => Class::Identifier,

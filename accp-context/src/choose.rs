@@ -1,4 +1,4 @@
-//! Which facts a checkpoint remembers.
+//! The choice of facts that a checkpoint remembers.
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,14 @@ use super::fact::Fact;
 use super::limits::line_tokens;
 use accp_frame::TokenCounter;
 
-/// Bytes of a line in warm state at most, so that a checkpoint has room in a frame whatever
+/// The most bytes of a line in warm state. With this limit a checkpoint fits in a frame, whatever
 /// its budget.
 const LINE: usize = 3_000;
-/// So many facts in a row that have no room end the search.
+/// The number of facts in a row without room that ends the search.
 const MISSES: u32 = 8;
 
-/// Puts as many facts into a digest without any as its budget has room for, the most
-/// needed first. `None` when the budget has no room for the line at all; the summary goes
-/// before that.
+/// Fills an empty digest with as many facts as the budget allows, the most needed first. Drops the
+/// summary if the line has no room for it. Returns `None` if the line has no room even then.
 pub(crate) fn fill(
     mut digest: Digest,
     mut candidates: Vec<Candidate>,
@@ -35,8 +34,8 @@ pub(crate) fn fill(
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let mut candidates = candidates.into_iter();
     let mut chosen = Chosen::default();
-    // What the pieces cost apart is an upper bound by experience, which leaves some room
-    // for a second round; what counts is the count of the whole line.
+    // The pieces counted apart usually cost more than the whole line, so the second round finds
+    // some room. Only the count of the whole line decides.
     for _ in 0..2 {
         let used = digest.tokens;
         if !chosen.take(candidates.by_ref(), budget.saturating_sub(used), counter) {
@@ -56,7 +55,7 @@ pub(crate) fn fill(
     Some(digest)
 }
 
-/// What decides between candidates; less is better.
+/// Returns the sort key of a candidate; the least comes first.
 fn rank(candidate: &Candidate) -> (bool, Class, Reverse<u64>, &Fact) {
     let Candidate {
         fact,
@@ -68,7 +67,7 @@ fn rank(candidate: &Candidate) -> (bool, Class, Reverse<u64>, &Fact) {
     (!leaves, *class, Reverse(*position), fact)
 }
 
-/// The candidates that were taken, and what each cost by itself.
+/// The candidates that were taken, each with the cost of its piece.
 #[derive(Default)]
 struct Chosen {
     taken: Vec<(Candidate, u32)>,
@@ -76,7 +75,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Takes what has room and tells whether anything had.
+    /// Takes the candidates that fit in the room. Returns whether it took any.
     fn take(
         &mut self,
         candidates: impl Iterator<Item = Candidate>,
@@ -119,7 +118,7 @@ impl Chosen {
         self.taken.len() > before
     }
 
-    /// Gives up the least needed ones that cost so much together, at least one.
+    /// Drops the least needed candidates until they cost this many tokens together, at least one.
     fn drop_worth(&mut self, tokens: u32) {
         let mut dropped = 0_u32;
         while dropped < tokens {
@@ -130,7 +129,7 @@ impl Chosen {
         }
     }
 
-    /// The facts by entity, the one mentioned last at the end, then by relationship.
+    /// Returns the facts by entity, the entity mentioned last at the end, then by relationship.
     fn facts(&self) -> Vec<Fact> {
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
         for (candidate, _) in &self.taken {

@@ -1,9 +1,9 @@
-//! What a fact is good for, judged by the name of its field and its value.
+//! Classes of facts, judged by the field's name and value.
 
 use accp_frame::Value;
 use accp_registry::{identity_rank, words};
 
-/// What a fact is good for, what is needed most first.
+/// The use of a fact; the class that is needed most comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Identifier,
@@ -13,8 +13,8 @@ pub(crate) enum Class {
     Other,
 }
 
-/// Words in the name of a field that give its class away. Those that tell records apart
-/// ([`identity_rank`]) are of identifiers, unless they stand here otherwise.
+/// Words in the name of a field that decide its class. Words that tell records apart
+/// ([`identity_rank`]) mean identifiers, unless this list has them under another class.
 const WORDS: [(Class, &[&str]); 4] = [
     (Class::Identifier, &["ids", "reference", "email", "account"]),
     (
@@ -47,7 +47,7 @@ const WORDS: [(Class, &[&str]); 4] = [
 ];
 
 impl Class {
-    /// The class of a fact.
+    /// Returns the class of a fact.
     pub(crate) fn of(relationship: &str, value: &Value<'_>) -> Self {
         let value = match value {
             Value::Array(items) => items.first().unwrap_or(&Value::Null),
@@ -73,7 +73,7 @@ impl Class {
     }
 }
 
-/// `2024-05-15`, and what follows.
+/// Returns whether the text begins with a date such as `2024-05-15`.
 fn is_date(text: &str) -> bool {
     let shape = b"0000-00-00";
     let same = |(byte, shape): (u8, &u8)| match shape {
@@ -83,7 +83,7 @@ fn is_date(text: &str) -> bool {
     text.len() >= shape.len() && text.bytes().zip(shape).all(same)
 }
 
-/// One word of digits and letters, such as `HAT170`.
+/// Returns whether the text is one word with digits and letters, such as `HAT170`.
 fn is_code(text: &str) -> bool {
     let has = |class: fn(&u8) -> bool| text.as_bytes().iter().any(class);
     has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !has(u8::is_ascii_whitespace)

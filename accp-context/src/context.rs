@@ -6,14 +6,12 @@ use super::{Digest, Fact, Hot, Warm};
 use crate::view::{FACTS, PRIMER, Transcript, View, write_range};
 use accp_frame::{Frame, Map, Message, Registry, Value};
 
-/// The context as the budgets count it: the checkpoints of warm state, oldest first, then the
-/// frames of hot state, each a line that is a frame. What a model gets is
-/// `Session::context`.
+/// Renders the context as the budgets count it: the checkpoints of warm state, oldest first, then
+/// the frames of hot state. Each line is a frame. A model gets `Session::context` instead.
 ///
-/// Between checkpoints the text only grows at its end. At a checkpoint the lines of hot
-/// state change and those of warm state stay, byte for byte, but where the oldest
-/// checkpoints become one. Lines hold printable ASCII without spaces, so no value can end
-/// its line or begin another.
+/// Between checkpoints the text only grows at its end. A checkpoint changes the lines of hot state;
+/// the lines of warm state stay byte for byte, unless the oldest checkpoints are merged. Lines hold
+/// printable ASCII without spaces, so no value can end its line or begin another.
 ///
 /// ```
 /// use accp_context::{Hot, Warm, render_context};
@@ -36,8 +34,8 @@ pub fn render_context(warm: &Warm, hot: &Hot) -> String {
     out
 }
 
-/// The context as a model gets it: the primer, the facts of each checkpoint, and the frames
-/// of hot state as [views](crate::view). Where frames are added only, it grows at its end.
+/// Renders the context as a model gets it: the primer, the facts of each checkpoint, and the frames
+/// of hot state as [views](crate::view). While frames are only added, the text grows at its end.
 pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String {
     let view = View::new(Arc::clone(registry));
     let mut transcript = Transcript::default();
@@ -56,7 +54,7 @@ pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String 
         if let Some(message) = message {
             out.push_str(&transcript.push(&view, &view.block(&message)));
         } else {
-            // Accepted under a registry that has changed since: it says what it is as a frame.
+            // The frame was accepted under another registry, so the context shows its wire text.
             out.push_str(&line);
             out.push('\n');
         }
@@ -67,8 +65,8 @@ pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String 
     out
 }
 
-/// What is remembered of a checkpoint: where its frames are, its summary, and a line for each
-/// thing that there are facts about.
+/// Writes what warm state remembers of a checkpoint: the place of its frames, its summary, and a
+/// line for each entity with facts.
 ///
 /// ```text
 /// @facts ckpt_3 p12-20: a.req.plan;b.done.plan
@@ -93,7 +91,7 @@ fn write_facts(out: &mut String, digest: &Digest) {
         let fields = facts.iter().map(|fact| (fact.relationship(), fact.value()));
         let fields: Map<'_> = fields.collect();
         let entity = facts.first().map(Fact::entity);
-        // Where no field is its name, it stands before them.
+        // If no field holds the name of the entity, the name stands before the fields.
         if let Some(entity) = entity.filter(|name| fields.iter().all(|(_, value)| value != name)) {
             out.push_str(&named.value(&entity).text);
         }
@@ -102,8 +100,8 @@ fn write_facts(out: &mut String, digest: &Digest) {
     }
 }
 
-/// Of a message what its preview shows: the short params, where all of it is, and how its
-/// first long text begins.
+/// Reduces a message to the parts that its preview shows: the short params, the reference to the
+/// whole frame, and the beginning of the first long text.
 fn begin(
     mut message: Message<'static>,
     preview: &str,

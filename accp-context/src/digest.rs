@@ -1,4 +1,4 @@
-//! What stays in the context of a checkpoint.
+//! The line that stays in the context for a checkpoint.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use super::limits::line_tokens;
 use super::preview::UNBOUNDED;
 use accp_frame::{DecodeError, ErrorCode, Frame, Map, RawValue, TokenCounter, Value};
 
-/// What warm state holds of one checkpoint, or of several that became one (draft section
-/// 5.1, tier 2): a line in the context.
+/// The line in the context for one checkpoint, or for several that were merged (draft section 5.1,
+/// tier 2).
 ///
 /// ```text
 /// @warm>sync:ckpt_3{cold:p12-p20|sum:a.req.plan;b.done.plan|facts:[[task,T1,{status:done}]]}
 /// ```
 ///
-/// `cold` says where the frames are, `from` the first of several checkpoints.
+/// `cold` says where the frames are; `from` is the first of several checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Digest {
@@ -31,33 +31,33 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The first and the last of the checkpoints that it stands for.
+    /// Returns the first and the last of the checkpoints that the digest stands for.
     pub fn checkpoints(&self) -> (u64, u64) {
         (self.first, self.last)
     }
 
-    /// The first and the last position of the frames that it stands for; `None` when it
-    /// only has facts of frames that were cut.
+    /// Returns the first and the last position of the frames that the digest stands for. `None`
+    /// when the digest only has facts of frames that were cut.
     pub fn cold(&self) -> Option<(u64, u64)> {
         self.cold
     }
 
-    /// The summary: at most 100 tokens as it stands in the line (draft section 5.3, item 3).
+    /// Returns the summary, at most 100 tokens as written in the line (draft section 5.3, item 3).
     pub fn summary(&self) -> &str {
         &self.summary
     }
 
-    /// The key facts: by entity, the one mentioned last at the end, then by relationship.
+    /// Returns the key facts by entity, the entity mentioned last at the end, then by relationship.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
 
-    /// Tokens of the line.
+    /// Returns the tokens of the line.
     pub fn tokens(&self) -> u32 {
         self.tokens
     }
 
-    /// The line in the context, a frame.
+    /// Returns the line in the context, a frame.
     pub fn line(&self) -> String {
         let mut out = format!("@warm>sync:ckpt_{}{{", self.last);
         let mut separator = "";
@@ -72,7 +72,7 @@ impl Digest {
         out
     }
 
-    /// The params of the line, values in their wire text.
+    /// Returns the params of the line, with values as wire text.
     fn params(&self) -> impl Iterator<Item = (&'static str, String)> {
         let from = (self.first < self.last).then(|| format!("ckpt_{}", self.first));
         let cold = self.cold.map(span);
@@ -96,13 +96,13 @@ impl Digest {
         params.into_iter().filter_map(stated)
     }
 
-    /// Tokens of the line as `counter` counts them.
+    /// Returns the tokens of the line as `counter` counts them.
     pub(crate) fn count(&self, counter: &dyn TokenCounter) -> u32 {
         line_tokens(&self.line(), counter)
     }
 
-    /// What a path within it leads to: `summary`, `facts`, `cold`, a relationship, or an
-    /// entity and a relationship; the empty path to all of it.
+    /// Resolves a path in the digest: `summary`, `facts`, `cold`, a relationship, or an entity and
+    /// a relationship. The empty path means the whole digest.
     pub(crate) fn resolve(&self, path: &str) -> Option<Value<'static>> {
         match path {
             "" => {
@@ -128,7 +128,7 @@ impl Digest {
         }
     }
 
-    /// What a frame says of it.
+    /// Returns the digest as params of a frame.
     pub(crate) fn told(&self) -> Told<'_> {
         let mut params: BTreeMap<_, _> = self.params().collect();
         let facts = params.remove("facts");
@@ -141,11 +141,11 @@ impl Digest {
         }
     }
 
-    /// The digest of the checkpoint `last`, of which a frame says this in params that begin with
-    /// `prefix`; `None` when it says nothing.
+    /// Reads the digest of the checkpoint `last` from params of a frame that begin with `prefix`.
+    /// `None` when the frame has no such digest.
     ///
     /// # Errors
-    /// E1004 with the param at fault.
+    /// E1004; the error names the param.
     pub(crate) fn of(told: Told<'_>, last: u64, prefix: &str) -> Result<Option<Self>, DecodeError> {
         let wrong = |key: &str, what| wrong(format!("{prefix}{key}"), what);
         let Some(tokens) = told.tokens else {
@@ -172,7 +172,7 @@ impl Digest {
     }
 }
 
-/// A digest as a frame tells it.
+/// A digest as params of a frame.
 #[derive(Default)]
 pub(crate) struct Told<'a> {
     pub from: Option<Cow<'a, str>>,
@@ -187,12 +187,12 @@ pub(crate) fn wrong(key: impl Into<Cow<'static, str>>, what: &'static str) -> De
     DecodeError::new(ErrorCode::INVALID_TYPE, 0, what).within(key)
 }
 
-/// The number of a checkpoint, from 1: 3 of `ckpt_3`.
+/// Reads the number of a checkpoint, from 1: 3 for `ckpt_3`.
 pub(crate) fn parse_key(key: &str) -> Option<u64> {
     parse_number(key.strip_prefix("ckpt_")?).filter(|id| *id > 0)
 }
 
-/// `p12-p20`, or `p12` for one.
+/// Writes `p12-p20`, or `p12` for one position.
 fn span((from, to): (u64, u64)) -> String {
     if from == to {
         format!("p{from}")
@@ -212,15 +212,15 @@ fn parse_span(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// A whole number in its one spelling.
+/// Reads a whole number without a sign and without leading zeros.
 pub(crate) fn parse_number(text: &str) -> Option<u64> {
     let canonical = text.bytes().all(|byte| byte.is_ascii_digit());
     let canonical = canonical && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| canonical)
 }
 
-/// A digest as a snapshot holds it: its line. So what a snapshot says is held to the
-/// grammar, whoever wrote it.
+/// A digest in a snapshot: its line. Reading checks the line against the grammar, because any
+/// program may have written the snapshot.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     tokens: u32,

@@ -1,4 +1,4 @@
-//! Facts, taken from frames.
+//! Extraction of facts from frames.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::hot::{Item, read_head};
 use crate::view::facts::{id_of, is_default, says};
 use accp_frame::{LONG_VALUE, Map, Registry, Value};
 
-/// The frames whose payload is about the matter and not about the session.
+/// The intents whose frames carry facts: their payload is about the task, not about the session.
 const TELLING: [Intent; 6] = [
     Intent::REQ,
     Intent::DONE,
@@ -21,22 +21,22 @@ const TELLING: [Intent; 6] = [
     Intent::QRY,
 ];
 
-/// A fact that may be remembered, and what decides whether it is.
+/// A fact that a checkpoint may remember, with the properties that decide this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) fact: Fact,
-    /// Where it was said last; ascending with time.
+    /// The position of the last frame that states the fact.
     pub(crate) position: u64,
-    /// Whether its frame leaves the context, and the fact with it.
+    /// Whether the frame leaves the context, and the fact with it.
     pub(crate) leaves: bool,
     pub(crate) class: Class,
-    /// Whether the frame left it to the default of its schema.
+    /// Whether the value is the default of the schema.
     pub(crate) by_default: bool,
 }
 
-/// The facts of frames without their metadata, given in the order of their positions, each with
-/// whether it leaves; by entity and relationship. What a later frame says of a relationship of an
-/// entity stands for what an earlier one said. A frame that the registry cannot read has none.
+/// Returns the facts of frames, by entity and relationship. The frames come without their metadata,
+/// in the order of their positions, each with whether it leaves. A later value for the same entity
+/// and relationship replaces an earlier one. A frame that the registry cannot read has no facts.
 pub(crate) fn candidates<'f>(
     registry: &Registry,
     frames: impl Iterator<Item = (&'f Item, bool)>,
@@ -83,17 +83,17 @@ struct Source<'f> {
     leaves: bool,
 }
 
-/// Where a record stands.
+/// The place of a record.
 #[derive(Clone, Copy)]
 struct Place<'p> {
-    /// What it is about, unless it has an id of its own.
+    /// The entity of the record, unless it has an id of its own.
     entity: &'p str,
-    /// The field that holds it; empty for one that a param holds.
+    /// The field that holds the record; empty if a param holds it.
     outer: &'p str,
 }
 
 impl Source<'_> {
-    /// Takes the facts of what a field holds.
+    /// Takes the facts in the value of a field.
     fn value(&mut self, name: &str, value: &Value<'_>, place: Place<'_>, by_default: bool) {
         match value {
             Value::Map(record) => self.record(name, record, place),
@@ -104,7 +104,7 @@ impl Source<'_> {
         }
     }
 
-    /// Takes the facts of a record. It is about what its best id says, if it has one.
+    /// Takes the facts of a record. The entity is the record's best id, if it has an id.
     fn record(&mut self, name: &str, record: &Map<'_>, place: Place<'_>) {
         let id = id_of(record, [place.entity, name], short_text);
         let (entity, outer) = match &id {
@@ -120,7 +120,7 @@ impl Source<'_> {
         }
     }
 
-    /// Takes the facts of the records in a list, which are numbered where they have no id.
+    /// Takes the facts of the records in a list. Records without an id are numbered.
     fn records(&mut self, name: &str, items: &[Value<'_>], place: Place<'_>) {
         for (at, item) in items
             .iter()
@@ -143,14 +143,14 @@ impl Source<'_> {
         let Some(text) = short_text(value).filter(|text| is_short && text != "[]") else {
             return;
         };
-        // Who says it is in the frame already; in chats it is the role.
+        // The frame names its sender already; in chats the role repeats the name.
         if text == self.sender && text != entity {
             return;
         }
         let key = (String::from(entity), String::from(name));
         let earlier = self.found.get(&key);
         if earlier.is_some_and(|earlier| earlier.position == self.position) {
-            // One name for two things in one frame: the first stands.
+            // The frame uses one name for two fields: the first counts.
             return;
         }
         let candidate = Candidate {
@@ -158,15 +158,15 @@ impl Source<'_> {
             position: self.position,
             leaves: self.leaves,
             class: Class::of(name, value),
-            // What was said before otherwise is not settled by being left unsaid.
+            // A default that follows an explicit value is news, so it does not count as a default.
             by_default: by_default && earlier.is_none_or(|earlier| earlier.by_default),
         };
         self.found.insert(key, candidate);
     }
 }
 
-/// The name of a field within another: `prices` and `economy` are `prices_economy`, but
-/// `name` and `first_name` need no more.
+/// Returns the name of a field within another: `prices` and `economy` become `prices_economy`, but
+/// `name` and `first_name` stay `first_name`.
 fn qualified<'n>(outer: &str, name: &'n str) -> Cow<'n, str> {
     let lower = |text: &str| text.to_ascii_lowercase();
     if outer.is_empty() || lower(name).contains(&lower(outer)) {
@@ -176,10 +176,10 @@ fn qualified<'n>(outer: &str, name: &'n str) -> Cow<'n, str> {
     }
 }
 
-/// The wire text of a scalar or of a list of scalars, unless it is too long for a fact or
-/// says nothing.
+/// Returns the wire text of a scalar or of a list of scalars. `None` if it is too long for a fact
+/// or says nothing.
 fn short_text(value: &Value<'_>) -> Option<String> {
-    // The wire text is as long as the text or longer, and need not be written for nothing.
+    // The wire text is never shorter than the text, so it need not be written for a longer text.
     let may_fit = says(value, LONG_VALUE) && !matches!(value, Value::Map(_));
     let text = may_fit.then(|| value.to_string())?;
     (text.len() <= LONG_VALUE).then_some(text)

@@ -1,4 +1,4 @@
-//! What warm state remembers: entity, relationship, value.
+//! Facts of warm state: entity, relationship, value.
 use std::collections::BTreeMap;
 
 use accp_registry::lexical;
@@ -6,9 +6,9 @@ use accp_registry::lexical;
 use super::preview::UNBOUNDED;
 use accp_frame::{Reader, Value};
 
-/// A key fact (draft section 5.3, item 2): of `entity` the field `relationship` is `value`.
+/// A key fact (draft section 5.3, item 2): the field `relationship` of `entity` is `value`.
 ///
-/// The value is the one of a frame, verbatim: a scalar, a reference, or a list of scalars.
+/// The value stands verbatim in a frame: a scalar, a reference, or a list of scalars.
 ///
 /// ```
 /// use accp_runtime::Value;
@@ -21,19 +21,19 @@ use accp_frame::{Reader, Value};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fact {
-    /// Wire text, as is the value.
+    /// Wire text, like the value.
     entity: Box<str>,
     relationship: Box<str>,
     value: Box<str>,
 }
 
 impl Fact {
-    /// A fact.
+    /// Makes a fact.
     pub fn new(entity: &Value<'_>, relationship: &str, value: &Value<'_>) -> Self {
         Self::of_text(&entity.to_string(), relationship, &value.to_string())
     }
 
-    /// A fact whose entity and value are in their wire text.
+    /// Makes a fact from the wire texts of its entity and value.
     pub(crate) fn of_text(entity: &str, relationship: &str, value: &str) -> Self {
         Self {
             entity: entity.into(),
@@ -42,17 +42,17 @@ impl Fact {
         }
     }
 
-    /// What it is about: the id of a record, or `agent.operation` where there is none.
+    /// Returns the entity: the id of a record, or `agent.operation` if there is no id.
     pub fn entity(&self) -> Value<'_> {
         read(&self.entity)
     }
 
-    /// The full name of the field.
+    /// Returns the full name of the field.
     pub fn relationship(&self) -> &str {
         &self.relationship
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> Value<'_> {
         read(&self.value)
     }
@@ -65,12 +65,13 @@ impl Fact {
         &self.value
     }
 
-    /// What tells it from other facts: a later one with the same supersedes it.
+    /// Returns the key of the fact. A later fact with the same key replaces it.
     pub(crate) fn key(&self) -> (&str, &str) {
         (&self.entity, &self.relationship)
     }
 
-    /// Whether `path` leads to it: its relationship, or its entity, a dot and that.
+    /// Returns whether `path` leads to the fact. The path is the relationship, or the entity, a dot
+    /// and the relationship.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let Some(before) = path.strip_suffix(&*self.relationship) else {
             return false;
@@ -80,7 +81,7 @@ impl Fact {
 }
 
 impl std::fmt::Display for Fact {
-    /// `[entity,relationship,value]`
+    /// Writes `[entity,relationship,value]`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut relationship = String::new();
         lexical::write_untyped(&mut relationship, &self.relationship);
@@ -88,14 +89,14 @@ impl std::fmt::Display for Fact {
     }
 }
 
-/// The value of a wire text that one was written as.
+/// Reads a value from its wire text.
 pub(crate) fn read(wire: &str) -> Value<'_> {
     Reader::new(wire, UNBOUNDED)
         .and_then(|mut r| Value::read(&mut r))
         .unwrap_or(Value::Null)
 }
 
-/// The text of a scalar without marks and escapes.
+/// Returns the text of a scalar without marks and escapes.
 pub(crate) fn plain(wire: &str) -> String {
     match read(wire) {
         Value::String(text) => text.into_owned(),
@@ -103,12 +104,12 @@ pub(crate) fn plain(wire: &str) -> String {
     }
 }
 
-/// Appends facts, those that follow each other on one entity as a group:
+/// Appends facts. Adjacent facts on one entity form a group:
 ///
 /// ```text
 /// group  = "[" [ kind "," ] entity [ "," fields ] "]"
-/// fields = "{" relationship ":" value .. "}"              ; where every name is a key
-///        / "[" "[" relationship "," value "]" .. "]"      ; else
+/// fields = "{" relationship ":" value .. "}"              ; if every name is a key
+///        / "[" "[" relationship "," value "]" .. "]"      ; otherwise
 /// ```
 ///
 /// `kind` is the relationship of the fact whose value is the entity itself.
@@ -160,7 +161,7 @@ fn write_fields(out: &mut String, facts: &[&Fact]) {
     out.push(if as_map { '}' } else { ']' });
 }
 
-/// What [`write_facts`] wrote; `None` for anything else.
+/// Reads facts that [`write_facts`] wrote; `None` for anything else.
 pub(crate) fn read_facts(value: &Value<'_>) -> Option<Vec<Fact>> {
     let Value::Array(groups) = value else {
         return None;
@@ -185,7 +186,7 @@ fn read_group(group: &Value<'_>, facts: &mut Vec<Fact>) -> Option<()> {
     if !is_scalar(entity) {
         return None;
     }
-    // Ascending by relationship, each once: as a checkpoint has them.
+    // Sorts by relationship, each once, as checkpoints have them.
     let mut named = BTreeMap::new();
     if let Some(kind) = kind {
         named.insert(kind.as_str()?, entity);
@@ -219,7 +220,7 @@ fn read_group(group: &Value<'_>, facts: &mut Vec<Fact>) -> Option<()> {
     Some(())
 }
 
-/// Whether the value is one that a fact holds, alone or in a list.
+/// Returns whether a fact can hold the value, alone or in a list.
 pub(crate) fn is_scalar(value: &Value<'_>) -> bool {
     !matches!(value, Value::Null | Value::Array(_) | Value::Map(_))
 }

@@ -1,31 +1,31 @@
-//! Hot state as a checkpoint finds it, sorted into what leaves and what stays.
+//! Hot state at a checkpoint, divided into the frames that leave and those that stay.
 
 use super::hot::Item;
 use super::{ContextLimits, Hot, Kept, Time, Trigger, Warm};
 use accp_frame::TokenCounter;
 
-/// So many frames stay hot at most, so that a checkpoint fits in a frame whatever the
+/// The most frames that stay hot. With this limit a checkpoint fits in a frame, whatever its
 /// budget.
 const KEPT: usize = 128;
 
-/// Why a checkpoint is taken, and what the session knows of the frames in hot state.
+/// The reasons for a checkpoint, and the session's knowledge of the frames in hot state.
 ///
-/// Positions that are not in hot state are of no consequence.
+/// Positions that are not in hot state are ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn<'t> {
-    /// The frame that triggers it; `None` at a phase boundary.
+    /// The frame that triggers the checkpoint; `None` at a phase boundary.
     pub current: Option<u64>,
     /// The request that the current frame answers.
     pub request: Option<u64>,
     /// The requests that nobody has answered, ascending.
     pub in_flight: &'t [u64],
-    /// Why; those of one turn are one checkpoint.
+    /// All triggers of this turn, which lead to one checkpoint.
     pub triggers: &'t [Trigger],
-    /// Now.
+    /// The current time.
     pub at: Time,
 }
 
-/// Hot state, frozen for a checkpoint (draft section 5.3, item 1): nothing is changed yet.
+/// Hot state, frozen for a checkpoint (draft section 5.3, item 1). Freezing changes nothing.
 #[derive(Debug)]
 pub struct Frozen<'f> {
     pub(crate) hot: &'f Hot,
@@ -36,9 +36,9 @@ pub struct Frozen<'f> {
 }
 
 impl<'f> Frozen<'f> {
-    /// Decides what stays: the current frame, whole where it fits; its request and those of
-    /// chains in flight, newest first until one does not fit, each cut where it is more
-    /// than a quarter of the budget.
+    /// Decides which frames stay. The current frame stays, whole if it fits. Its request stays if
+    /// it fits. The requests of chains in flight stay, newest first, until one does not fit. A
+    /// request is cut if it takes more than a quarter of the budget.
     pub(crate) fn new(
         hot: &'f Hot,
         warm: &'f Warm,
@@ -70,7 +70,7 @@ impl<'f> Frozen<'f> {
         if let Some(item) = turn.current.and_then(find) {
             room -= keep(item, room, room, true).unwrap_or(0);
         }
-        // Room is left for frames to come, or each of them would trigger a checkpoint.
+        // Leaves room for the next frames; otherwise each of them would trigger a checkpoint.
         room = room.min(limits.trigger.saturating_sub(quarter));
         let is_other = |item: &&Item| {
             let position = Some(item.position);
@@ -93,12 +93,12 @@ impl<'f> Frozen<'f> {
         }
     }
 
-    /// The number that the checkpoint will have.
+    /// Returns the number that the checkpoint will have.
     pub fn id(&self) -> u64 {
         self.warm.last().saturating_add(1)
     }
 
-    /// The last position before the frame that triggers it.
+    /// Returns the last position before the frame that triggers the checkpoint.
     pub fn covers(&self) -> u64 {
         match self.turn.current {
             Some(current) => current.saturating_sub(1),
@@ -106,35 +106,36 @@ impl<'f> Frozen<'f> {
         }
     }
 
-    /// Now.
+    /// Returns the current time.
     pub fn at(&self) -> Time {
         self.turn.at
     }
 
-    /// Why it is taken.
+    /// Returns the triggers.
     pub fn triggers(&self) -> &[Trigger] {
         self.turn.triggers
     }
 
-    /// The frames that stay, ascending by position.
+    /// Returns the frames that stay, ascending by position.
     pub fn kept(&self) -> &[Kept] {
         &self.kept
     }
 
-    /// The frames that leave the context, with their positions, in order and without their
+    /// Returns the frames that leave the context, in order, each with its position and without its
     /// metadata.
     pub fn leaving(&self) -> impl Iterator<Item = (u64, &'f str)> {
         let items = self.items().filter(|(_, kept)| kept.is_none());
         items.map(|(item, _)| (item.position, &*item.text))
     }
 
-    /// Tokens of the frames that leave.
+    /// Returns the tokens of the frames that leave.
     pub(crate) fn tokens_leaving(&self) -> usize {
         let items = self.items().filter(|(_, kept)| kept.is_none());
         items.map(|(item, _)| item.tokens as usize).sum()
     }
 
-    /// The frames of which something leaves the context now, and whether all does.
+    /// Returns the frames that leave the context now, whole or in part, each with whether it leaves
+    /// whole.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'f Item, bool)> {
         self.items().filter_map(|(item, kept)| {
             let was_cut = item.cut && item.position <= self.hot.reset_at();
@@ -145,8 +146,7 @@ impl<'f> Frozen<'f> {
         })
     }
 
-    /// The ranges of positions that leave. What lies between two frames of hot state is not
-    /// hot, so a range may lead over it.
+    /// Returns the ranges of positions that leave. A range may include positions that are not hot.
     pub(crate) fn manifest(&self) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let mut is_open = false;

@@ -1,13 +1,12 @@
-//! What an application may say before and after a checkpoint.
+//! Hooks of an application before and after a checkpoint.
 
 use super::{Checkpoint, Frozen};
 use crate::CachePrices;
 
-/// Is asked before each checkpoint and told after it. The host calls it; `()` lets
-/// everything pass.
+/// Hooks that the host calls before and after each checkpoint. `()` lets every checkpoint pass.
 ///
-/// A veto puts the checkpoint off until the next trigger, never past the budget of hot
-/// state, and stands in the log with its reason.
+/// A veto puts the checkpoint off until the next trigger, but not when hot state is full. The log
+/// records the veto with its reason.
 ///
 /// ```
 /// use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
@@ -24,13 +23,13 @@ use crate::CachePrices;
 /// }
 /// ```
 pub trait CheckpointHooks {
-    /// Whether the checkpoint may be taken now.
+    /// Decides whether the host may take the checkpoint now.
     fn before(&mut self, frozen: &Frozen<'_>) -> Verdict {
         let _ = frozen;
         Verdict::Go
     }
 
-    /// The checkpoint stands.
+    /// Learns that the host has taken the checkpoint.
     fn after(&mut self, checkpoint: &Checkpoint) {
         let _ = checkpoint;
     }
@@ -38,12 +37,12 @@ pub trait CheckpointHooks {
 
 impl CheckpointHooks for () {}
 
-/// Puts checkpoints off until they pay at the prices of a provider's prompt cache: the draft's
-/// triggers (section 5.2) say when one may be taken, this says whether it is worth it.
+/// Puts checkpoints off until they pay at the prices of a provider's prompt cache. The draft's
+/// triggers (section 5.2) say when the host may take a checkpoint; this hook says whether it pays.
 ///
-/// It makes sense with a budget of hot state beyond the draft's 500 tokens, which is full after
-/// a few frames. Each trigger counts as a prompt in which all that would have left is read
-/// again; each that is put off stands in the log, as every veto does.
+/// Use it with a larger budget of hot state than the draft's 500 tokens, which a few frames fill.
+/// Each trigger counts as a prompt that reads all frames again that would have left. The log
+/// records each checkpoint that is put off, like every veto.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -69,7 +68,7 @@ pub struct Paying {
 }
 
 impl Paying {
-    /// At these prices.
+    /// Makes the hook for these prices.
     pub fn new(prices: CachePrices) -> Self {
         Self { prices, reread: 0 }
     }
@@ -93,8 +92,8 @@ impl CheckpointHooks for Paying {
 /// The answer to [`CheckpointHooks::before`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Take it.
+    /// Take the checkpoint.
     Go,
-    /// Not now, and why.
+    /// Put the checkpoint off, for this reason.
     Veto(String),
 }

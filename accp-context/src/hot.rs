@@ -1,4 +1,4 @@
-//! Hot state: the frames that stand in the context.
+//! Hot state: the frames in the context.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use super::preview::{UNBOUNDED, preview};
 use super::{Checkpoint, ContextLimits};
 use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};
 
-/// A frame with more bytes than this for each token of the budget is not counted before it
-/// is cut: no budget holds it.
+/// A frame with more bytes than this per token of the budget fits in no budget. It is cut without
+/// being counted.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// Hot state (draft section 5.1, tier 1): the current frame, its request, those of chains
-/// in flight, and what was said since the last checkpoint.
+/// Hot state (draft section 5.1, tier 1): the current frame, its request, the requests of chains in
+/// flight, and all frames since the last checkpoint.
 ///
-/// Frames stand in it without their metadata. One that does not fit is cut to a preview
-/// that names where all of it is; one of which not even that fits is not shown. So the
-/// tokens are never over the budget, and every frame of the log since the last checkpoint
-/// is in it.
+/// Hot state keeps frames without their metadata. A frame that does not fit is cut to a preview
+/// that refers to the whole frame; if even the preview does not fit, the context does not show the
+/// frame. So the tokens never exceed the budget, and hot state holds every frame of the log since
+/// the last checkpoint.
 ///
-/// The host [`push`](Self::push)es, which counts and decides; members
-/// [`insert`](Self::insert) what it decided, and need no tokenizer.
+/// The host calls [`push`](Self::push), which counts tokens and decides how to show the frame.
+/// Members call [`insert`](Self::insert) with the host's decision, and need no tokenizer.
 ///
 /// ```
 /// use accp_context::Hot;
@@ -50,11 +50,11 @@ pub struct Hot {
     items: Vec<Item>,
     #[serde(skip_serializing)]
     tokens: u32,
-    /// Whether a frame was cut for want of room since the last checkpoint.
+    /// Whether a frame was cut for lack of room since the last checkpoint.
     squeezed: bool,
-    /// The last checkpoint; 0 when there was none.
+    /// The last checkpoint; 0 when there is none.
     checkpoint: u64,
-    /// The last position that was there at the last checkpoint.
+    /// The last position in hot state when the last checkpoint was applied.
     reset: u64,
 }
 
@@ -64,24 +64,24 @@ pub(crate) struct Item {
     pub(crate) position: u64,
     pub(crate) tokens: u32,
     pub(crate) cut: bool,
-    /// The frame up to its metadata.
+    /// The frame without its metadata.
     pub(crate) text: Box<str>,
 }
 
-/// How a frame stands in the context.
+/// How the context shows a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
-    /// Tokens of its line; 0 when it is not shown at all.
+    /// Tokens of the frame's line; 0 when the context does not show the frame.
     pub tokens: u32,
     /// Whether the line is a preview.
     pub cut: bool,
 }
 
 impl Hot {
-    /// Adds an accepted frame as the host does: whole if it fits in the budget, else cut.
+    /// Adds an accepted frame as the host does: whole if it fits in the budget, otherwise cut.
     ///
     /// # Errors
-    /// E1001 when the text is no frame; nothing is changed then.
+    /// E1001 when the text is not a frame. Then nothing has changed.
     pub fn push(
         &mut self,
         position: u64,
@@ -95,8 +95,8 @@ impl Hot {
         Ok(shown)
     }
 
-    /// How the frame `head`, given without its metadata, is to be shown, as
-    /// [`push`](Self::push) decides it.
+    /// Decides how to show the frame `head`, given without its metadata, as [`push`](Self::push)
+    /// does.
     pub fn shown(
         &self,
         position: u64,
@@ -109,10 +109,10 @@ impl Hot {
         fit(position, head, whole, room, room, counter)
     }
 
-    /// Adds a frame as the host has decided to show it.
+    /// Adds a frame in the way that the host has decided to show it.
     ///
     /// # Errors
-    /// E1001 when the text is no frame; nothing is changed then.
+    /// E1001 when the text is not a frame. Then nothing has changed.
     pub fn insert(
         &mut self,
         position: u64,
@@ -124,8 +124,8 @@ impl Hot {
         Ok(())
     }
 
-    /// As [`insert`](Self::insert), of a frame that is known to be one, given without its
-    /// metadata.
+    /// Adds a frame as [`insert`](Self::insert) does, but without checking it. The text must be a
+    /// frame without its metadata.
     pub fn place(&mut self, position: u64, head: &str, shown: Shown) {
         let item = Item {
             position,
@@ -141,7 +141,7 @@ impl Hot {
         self.count();
     }
 
-    /// Does what a checkpoint says: of the frames those it keeps stay, shown as it says.
+    /// Applies a checkpoint: keeps the frames that it lists, shown as it says.
     pub fn apply(&mut self, checkpoint: &Checkpoint) {
         self.reset = self.last().unwrap_or(self.reset);
         self.items.retain_mut(|item| {
@@ -161,43 +161,43 @@ impl Hot {
         self.tokens = tokens.fold(0, u32::saturating_add);
     }
 
-    /// Tokens of all lines.
+    /// Returns the tokens of all lines.
     pub fn tokens(&self) -> u32 {
         self.tokens
     }
 
-    /// Whether it holds more than [`ContextLimits::trigger`], which calls for a checkpoint
-    /// (draft section 5.2, item 2). A frame that was cut for want of room counts as more.
+    /// Returns whether hot state exceeds [`ContextLimits::trigger`], which triggers a checkpoint
+    /// (draft section 5.2, item 2). A frame that was cut for lack of room counts as excess.
     ///
-    /// To be asked after each frame, and not after a checkpoint: what that keeps may be more
-    /// already, and leaves with the next one.
+    /// Ask this after each frame, not after a checkpoint. The frames that a checkpoint keeps may
+    /// exceed the trigger already; they leave at the next checkpoint.
     pub fn is_over_trigger(&self, limits: &ContextLimits) -> bool {
         self.squeezed || self.tokens > limits.trigger
     }
 
-    /// Whether a frame was cut for want of room: a checkpoint can be put off no longer.
+    /// Returns whether a frame was cut for lack of room. Then the checkpoint cannot be put off.
     pub fn is_full(&self) -> bool {
         self.squeezed
     }
 
-    /// The reference to the last checkpoint, such as `warm.ckpt_3` (draft section 5.3,
-    /// item 6); `None` when there was none.
+    /// Returns the reference to the last checkpoint, such as `warm.ckpt_3` (draft section 5.3, item
+    /// 6); `None` when there is none.
     pub fn reference(&self) -> Option<String> {
         (self.checkpoint > 0).then(|| format!("warm.ckpt_{}", self.checkpoint))
     }
 
-    /// The frame at a position up to its metadata, whole, however it is shown. It is what
-    /// `$hot.p12` refers to.
+    /// Returns the frame at a position without its metadata. The text is whole even if the context
+    /// shows a preview. `$hot.p12` refers to it.
     pub fn frame(&self, position: u64) -> Option<&str> {
         Some(&self.items[self.find(position).ok()?].text)
     }
 
-    /// The positions of its frames, ascending.
+    /// Returns the positions of the frames, ascending.
     pub fn positions(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.items.iter().map(|item| item.position)
     }
 
-    /// The lines that stand in the context, in the order of their positions.
+    /// Returns the lines in the context, in the order of their positions.
     pub fn lines(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.items.iter().filter_map(Item::line)
     }
@@ -214,12 +214,12 @@ impl Hot {
         &self.items
     }
 
-    /// The last position that is or was in it.
+    /// Returns the last position in hot state.
     pub(crate) fn last(&self) -> Option<u64> {
         self.positions().next_back()
     }
 
-    /// The last position that the last checkpoint knew.
+    /// Returns the last position in hot state when the last checkpoint was applied.
     pub(crate) fn reset_at(&self) -> u64 {
         self.reset
     }
@@ -235,7 +235,7 @@ impl Hot {
 }
 
 impl Item {
-    /// What stands in the context.
+    /// Returns the frame's line in the context.
     pub(crate) fn line(&self) -> Option<Cow<'_, str>> {
         match (self.tokens, self.cut) {
             (0, _) => None,
@@ -244,9 +244,8 @@ impl Item {
         }
     }
 
-    /// How it is to be shown: whole within `whole_room`, else cut within `room`. What was
-    /// counted before is not counted again, and whether a frame that was cut may be shown
-    /// whole is asked only `anew`.
+    /// Decides how to show the frame: whole within `whole_room`, otherwise cut within `room`. Known
+    /// token counts are not counted again. A frame that was cut may become whole only with `anew`.
     pub(crate) fn fit(
         &self,
         whole_room: u32,
@@ -268,7 +267,7 @@ impl Item {
     }
 }
 
-/// Tokens of the whole frame; `None` when it is far too long to be counted.
+/// Returns the tokens of the whole frame; `None` when it is far too long to be counted.
 fn whole_tokens(head: &str, counter: &dyn TokenCounter, limits: &ContextLimits) -> Option<u32> {
     let may_fit = head.len() <= BYTES_PER_TOKEN.saturating_mul(limits.hot as usize);
     may_fit.then(|| line_tokens(head, counter))
@@ -292,11 +291,11 @@ fn fit(
     }
 }
 
-/// Hot state keeps frames without their metadata, of which some schemas require a part. It
-/// was there when the frame was accepted.
+/// Metadata for reading frames of hot state, which have none. Some schemas require metadata, and
+/// the frame had it when it was accepted.
 const ENVELOPE: &str = "[mid:0,seq:0,ts:0,cid:0,aid:0,sid:0,ttl:0]";
 
-/// A frame of hot state.
+/// Reads a frame of hot state.
 ///
 /// # Errors
 /// As [`Message::decode_with`].
@@ -305,7 +304,7 @@ pub fn read_head(head: &str, registry: &Registry) -> Result<Message<'static>, De
     Message::decode_with(&text, registry, &UNBOUNDED).map(Message::into_owned)
 }
 
-/// A frame without its metadata.
+/// Returns a frame without its metadata.
 fn head(text: &str) -> Result<&str, DecodeError> {
     let mut r = Reader::new(text, UNBOUNDED)?;
     r.header()?;
@@ -320,8 +319,8 @@ fn head(text: &str) -> Result<&str, DecodeError> {
     Ok(text.get(..end).unwrap_or_default())
 }
 
-/// As a snapshot holds it. It is read with care: a line in the context is a frame, whoever
-/// wrote the snapshot.
+/// Hot state in a snapshot. Reading checks that each text is a frame, because any program may have
+/// written the snapshot.
 #[derive(Deserialize)]
 struct Stored {
     items: Vec<Item>,

@@ -1,8 +1,8 @@
-//! What a model reads of a conversation, and what it is reminded of when the rest has left:
-//! views, facts, checkpoints, budgets (draft section 5), and each [`policy`] that makes prompts of
-//! a conversation. No IO, no clock, no async.
+//! The context that a model reads of a conversation, and the facts that remain of older messages:
+//! views, facts, checkpoints, budgets (draft section 5). Each [`policy`] makes prompts of a
+//! conversation. No IO, no clock, no async.
 //!
-//! Add `accp-runtime`, which re-exports this as `context` and [`view`].
+//! Depend on `accp-runtime`, which re-exports this crate as `context` and [`view`].
 
 mod budget;
 mod checkpoint;

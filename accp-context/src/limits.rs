@@ -1,8 +1,8 @@
-//! What the context may hold, and how it is counted.
+//! Budgets of the context, and how lines are counted.
 
 use accp_frame::TokenCounter;
 
-/// What the context of a session may hold, in tokens (draft section 5.1).
+/// Budgets of a session's context, in tokens (draft section 5.1).
 ///
 /// ```
 /// use accp_runtime::context::ContextLimits;
@@ -16,16 +16,16 @@ pub struct ContextLimits {
     pub hot: u32,
     /// More than this in hot state triggers a checkpoint (draft section 5.2): 400.
     pub trigger: u32,
-    /// What one checkpoint may take of warm state: 200.
+    /// One checkpoint in warm state: 200.
     pub checkpoint: u32,
-    /// The summary of a checkpoint, which is a part of it: 100.
+    /// The summary of a checkpoint, which counts towards the checkpoint: 100.
     pub summary: u32,
-    /// All of warm state: 2,000. Beyond it the oldest checkpoints become one.
+    /// All of warm state: 2,000. Above it the oldest checkpoints are merged.
     pub warm: u32,
 }
 
 impl ContextLimits {
-    /// The numbers of the draft, and 2,000 for warm state, of which it says nothing.
+    /// The numbers of the draft. The draft has none for warm state; here it is 2,000.
     pub const DRAFT: Self = Self {
         hot: 500,
         trigger: 400,
@@ -34,7 +34,7 @@ impl ContextLimits {
         warm: 2_000,
     };
 
-    /// What a request may take of hot state before it is cut to a preview.
+    /// Returns the tokens above which a request in hot state is cut to a preview.
     pub(crate) const fn quarter(&self) -> u32 {
         self.hot / 4
     }
@@ -46,8 +46,8 @@ impl Default for ContextLimits {
     }
 }
 
-/// Tokens of a line with its end, at least 1: the budget counts lines, so that a line is
-/// counted once, when it comes.
+/// Counts the tokens of a line with its line feed, at least 1. Budgets add up lines, so each line
+/// is counted once, when it is added.
 pub(crate) fn line_tokens(line: &str, counter: &dyn TokenCounter) -> u32 {
     let mut text = String::with_capacity(line.len() + 1);
     text.push_str(line);

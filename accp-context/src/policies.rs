@@ -1,6 +1,6 @@
-//! The usual policies: what an agent's prompt holds of the conversation so far.
+//! The usual policies for the prompts of agents.
 //!
-//! [`policy`](crate::policy) shows how a policy is driven.
+//! [`policy`](crate::policy) shows how to drive a policy.
 
 mod clear;
 mod last;

@@ -1,8 +1,8 @@
-//! How a conversation becomes the prompts of its agents: the trait [`Policy`], what a policy is
-//! told and what it gives.
+//! Policies, which turn a conversation into the prompts of its agents: the trait [`Policy`], its
+//! input and its output.
 //!
-//! A policy is told each message in turn and asked for the prompt of the agent who speaks next.
-//! [`policies`](crate::policies) has the usual ones; this one shows the last message alone:
+//! A policy gets each message in order, and returns the prompt of the agent who speaks next.
+//! [`policies`](crate::policies) has the usual policies; this example shows the last message only:
 //!
 //! ```
 //! use std::borrow::Cow;
@@ -70,48 +70,48 @@ pub use frames::Frames;
 pub use message::{Kind, Message};
 pub use segment::{Record, Segment};
 
-/// One conversation under a policy: it is told each message in turn and asked for the prompt
-/// of the agent whose message comes next. It never sees what comes later.
+/// One conversation under a policy. The policy gets each message in order, and returns the prompt
+/// of the agent whose message comes next. It never sees later messages.
 ///
 /// The [module](self) has an example.
 pub trait Policy {
-    /// Takes the next message of the conversation. The first has the index 0, and none is left
-    /// out.
+    /// Takes the next message of the conversation. The first message has the index 0, and no
+    /// message is left out.
     fn push(&mut self, message: &Message);
 
-    /// The prompt that `agent` gets now, its parts in order: tool schemas, system prompts that
-    /// are [for it](Message::is_for), and the conversation so far.
+    /// Returns the prompt that `agent` gets now. Its parts are, in this order: tool schemas, system
+    /// prompts that are [for the agent](Message::is_for), and the conversation so far.
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment>;
 
-    /// The message of this index as it was recorded, compact JSON, from what the policy still
-    /// has: prompts as they would be now, and any store that it keeps. `None` if it is gone.
-    /// Whoever measures a policy compares the bytes with [`Message::original`].
+    /// Returns the message with this index as it was recorded, as compact JSON. The policy may use
+    /// prompts as they would be now, and any store that it keeps. `None` if the message is lost.
+    /// Measurements compare the bytes with [`Message::original`].
     fn recover(&self, index: usize) -> Option<Cow<'_, str>>;
 }
 
-/// Who is asked for the next message.
+/// The agent whose message comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name; where none was recorded, its role.
+    /// The agent's name; its role if no name was recorded.
     pub name: Arc<str>,
-    /// Prompts with this key share a provider's cache. A cache knows no agents, it knows
-    /// beginnings of prompts: an agent with a system prompt of its own has a cache of its own,
-    /// and all agents that read one transcript from its first message share one.
+    /// Prompts with this key share a provider's cache. A cache does not know agents; it knows
+    /// beginnings of prompts. An agent with a system prompt of its own has its own cache, and all
+    /// agents that read one transcript from its first message share a cache.
     pub cache: Arc<str>,
 }
 
-/// What a policy is told when a conversation begins.
+/// The input of a policy when a conversation begins.
 #[derive(Clone)]
 pub struct Opening {
     /// The tool schemas, a line of compact JSON.
     pub tools: Option<Arc<str>>,
-    /// What counts tokens.
+    /// The counter of tokens.
     pub counter: Arc<dyn TokenCounter + Send + Sync>,
-    /// How messages are shown where that goes by a registry.
+    /// The view, for policies that show messages by a registry.
     pub view: View,
 }
 
-/// A policy by its name, which starts on each conversation afresh.
+/// A named policy that starts afresh with each conversation.
 ///
 /// ```
 /// use accp_context::policies::Last;
@@ -121,9 +121,9 @@ pub struct Opening {
 /// assert_eq!(plan.name, "last:4");
 /// ```
 pub struct Plan {
-    /// Its name, as in a report.
+    /// The name for reports.
     pub name: String,
-    /// What it does, in a line.
+    /// A description, in one line.
     pub doc: String,
     start: Box<Start>,
 }
@@ -139,7 +139,7 @@ impl fmt::Debug for Opening {
 }
 
 impl Plan {
-    /// A policy that `start` begins.
+    /// Makes a plan whose policy `start` begins.
     pub fn new<P: Policy + 'static>(
         name: impl Into<String>,
         doc: impl Into<String>,

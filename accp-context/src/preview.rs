@@ -1,25 +1,26 @@
-//! What stands in the context for a frame that is too large for it.
+//! Previews of frames that are too large for the context.
 
 use accp_frame::{DecodeOptions, LONG_VALUE, Limits, Reader};
 
-/// Bytes of a preview at most.
+/// The most bytes of a preview.
 pub(crate) const PREVIEW: usize = 160;
-/// A beginning that would be shorter than this is left out.
+/// A shorter beginning of a text is left out.
 const BEGINNING: usize = 8;
-/// The params of a preview that are not the frame's own.
+/// The params that a preview adds to those of the frame.
 const OWN: [&str; 2] = ["ref", "begins"];
 
-/// For reading what was judged before.
+/// Options for reading frames that were checked before.
 pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
 
-/// A frame in at most [`PREVIEW`] bytes: its header, where all of it is to be found, its
-/// short params as they are, and the beginning of the first long text under `begins`.
-/// `None` when the header leaves no room.
+/// Returns a frame in at most [`PREVIEW`] bytes: its header, a reference to the whole frame, its
+/// short params, and the beginning of the first long text under `begins`. `None` when the header
+/// leaves no room.
 ///
-/// It depends on the frame and its place alone, so whoever holds the frame makes the same.
+/// The preview depends only on the frame and its position, so everyone who holds the frame makes
+/// the same preview.
 pub(crate) fn preview(head: &str, position: u64) -> Option<String> {
     let mut r = Reader::new(head, UNBOUNDED).ok()?;
     r.header().ok()?;
@@ -30,7 +31,7 @@ pub(crate) fn preview(head: &str, position: u64) -> Option<String> {
         if OWN.contains(&key) {
             continue;
         }
-        // Its separators, and the brace at the end of all.
+        // With the separators, and the brace at the end of the frame.
         let length = out.len() + key.len() + value.len() + "|:}".len();
         if value.len() <= LONG_VALUE && length <= PREVIEW {
             out.push('|');
@@ -52,7 +53,7 @@ pub(crate) fn preview(head: &str, position: u64) -> Option<String> {
     (out.len() <= PREVIEW).then_some(out)
 }
 
-/// At most so many bytes from the start of a raw scalar, no escape cut in two.
+/// Returns at most this many bytes from the start of a raw scalar, without cutting an escape.
 fn beginning(text: &str, length: usize) -> &str {
     let mut end = 0;
     while end < text.len() {

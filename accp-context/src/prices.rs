@@ -1,12 +1,12 @@
-//! What a provider asks for tokens that its cache knows.
+//! Prices of tokens in a provider's prompt cache.
 
-/// The prices of a provider with a prompt cache: what a token costs that stands in the longest
-/// common beginning with the last prompt, and what any other does.
+/// The prices of a provider with a prompt cache. A token costs less if it belongs to the beginning
+/// that this prompt shares with the last one.
 ///
-/// Whoever shortens a context changes it from some place on, and what stands behind that place
-/// is paid for as new. When to do it is the question of whoever rents and could buy, without
-/// knowing for how long: once the rent comes to the price, it is never more than twice as dear
-/// as the best that could have been done.
+/// Shortening a context changes it from some place on, and all tokens behind this place are paid
+/// for as new. Waiting costs too, because each prompt reads the old tokens again. If you shorten
+/// the context once waiting has cost as much as the change, you never pay more than twice the least
+/// possible.
 ///
 /// ```
 /// use accp_runtime::context::CachePrices;
@@ -20,7 +20,7 @@
 pub struct CachePrices {
     /// A token in the cache: 0.1 by default.
     pub cached: f64,
-    /// Any other token: 1.25 by default, of which a quarter is for keeping it.
+    /// Any other token: 1.25 by default, including 0.25 for storing the token.
     pub fresh: f64,
 }
 
@@ -34,9 +34,9 @@ impl Default for CachePrices {
 }
 
 impl CachePrices {
-    /// Whether it is time for a checkpoint: `reread` tokens would not have been read again if
-    /// it had been taken before, and `staying` tokens stand behind what leaves. What the facts
-    /// cost that come for it is to be paid sooner or later.
+    /// Returns whether it is time for a checkpoint. An earlier checkpoint would have saved reading
+    /// `reread` tokens again; `staying` tokens stand behind those that leave. The cost of the new
+    /// facts is left out, because it has to be paid sooner or later.
     #[expect(clippy::cast_precision_loss, reason = "no context has 2^53 tokens")]
     pub fn pays(&self, reread: usize, staying: usize) -> bool {
         self.cached * reread as f64 > (self.fresh - self.cached) * staying as f64

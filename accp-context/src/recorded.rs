@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// The key of a message's tool calls.
 const CALLS: &str = "tool_calls";
 
-/// A message of a recorded conversation, looked at where it stands.
+/// A borrowed message of a recorded conversation.
 ///
 /// ```
 /// use accp_context::Recorded;
@@ -24,47 +24,47 @@ const CALLS: &str = "tool_calls";
 pub struct Recorded<'c>(&'c Json);
 
 impl<'c> Recorded<'c> {
-    /// Looks at a message; JSON that is not an object says nothing.
+    /// Wraps a message. JSON that is not an object has no role, texts or calls.
     pub fn of(json: &'c Json) -> Self {
         Self(json)
     }
 
-    /// The recorded JSON.
+    /// Returns the recorded JSON.
     pub fn as_json(self) -> &'c Json {
         self.0
     }
 
-    /// The text under this key.
+    /// Returns the text under this key.
     fn text(self, key: &str) -> Option<&'c str> {
         self.0.get(key)?.as_str()
     }
 
-    /// Who speaks: `user`, `assistant`, `tool` and so on.
+    /// Returns the role of the speaker: `user`, `assistant`, `tool` and so on.
     pub fn role(self) -> Option<&'c str> {
         self.text("role")
     }
 
-    /// The name of the speaker, where one was recorded.
+    /// Returns the name of the speaker, if recorded.
     pub fn name(self) -> Option<&'c str> {
         self.text("name")
     }
 
-    /// Whom the message is for, where that was recorded.
+    /// Returns the recipient of the message, if recorded.
     pub fn to(self) -> Option<&'c str> {
         self.text("to")
     }
 
-    /// The id of the call that the message answers.
+    /// Returns the id of the call that the message answers.
     pub fn call_id(self) -> Option<&'c str> {
         self.text("tool_call_id")
     }
 
-    /// Whether a tool says it.
+    /// Returns whether a tool is the speaker.
     pub fn is_result(self) -> bool {
         matches!(self.role(), Some("tool" | "function"))
     }
 
-    /// What the speaker said: the content as a text, or the texts of its parts.
+    /// Returns the words of the speaker: the content as a text, or the texts of its parts.
     pub fn texts(self) -> Vec<&'c str> {
         match self.0.get("content") {
             Some(Json::String(text)) => vec![text],
@@ -76,13 +76,13 @@ impl<'c> Recorded<'c> {
         }
     }
 
-    /// The tool calls of the message.
+    /// Returns the tool calls of the message.
     pub fn calls(self) -> impl Iterator<Item = Call<'c>> {
         let calls = self.0.get(CALLS).and_then(Json::as_array);
         calls.into_iter().flatten().map(Call::of)
     }
 
-    /// The message as a model was shown it: without the keys of a call that only say how it was
+    /// Returns the message as a model saw it, without the keys of a call that only say how it was
     /// recorded.
     pub fn shown(self) -> Json {
         let mut message = self.0.clone();
@@ -95,7 +95,7 @@ impl<'c> Recorded<'c> {
     }
 }
 
-/// A tool call in one of the two forms that are recorded: `{id, name, arguments}`, or
+/// A tool call in one of the two recorded forms: `{id, name, arguments}`, or
 /// `{id, type, function: {name, arguments}}`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Call<'c> {
@@ -104,7 +104,8 @@ pub struct Call<'c> {
 }
 
 impl<'c> Call<'c> {
-    /// The key of a call that says how its arguments were spelt, where they stand as a value too.
+    /// The key of a call for the original spelling of its arguments, which the call also has as a
+    /// value.
     pub const SPELLING: &'static str = "arguments_raw";
 
     fn of(recorded: &'c Json) -> Self {
@@ -112,38 +113,38 @@ impl<'c> Call<'c> {
         Self { recorded, function }
     }
 
-    /// The recorded JSON.
+    /// Returns the recorded JSON.
     pub fn as_json(self) -> &'c Json {
         self.recorded
     }
 
-    /// Whether the call has the form with `function`.
+    /// Returns whether the call has the form with `function`.
     pub fn is_function(self) -> bool {
         self.function.is_some()
     }
 
-    /// A key of the called function.
+    /// Returns the value of a key of the called function.
     fn get(self, key: &str) -> Option<&'c Json> {
         self.function.unwrap_or(self.recorded).get(key)
     }
 
-    /// The id by which a result names its call.
+    /// Returns the id by which a result names its call.
     pub fn id(self) -> Option<&'c str> {
         self.recorded.get("id")?.as_str()
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn tool(self) -> Option<&'c str> {
         self.get("name")?.as_str()
     }
 
-    /// The arguments as they were recorded: a value, or the text of one.
+    /// Returns the arguments as recorded: a value, or its JSON text.
     pub fn recorded_arguments(self) -> Option<&'c Json> {
         self.get("arguments")
     }
 
-    /// The arguments. A text is read as JSON; `None` where that is not JSON, or nothing is
-    /// recorded.
+    /// Returns the arguments. A text is read as JSON; `None` if the text is not JSON or there are
+    /// no arguments.
     pub fn arguments(self) -> Option<Cow<'c, Json>> {
         match self.recorded_arguments()? {
             Json::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),
@@ -152,7 +153,7 @@ impl<'c> Call<'c> {
     }
 }
 
-/// The calls of a conversation so far, to tell which tool a result is of.
+/// The calls of a conversation so far. They tell which tool a result comes from.
 ///
 /// ```
 /// use accp_context::{Calls, Recorded};
@@ -165,7 +166,7 @@ impl<'c> Call<'c> {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// The tool by the id of the call. Ids repeat: the latest call counts.
+    /// The tool by the id of the call. If an id repeats, the latest call counts.
     by_id: BTreeMap<String, String>,
     last: Option<String>,
 }
@@ -179,14 +180,14 @@ impl Calls {
         self.last = Some(tool.to_owned());
     }
 
-    /// The tool that a message is the result of: the name that it bears, else the tool of the
+    /// Returns the tool that gave this result: the name in the result, otherwise the tool of the
     /// call that it answers.
     pub fn answered<'c>(&'c self, result: Recorded<'c>) -> Option<&'c str> {
         let by_id = || self.by_id.get(result.call_id()?).map(String::as_str);
         result.name().or_else(by_id)
     }
 
-    /// The tool of the last call.
+    /// Returns the tool of the last call.
     pub fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }

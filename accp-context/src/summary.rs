@@ -1,4 +1,4 @@
-//! Summaries of what leaves the context.
+//! Summaries of the frames that leave the context.
 
 use accp_registry::lexical;
 
@@ -6,19 +6,18 @@ use super::Frozen;
 use super::preview::UNBOUNDED;
 use accp_frame::{Reader, TokenCounter};
 
-/// Bytes of a summary on the wire at most, whatever its tokens.
+/// The most bytes of a summary on the wire, whatever its tokens.
 const BYTES: usize = 1_000;
-/// What ends a summary that was cut.
+/// The end of a summary that was cut.
 const CUT: &str = "...";
 
-/// Says in a few words what a checkpoint moves out of the context (draft section 5.3,
+/// Sums up in a few words the frames that a checkpoint moves out of the context (draft section 5.3,
 /// item 3).
 ///
-/// The limit of 100 tokens is held by the caller: what is longer is cut after a word or a
-/// `;` and ends in `...`. Whitespace of any kind becomes a space. An implementation should give
-/// the same text for the same frames; that it does no harm when it does not is the host's
-/// doing, for members copy what it wrote. It must not fail: one that has nothing to say
-/// gives an empty text.
+/// The caller enforces the limit of 100 tokens: it cuts a longer summary after a word or a `;` and
+/// appends `...`. Any whitespace becomes a space. An implementation should give the same text for
+/// the same frames. If it does not, no harm is done, because members copy the host's text. It must
+/// not fail; without anything to say it returns an empty text.
 ///
 /// ```
 /// use accp_runtime::context::{Frozen, Summarizer};
@@ -32,17 +31,17 @@ const CUT: &str = "...";
 /// }
 /// ```
 pub trait Summarizer {
-    /// The summary of the frames that leave.
+    /// Sums up the frames that leave.
     fn summarize(&self, frozen: &Frozen<'_>) -> String;
 
-    /// One summary for several, oldest first, when their checkpoints become one.
+    /// Makes one summary of several, oldest first, when their checkpoints are merged.
     fn merge(&self, summaries: &[&str]) -> String {
         summaries.join(" ")
     }
 }
 
-/// Who did what, and how often: `planner.req.schedule;dev.done.execute*2`. Without spaces
-/// it stands in a frame as it is.
+/// Counts headers: `planner.req.schedule;dev.done.execute*2`. The summary has no spaces, so a frame
+/// holds it without escapes.
 ///
 /// ```
 /// use accp_runtime::context::{Headers, Summarizer};
@@ -68,7 +67,7 @@ impl Summarizer for Headers {
 
     fn merge(&self, summaries: &[&str]) -> String {
         let words = summaries.iter().flat_map(|text| text.split(';'));
-        // What a summary that was cut did not say cannot be said now.
+        // Text that was cut from a summary cannot be restored.
         let words = words.filter(|word| !word.is_empty() && *word != CUT);
         counted(words.map(|word| {
             let counted = word.rsplit_once('*');
@@ -79,7 +78,7 @@ impl Summarizer for Headers {
     }
 }
 
-/// Each name once, in the order of the first, with the sum of its counts.
+/// Joins the names, each once, in the order of first use, with the sum of its counts.
 fn counted(names: impl Iterator<Item = (String, u64)>) -> String {
     let mut sums: Vec<(String, u64)> = Vec::new();
     for (name, count) in names {
@@ -95,7 +94,7 @@ fn counted(names: impl Iterator<Item = (String, u64)>) -> String {
     words.collect::<Vec<_>>().join(";")
 }
 
-/// The text in at most so many tokens, as it stands in a frame.
+/// Shortens the text to at most this many tokens, as written in a frame.
 pub(crate) fn clip(text: &str, limit: u32, counter: &dyn TokenCounter) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let fits = |text: &str| {
@@ -111,7 +110,8 @@ pub(crate) fn clip(text: &str, limit: u32, counter: &dyn TokenCounter) -> String
         _ => at,
     });
     let ends: Vec<usize> = ends.take_while(|end| *end <= BYTES).collect();
-    // The longest that fits, by halves: what ends before `first` does, at `last` does not.
+    // Binary search for the longest text that fits: ends before `first` fit, ends from `last` on do
+    // not.
     let mut best = String::new();
     let (mut first, mut last) = (0, ends.len());
     while first < last {

@@ -1,4 +1,4 @@
-//! Time, as it is handed in.
+//! Time that the caller passes in.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// An instant: milliseconds since the Unix epoch.
 ///
-/// A session has no clock. Whoever drives it hands the time in, and two sessions need not
-/// agree on it by more than the skew that the host allows.
+/// A session has no clock. Its caller passes the time in. The clocks of two sessions may differ by
+/// the skew that the host allows.
 ///
 /// ```
 /// use accp_runtime::session::Time;
@@ -24,22 +24,22 @@ use serde::{Deserialize, Serialize};
 pub struct Time(i64);
 
 impl Time {
-    /// The instant so many milliseconds after the Unix epoch.
+    /// Returns the instant this many milliseconds after the Unix epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// The instant so many seconds after the Unix epoch.
+    /// Returns the instant this many seconds after the Unix epoch.
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the Unix epoch, as the `ts` of an envelope counts them.
+    /// Returns the whole seconds since the Unix epoch, as `ts` of an envelope counts them.
     pub const fn as_secs(self) -> i64 {
         self.0.div_euclid(1000)
     }
@@ -48,7 +48,7 @@ impl Time {
 impl std::ops::Add<Duration> for Time {
     type Output = Self;
 
-    /// Saturates at the ends of time.
+    /// Adds, and stops at the largest time.
     fn add(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(millis))

@@ -1,44 +1,43 @@
-//! What a model reads and writes: frames in as few tokens as they take.
+//! Views: frames as a model reads and writes them, in few tokens.
 //!
-//! A view is not for peers. It leaves out what only peers need, the envelope, writes records
-//! whose shape the registry knows by position, and long texts as they are. What it writes
-//! reads back as it was ([`View::read`]).
+//! A view is not for peers. It leaves out the envelope, which only peers need. It writes records of
+//! known schemas by position, and long texts without escapes. [`View::read`] reads a view back
+//! unchanged.
 //!
 //! # The form
 //!
-//! A prompt is a sequence of blocks; each begins with `@` at the start of a line, and nothing
-//! else does.
+//! A prompt is a sequence of blocks. Each block begins with `@` at the start of a line, and no
+//! other line begins with `@`.
 //!
 //! ```text
 //! @=FL(flight,from,to,seats)              a schema: FL is a record of these fields
 //! @desk? Is there a seat to Oslo?         a question: req:chat, its role the sender
 //! @clerk: Two flights have one.           an answer: done:chat
 //! @clerk>req:search{from:BGO,to:OSL}      a frame without a schema
-//! @clerk>done:schedule TA(dev,impl_auth)  and one with
+//! @clerk>done:schedule TA(dev,impl_auth)  a frame with a schema
 //! @tool>done:search{result:FL[from:BGO,to:OSL
 //! WF31,,,4
 //! WF35,,,2]}
 //! ```
 //!
-//! - A **record** is its schema's code and, in parentheses, its values in the order of the
-//!   fields. Nothing between two commas is the field's default, or that it is absent; `-` is
-//!   that a field with a default is absent. What is missing at the end is so too.
-//! - A **table** is a list of records of one schema: the code, in brackets the columns that
-//!   are the same in all rows, and each row on a line of its own without them.
-//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`; a text stands as it
-//!   is where it begins with a letter or a digit, reads as nothing else and holds no
-//!   delimiter, and as a JSON string elsewhere. Maps are `{key:value,key:value}`, lists
-//!   `[1,2]`.
-//! - A **long text** is `|` in its place and follows below the line, to the next block. What
-//!   would begin a block in it is `\@`. Texts with control or bidirectional characters are
-//!   JSON strings, in which these are escaped.
+//! - A **record** is its schema's code and, in parentheses, its values in the order of the fields.
+//!   An empty cell stands for the field's default; without a default the field is absent. `-` means
+//!   that a field with a default is absent. Cells missing at the end are empty.
+//! - A **table** is a list of records of one schema: the code, in brackets the columns that are the
+//!   same in all rows, and each row on its own line without these columns.
+//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without
+//!   quotes if it begins with a letter or a digit, reads as nothing else and holds no delimiter;
+//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`.
+//! - A **long text** is `|` in its place and follows below the line, up to the next block. A line
+//!   of it that would begin a block begins with `\@`. Texts with control or bidirectional
+//!   characters are JSON strings that escape these characters.
 //!
-//! Values from others are data: none can begin a block or end the text it stands in.
+//! Values from others are data: they cannot begin a block or end the text around them.
 //!
-//! A prompt ([`Prompt`]) and a session's context hold three things more, which are not read back:
-//! `@facts p1-6`, a block of what was kept of these messages; of a record that is shown in an
-//! earlier state what is another, and under `was` the place of the rest; and in the middle of
-//! a long text `[477 bytes: $cold.p7; names]` for what is left out there.
+//! A prompt ([`Prompt`]) and a session's context hold three more forms, which are not read back.
+//! `@facts p1-6` is a block of facts of these messages. A record that was shown before is shown
+//! with its changed fields only, and `was` refers to its earlier state. A mark such as
+//! `[477 bytes: $cold.p7; names]` replaces the middle of a long text.
 
 pub(crate) mod facts;
 mod primer;
@@ -63,10 +62,10 @@ pub use primer::{Lesson, PRIMER, Primer};
 pub use prompt::{Part, PartKind, Prompt, PromptLimits};
 pub use shape::of as schema_of;
 
-/// How facts begin: a block of them is no message.
+/// The beginning of a block of facts, which is not a message.
 pub(crate) const FACTS: &str = "@facts ";
 
-/// `7` or `1-9`
+/// Writes `7` or `1-9`.
 pub(crate) fn write_range(out: &mut String, first: u64, last: u64) {
     let _ = write!(out, "{first}");
     if last > first {
@@ -102,43 +101,43 @@ pub struct View {
 pub struct Block {
     /// Whole lines.
     pub text: String,
-    /// The schemas that must be known to read it, in the order in which they are needed.
+    /// The schemas that a reader of the block needs, in the order of use.
     pub codes: Vec<String>,
 }
 
 impl View {
-    /// The view of these schemas.
+    /// Makes the view of these schemas.
     pub fn new(registry: Arc<Registry>) -> Self {
         Self { registry }
     }
 
-    /// The schemas.
+    /// Returns the schemas.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// A frame, without its envelope.
+    /// Writes a frame without its envelope.
     pub fn block(&self, message: &Message<'_>) -> Block {
         write::block(&self.registry, message)
     }
 
-    /// A value by itself, on one line or as a table.
+    /// Writes a value by itself, on one line or as a table.
     pub fn value(&self, value: &Value<'_>) -> Block {
         write::value(&self.registry, value)
     }
 
-    /// What tells the shape of a schema's records; `None` for a code that is not known.
+    /// Writes the definition of a schema, its code and fields; `None` if the code is not known.
     pub fn definition(&self, code: &str) -> Option<String> {
         let schema = self.registry.schema(code)?;
         Some(write::definition(&self.registry, schema))
     }
 
-    /// Reads blocks back: the messages. The primer and facts are left out, definitions are
-    /// compared with the schemas.
+    /// Reads the messages in blocks. Leaves out the primer and facts, and compares definitions with
+    /// the schemas.
     ///
     /// # Errors
-    /// E1001 with the byte where the form is broken, E1003 for a schema that is not known,
-    /// E1004 for a definition that is not the one of the schema.
+    /// E1001 with the byte where the form is broken. E1003 for a schema that is not known. E1004
+    /// for a definition that differs from the schema.
     pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, DecodeError> {
         read::blocks(&self.registry, text)
     }
@@ -152,7 +151,7 @@ impl View {
     }
 }
 
-/// What stands in one prompt: each block, after the definitions that it is the first to need.
+/// The content of one prompt: each block, after the definitions that it is the first to need.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -175,14 +174,14 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The schemas that a block needs and that are not there yet.
+    /// Returns the schemas that a block needs and that are not defined yet.
     fn missing(&self, block: &Block) -> Vec<String> {
         let mut missing = block.codes.clone();
         missing.retain(|code| !self.defined.contains(code));
         missing
     }
 
-    /// The text of a block and of the definitions that are not there yet.
+    /// Returns the text of a block, after the definitions that it needs and that are not there yet.
     pub fn push(&mut self, view: &View, block: &Block) -> String {
         let mut out = String::new();
         for code in self.missing(block) {

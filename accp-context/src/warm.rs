@@ -1,4 +1,4 @@
-//! Warm state: what is remembered of the checkpoints.
+//! Warm state: the digests of checkpoints.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use accp_frame::Value;
 
 /// Warm state (draft section 5.1, tier 2): summaries and key facts, oldest first.
 ///
-/// It changes at checkpoints alone, and then it only grows at its end, but for the oldest
-/// part, which becomes one when all of it is over its budget.
+/// Only checkpoints change it, and they only append lines, with one exception: when warm state is
+/// over its budget, the oldest lines are merged into one.
 ///
 /// ```
 /// use accp_context::Warm;
@@ -29,12 +29,12 @@ use accp_frame::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Warm {
     digests: Vec<Digest>,
-    /// The last checkpoint; 0 when there was none.
+    /// The last checkpoint; 0 when there is none.
     last: u64,
 }
 
 impl Warm {
-    /// Takes a checkpoint in.
+    /// Applies a checkpoint.
     pub fn apply(&mut self, checkpoint: &Checkpoint) {
         self.last = checkpoint.id();
         if let Some((through, merged)) = checkpoint.merged() {
@@ -47,29 +47,29 @@ impl Warm {
         self.digests.shrink_to_fit();
     }
 
-    /// Tokens of all lines.
+    /// Returns the tokens of all lines.
     pub fn tokens(&self) -> u32 {
         let tokens = self.digests.iter().map(Digest::tokens);
         tokens.fold(0, u32::saturating_add)
     }
 
-    /// The number of the last checkpoint, from 1; 0 when there was none.
+    /// Returns the number of the last checkpoint, from 1; 0 when there is none.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// What is remembered, oldest first.
+    /// Returns the digests, oldest first.
     pub fn digests(&self) -> &[Digest] {
         &self.digests
     }
 
-    /// The value that `$warm.<key>.<path>` refers to. The key is that of a checkpoint,
-    /// `ckpt_3`; one that became part of another is found there. The path is `summary`,
-    /// `facts`, `cold` (where the frames are), the relationship of a fact, of several that
-    /// of the entity mentioned last, or an entity, a dot and a relationship; empty, it
-    /// means all of this.
+    /// Resolves `$warm.<key>.<path>`. The key names a checkpoint, such as `ckpt_3`; a checkpoint
+    /// that was merged is found in the merged digest. The path is `summary`, `facts`, `cold` (the
+    /// place of the frames), or a fact. A fact is named by its relationship, or by an entity, a dot
+    /// and a relationship. If several entities have the relationship, the entity mentioned last
+    /// counts. The empty path means the whole digest.
     ///
-    /// `None` when there is no such checkpoint, or nothing at the path.
+    /// `None` when the checkpoint does not exist or the path leads nowhere.
     pub fn resolve(&self, key: &str, path: &str) -> Option<Value<'static>> {
         let id = parse_key(key)?;
         let holds = |digest: &&Digest| digest.first <= id && id <= digest.last;

@@ -1,4 +1,4 @@
-//! What each policy shows of one conversation, and what it gives back.
+//! The prompts of each policy for one conversation, and the messages that the policy recovers.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn opening() -> Opening {
     }
 }
 
-/// Two system prompts, a question, and two calls with their results.
+/// Returns two system prompts, a question, and two calls with their results.
 fn said() -> Vec<Message> {
     let call = |id: &str| json!([{ "id": id, "name": "stock", "arguments": { "item": id } }]);
     let said = [
@@ -47,7 +47,7 @@ fn said() -> Vec<Message> {
     said.iter().enumerate().map(message).collect()
 }
 
-/// The prompt of an agent after all messages, and which messages come back to the byte.
+/// Returns the prompt of an agent after all messages, and the messages recovered to the byte.
 fn played(mut policy: impl Policy, agent: &str) -> (Vec<Segment>, Vec<usize>) {
     let said = said();
     for message in &said {
@@ -66,7 +66,7 @@ fn played(mut policy: impl Policy, agent: &str) -> (Vec<Segment>, Vec<usize>) {
     (policy.prompt(&agent), back)
 }
 
-/// The messages that the segments show.
+/// Returns the messages that the segments show.
 fn messages(prompt: &[Segment]) -> Vec<usize> {
     prompt
         .iter()

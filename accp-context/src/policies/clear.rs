@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 use super::whole::Whole;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-/// What Anthropic's context editing does with the strategy `clear_tool_uses_20250919`: when the
-/// prompt has more tokens than the trigger, all tool results but the newest `keep` are replaced
-/// by a placeholder; calls stay. The server is given the whole history each time, so whether
-/// to clear is decided anew each time, by the length of the whole. Its other parameters are as
-/// by default: no minimum to clear, no tool excluded.
+/// Clears tool results as Anthropic's context editing does with the strategy
+/// `clear_tool_uses_20250919`. When the prompt has more tokens than the trigger, a placeholder
+/// replaces all tool results but the newest `keep`; calls stay. The server gets the whole history
+/// each time, so it decides each time again, by the length of the whole history. The other
+/// parameters have their defaults: no minimum to clear, no tool excluded.
 pub struct ClearToolUses {
     history: Whole,
-    /// By message: its tokens, and of a tool's result the placeholder.
+    /// For each message its tokens and, for a tool's result, the placeholder.
     sizes: Vec<(usize, Option<Segment>)>,
     tools: usize,
     counter: Arc<dyn TokenCounter + Send + Sync>,
@@ -34,14 +34,14 @@ impl fmt::Debug for ClearToolUses {
 }
 
 impl ClearToolUses {
-    /// Documented default, in input tokens.
+    /// The documented default, in input tokens.
     pub const TRIGGER: usize = 100_000;
-    /// Documented default, in tool uses.
+    /// The documented default, in tool uses.
     pub const KEEP: usize = 3;
-    /// The documentation says that there is a placeholder, not which.
+    /// A text of our own: the documentation mentions a placeholder, but not its text.
     const PLACEHOLDER: &str = "[tool result cleared]";
 
-    /// Begins a conversation: over `trigger` tokens all results but the newest `keep` are cleared.
+    /// Begins a conversation. Above `trigger` tokens all results but the newest `keep` are cleared.
     pub fn new(opening: &Opening, trigger: usize, keep: usize) -> Self {
         let tools = opening.tools.as_deref();
         Self {
@@ -54,7 +54,7 @@ impl ClearToolUses {
         }
     }
 
-    /// The results that are cleared in a prompt over these messages.
+    /// Returns the results that are cleared in a prompt of these messages.
     fn cleared<'m>(
         &self,
         messages: impl DoubleEndedIterator<Item = &'m Message> + Clone,
@@ -113,7 +113,7 @@ impl Policy for ClearToolUses {
     }
 }
 
-/// The result with the placeholder for its content.
+/// Returns the result with the placeholder as its content.
 fn placeholder(message: &Message) -> Segment {
     let mut json = Json::clone(&message.json);
     if let Some(message) = json.as_object_mut() {

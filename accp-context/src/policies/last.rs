@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::whole::Whole;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-/// System prompts, and of the rest the last `count` messages. The window never begins with a
-/// tool's result: providers refuse a result whose call is cut off.
+/// System prompts, and the last `count` of the other messages. The window never begins with a
+/// tool's result, because providers refuse a result without its call.
 #[derive(Debug)]
 pub struct Last {
     history: Whole,

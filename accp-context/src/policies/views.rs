@@ -1,4 +1,4 @@
-//! What this project makes of a transcript: views of messages, and facts of old ones.
+//! This project's policy: views of messages, and facts of old messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::policy::{Agent, Frames, Kind, Message, Opening, Policy, Record, Segment};
 use crate::view::{PartKind, Prompt, PromptLimits};
 
-/// Messages as views by the registry of the opening, and beyond the limits the older ones as
-/// facts ([`Prompt`]). All agents share it, behind their system prompts.
+/// Shows messages as views by the registry of the opening; above the limits the older messages
+/// become facts ([`Prompt`]). All agents share this part, behind their system prompts.
 #[derive(Debug)]
 pub struct Views {
     tools: Option<Segment>,
     messages: Vec<Message>,
     prompt: Prompt,
-    /// What was shown for each part, by the place of its text in memory.
+    /// The segment for each part of the prompt, with the part's text, which is compared by address.
     shown: Vec<(Arc<str>, Segment)>,
     frames: Frames,
 }
@@ -81,7 +81,7 @@ impl Policy for Views {
         before.chain(shown).collect()
     }
 
-    /// From the log, which keeps every message.
+    /// Recovers the message from the log, which keeps every message.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         Some(Cow::Borrowed(self.messages.get(index)?.original()))
     }

@@ -1,11 +1,11 @@
-//! The whole history as compact JSON: what everything else is measured against.
+//! The whole history as compact JSON, the baseline for other policies.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::policy::{Agent, Message, Opening, Policy, Segment};
 
-/// The whole history, each message a line of compact JSON; or each in a text of your own
+/// The whole history, each message as a line of compact JSON, or as a text of your own
 /// ([`show`](Self::show)).
 #[derive(Debug)]
 pub struct Whole {
@@ -27,7 +27,7 @@ impl Whole {
         self.tools.as_ref()
     }
 
-    /// The messages so far that are for this agent.
+    /// Returns the messages so far that are for this agent.
     pub(super) fn read_by<'h>(
         &'h self,
         agent: &'h Agent,
@@ -37,7 +37,7 @@ impl Whole {
             .filter(|(message, _)| message.is_for(&agent.name))
     }
 
-    /// The message of this index.
+    /// Returns the message with this index.
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.shown.get(index).map(|(message, _)| message)
     }
@@ -46,8 +46,8 @@ impl Whole {
         self.shown.len()
     }
 
-    /// Takes the next message, as [`push`](Policy::push) does, and shows this text for it: whole
-    /// lines.
+    /// Takes the next message, as [`push`](Policy::push) does, but shows this text instead of the
+    /// message. The text is whole lines.
     pub fn show(&mut self, message: &Message, text: Arc<str>) {
         let segment = Segment {
             text,

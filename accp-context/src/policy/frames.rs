@@ -9,8 +9,8 @@ use super::message::{Kind, Message};
 use crate::recorded::Calls;
 use crate::view::schema_of;
 
-/// What makes frames of the messages of a conversation, in their order: for policies that show
-/// messages by a registry. The frames are for a prompt and have no envelope.
+/// Makes frames of the messages of a conversation, in their order, for policies that show messages
+/// by a registry. The frames are for a prompt and have no envelope.
 ///
 /// ```
 /// use accp_runtime::Registry;
@@ -34,8 +34,8 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The frames that a recorded message is. Tell it every message, in their order: a result
-    /// is of the tool that an earlier message called.
+    /// Returns the frames for a recorded message. Call this for every message, in order: a result
+    /// comes from the tool that an earlier message called.
     pub fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
         let recorded = message.recorded();
         let role = recorded.role().unwrap_or_default();
@@ -64,7 +64,7 @@ impl Frames {
     }
 }
 
-/// `@user? ..` and `@assistant: ..`
+/// Makes `@user? ..` or `@assistant: ..`.
 fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<Frame<'static>> {
     let asks = matches!(role, "user" | "developer");
     let intent = if asks { "req" } else { "done" };
@@ -86,7 +86,7 @@ fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<Frame<'
     Some(frame)
 }
 
-/// A call, with the tool for its operation and its arguments for params.
+/// Makes the frame of a call. The operation is the tool, and the params are its arguments.
 fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Option<Frame<'static>> {
     if let (true, Json::Object(arguments)) = (is_key(tool), arguments) {
         let mut frame = Frame::new(agent.to_owned(), "req", tool.to_owned()).ok()?;
@@ -115,7 +115,7 @@ fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Optio
     )
 }
 
-/// A result: a value where it is JSON, else a text.
+/// Makes the frame of a result: a value if it is a JSON object or list, otherwise a text.
 fn result(tool: &str, said: &str, registry: &Registry) -> Option<Frame<'static>> {
     let operation = if is_key(tool) { tool } else { "tool" };
     let frame = Frame::new("tool", "done", operation.to_owned()).ok()?;
@@ -130,7 +130,7 @@ fn result(tool: &str, said: &str, registry: &Registry) -> Option<Frame<'static>>
             payload: map.clone(),
             ..frame.clone().under(schema.code.clone())
         };
-        // A schema may demand more than this record has.
+        // The schema may require fields that this record does not have.
         if record.encode(registry).is_ok() {
             return Some(record);
         }

@@ -1,4 +1,4 @@
-//! A message of a conversation, as policies are told it.
+//! Messages of a conversation, as policies get them.
 
 use std::sync::Arc;
 
@@ -6,28 +6,28 @@ use serde_json::Value as Json;
 
 use crate::recorded::Recorded;
 
-/// What a message or a segment of a prompt is, for the figures by kind.
+/// The kind of a message or a segment of a prompt, for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// System prompts: left out of the tokens "without the system prompt".
+    /// System prompts, which the tokens "without the system prompt" leave out.
     System,
     /// Tool schemas.
     Tools,
-    /// What teaches the model to read the rest.
+    /// Instructions for reading the rest of the prompt.
     Primer,
-    /// What a user said.
+    /// Words of a user.
     User,
-    /// What an agent said.
+    /// Words of an agent.
     Agent,
     /// A message with tool calls.
     Call,
     /// A tool's result.
     Result,
-    /// What stands for messages that are no longer there: facts, summaries, a manifest.
+    /// A replacement for messages that have left: facts, summaries, a manifest.
     Facts,
 }
 
-/// A message of a conversation, as policies are told it.
+/// A message of a conversation, as policies get it.
 ///
 /// ```
 /// use accp_context::Recorded;
@@ -42,20 +42,21 @@ pub enum Kind {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// From 0 in the conversation.
+    /// The index in the conversation, from 0.
     pub index: usize,
-    /// As a model was shown it: without what only says how it was recorded.
+    /// The message as a model saw it, without keys that only say how it was recorded.
     pub json: Arc<Json>,
-    /// The same as compact JSON and a line feed.
+    /// `json` as compact JSON and a line feed.
     pub text: Arc<str>,
-    /// Who says it, and whether it calls tools.
+    /// The kind, which depends on the speaker and on tool calls.
     pub kind: Kind,
-    /// The only agent that reads it: a system prompt with a name is for the agent of that name.
+    /// The only agent that reads the message: a system prompt with a name is for the agent of that
+    /// name.
     pub only_for: Option<Arc<str>>,
 }
 
 impl Kind {
-    /// All kinds, in the order of the figures.
+    /// All kinds, in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::System,
         Self::Tools,
@@ -67,7 +68,7 @@ impl Kind {
         Self::Facts,
     ];
 
-    /// The word of the dump, which is also that of JSON.
+    /// Returns the word for the kind in dumps and in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -83,7 +84,7 @@ impl Kind {
 }
 
 impl Message {
-    /// The recorded message in this place; `None` if it has no role.
+    /// Makes the message of this index from a recorded message; `None` if it has no role.
     pub fn new(index: usize, recorded: Recorded<'_>) -> Option<Self> {
         let kind = match recorded.role()? {
             "system" | "developer" => Kind::System,
@@ -103,17 +104,17 @@ impl Message {
         })
     }
 
-    /// What can be asked of a recorded message.
+    /// Returns the message as a recorded message, which gives its role, texts and calls.
     pub fn recorded(&self) -> Recorded<'_> {
         Recorded::of(&self.json)
     }
 
-    /// Whether the agent of this name reads it.
+    /// Returns whether the agent of this name reads the message.
     pub fn is_for(&self, agent: &str) -> bool {
         self.only_for.as_deref().is_none_or(|only| only == agent)
     }
 
-    /// The original, whose bytes [`Policy::recover`](super::Policy::recover) has to give back.
+    /// Returns the original. [`Policy::recover`](super::Policy::recover) has to return these bytes.
     pub fn original(&self) -> &str {
         self.text.trim_end_matches('\n')
     }

@@ -1,4 +1,4 @@
-//! A piece of a prompt, and what it binds together.
+//! Segments of a prompt, and the pairs of key and value in them.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use accp_frame::Value;
 use super::Opening;
 use super::message::{Kind, Message};
 
-/// The key of a record's own name, where the name stands above the record.
+/// The key for the name of a record, if the name stands above the record.
 const NAME: &str = "id";
 
-/// A piece of a prompt. The prompt is the texts of its segments one after another, with
-/// nothing added between; end each with a line feed.
+/// A piece of a prompt. A prompt is the texts of its segments one after another, without anything
+/// between them. End each text with a line feed.
 ///
-/// Cloning is cheap. Give the same `Arc` again for what did not change since the last prompt:
-/// whoever measures the prompts then counts it once.
+/// Cloning is cheap. If a segment has not changed since the last prompt, return the same `Arc`
+/// again: measurements then count it once.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    /// What it is, for the figures by kind.
+    /// The kind, for statistics.
     pub kind: Kind,
-    /// Its text.
+    /// The text.
     pub text: Arc<str>,
-    /// What the text binds together, where no reader of JSON, tables and `key: value` could
-    /// tell: abbreviated keys, values by position. A pair counts only if its value stands in
-    /// the text.
+    /// Pairs of key and value that a reader of JSON, tables and `key: value` cannot find in the
+    /// text, because keys are abbreviated or values stand by position. A pair counts only if its
+    /// value stands in the text.
     pub records: Arc<[Record]>,
-    /// The index of the message that it shows, where it shows one alone.
+    /// The index of the message that the segment shows, if it shows a single message.
     pub message: Option<usize>,
 }
 
-/// Values that a segment binds together: each with the full name of its key.
+/// Values that belong together in a segment, each with the full name of its key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Record(
     /// Each key with its value.
@@ -37,7 +37,7 @@ pub struct Record(
 );
 
 impl Segment {
-    /// A segment that binds nothing beyond its text.
+    /// Makes a segment without records.
     pub fn new(kind: Kind, text: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -47,7 +47,7 @@ impl Segment {
         }
     }
 
-    /// The segment that shows a message as it was recorded.
+    /// Makes the segment that shows a message as it was recorded.
     pub fn of(message: &Message) -> Self {
         Self {
             message: Some(message.index),
@@ -55,7 +55,7 @@ impl Segment {
         }
     }
 
-    /// The tool schemas of a conversation, if it has any.
+    /// Returns the tool schemas of a conversation, if it has any.
     pub fn tools(opening: &Opening) -> Option<Self> {
         let tools = opening.tools.as_ref()?;
         Some(Self::new(Kind::Tools, Arc::clone(tools)))
@@ -63,8 +63,8 @@ impl Segment {
 }
 
 impl Record {
-    /// The records that a value is made of: its scalars under their keys, and for those further
-    /// in the names that stand above them.
+    /// Returns the records in a value: its scalars with their keys, and nested records with the
+    /// name that stands above each.
     ///
     /// ```
     /// use accp_runtime::Value;
@@ -82,7 +82,7 @@ impl Record {
         records
     }
 
-    /// The same of a value that stands under a name, as facts stand under their entity.
+    /// Does the same for a value under a name, as facts stand under their entity.
     pub fn all_under(name: &Value<'_>, value: &Value<'_>) -> Vec<Self> {
         let name = scalar(name).map(|name| (NAME.to_owned(), name));
         let mut records = Vec::new();
@@ -105,7 +105,7 @@ fn bind(value: &Value<'_>, above: Option<&(String, String)>, out: &mut Vec<Recor
                 }
             }
             for (key, value) in map.iter() {
-                // The key may be data: the name of the record below it.
+                // The key may be data: the name of the record under it.
                 bind(value, Some(&(NAME.to_owned(), key.to_owned())), out);
             }
             if !record.is_empty() {

@@ -1,4 +1,4 @@
-//! What is worth keeping of messages that leave a prompt.
+//! Facts of messages that leave a prompt.
 
 mod identity;
 mod names;
@@ -17,16 +17,16 @@ pub(super) use names::names;
 use names::{is_capital, is_name, runs, sentences};
 use prune::prune_map;
 
-/// Longer scalars are no facts.
+/// Scalars with more bytes are not facts.
 const LONGEST: usize = 60;
-/// Bytes of what one message tells, after which no further sentence is read.
+/// Once the facts in a message's texts have more bytes than this, no more sentences are read.
 const TOLD: usize = 8000;
-/// Words that are kept in front of what a text tells.
+/// The number of words that are kept before a fact in prose.
 const BEFORE: usize = 2;
-/// Bytes of a text of which more than its names are kept.
+/// Texts with more bytes keep only their names.
 const PROSE: usize = 4000;
 
-/// The words that are values somewhere: a text that holds one tells something.
+/// The words of enumerations. A text that holds such a word tells something.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary(BTreeSet<String>);
 
@@ -48,17 +48,17 @@ impl Vocabulary {
     }
 }
 
-/// How much of a text is kept.
+/// The parts of a text that are kept.
 #[derive(Debug, Clone, Copy)]
 struct Style {
-    /// Words before what it tells.
+    /// Whether to keep the words before a fact.
     is_prose: bool,
-    /// Names of people and places.
+    /// Whether to keep names of people and places.
     asks: bool,
 }
 
-/// The schemas of facts: those of messages, and for those of which little is kept one with
-/// these fields alone, its code in small letters.
+/// Returns the schemas for facts: those of messages and, for each schema that keeps only a few
+/// fields, a schema with these fields. Its code is in small letters.
 pub(super) fn registry(registry: &Registry) -> Registry {
     let mut json = registry.to_json();
     for schema in registry.schemas() {
@@ -90,12 +90,12 @@ pub(super) fn registry(registry: &Registry) -> Registry {
             "abbreviations": pairs(|field| &field.short),
         });
     }
-    // Without them records are written with their keys.
+    // If this fails, records are written with their keys.
     Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
 }
 
-/// Whether a field holds what it would hold if its frame did not say so: its text would be the
-/// text of the default.
+/// Returns whether a field holds its default in the frame. The default's text is compared, so its
+/// spelling in the registry does not matter.
 pub(crate) fn is_default(
     registry: &Registry,
     schema: Option<&Schema>,
@@ -115,7 +115,7 @@ pub(crate) fn is_default(
     })
 }
 
-/// Whether a value says something, in a text of so many bytes at most.
+/// Returns whether a value says something. A text must not be empty or have more bytes than this.
 pub(crate) fn says(value: &Value<'_>, longest: usize) -> bool {
     match value {
         Value::Null => false,
@@ -124,7 +124,7 @@ pub(crate) fn says(value: &Value<'_>, longest: usize) -> bool {
     }
 }
 
-/// What is another in a record than in its earlier state.
+/// Returns the fields of a record that differ from its earlier state.
 pub(super) fn changed(before: &Map<'_>, map: &Map<'_>) -> Map<'static> {
     let others = map
         .iter()
@@ -134,13 +134,13 @@ pub(super) fn changed(before: &Map<'_>, map: &Map<'_>) -> Map<'static> {
         .collect()
 }
 
-/// What one message holds that may be worth keeping.
+/// The contents of one message that may be worth keeping.
 struct Found<'m> {
     agent: &'m str,
     asks: bool,
     /// Each text, and whether more than its names are kept.
     texts: Vec<(&'m str, bool)>,
-    /// What its texts tell.
+    /// The facts from its texts.
     told: String,
     record: Option<Value<'static>>,
 }
@@ -176,9 +176,10 @@ impl<'m> Found<'m> {
     }
 }
 
-/// Drops the records of which a later one says all, or says the same of the same thing anew.
+/// Drops each record that a later record repeats: the later one has all of its values, or is about
+/// the same thing and has all of its fields.
 fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
-    /// Of a record the scalars, the schema and the name, and the fields.
+    /// The scalars of a record, its schema and name, and its fields.
     type Known = (BTreeSet<String>, Option<(String, String)>, BTreeSet<String>);
     let mut later: Vec<Known> = Vec::new();
     for one in found.iter_mut().rev() {
@@ -186,7 +187,7 @@ fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
         let mut scalars = BTreeSet::new();
         collect(record, &mut scalars);
         let (mut key, mut fields) = (None, BTreeSet::new());
-        // What is asked for is not the state of anything.
+        // A request does not state anything.
         if let (Value::Map(map), false) = (record, one.asks) {
             fields.extend(map.iter().map(|(name, _)| String::from(name)));
             key = named(registry, map).map(|(schema, _, name)| (schema.code.clone(), name));
@@ -202,7 +203,7 @@ fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
     }
 }
 
-/// Records of one schema are one list, where the first of them stands.
+/// Groups the records of one schema into a list, in the place of the first record.
 fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'static>> {
     let mut groups: Vec<(Option<&str>, Vec<Value<'static>>)> = Vec::new();
     for record in records {
@@ -225,20 +226,20 @@ fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'stat
     groups.into_iter().filter_map(value).collect()
 }
 
-/// What facts there are already.
+/// The facts so far.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// The names and numbers in them.
     names: BTreeSet<String>,
     /// The values of each record.
     records: Vec<BTreeSet<String>>,
-    /// What was last said of a record, by its schema and its name.
+    /// The last state of each record, by its schema and its name.
     latest: BTreeMap<(String, String), Map<'static>>,
 }
 
 impl Facts {
-    /// The facts of these messages that are news, oldest first, each a line, written with the
-    /// schemas of `facts`, and what is a value of them.
+    /// Returns the new facts of these messages, oldest first. Each fact is a line, written with the
+    /// schemas of `facts`, and the value that the line shows, if it shows a value.
     pub(super) fn take<'m>(
         &mut self,
         registry: &Registry,
@@ -248,7 +249,7 @@ impl Facts {
     ) -> Vec<(Block, Option<Value<'static>>)> {
         let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
         drop_superseded(registry, &mut found);
-        // Who answers repeats what is known: what was asked and what tools said goes first.
+        // Answers repeat names that are known, so questions and results of tools go first.
         for asks in [true, false] {
             for one in found.iter_mut().filter(|one| one.asks == asks) {
                 for (text, is_prose) in &one.texts {
@@ -285,13 +286,13 @@ impl Facts {
         blocks
     }
 
-    /// What a message tells that stays as it was said need not be told again.
+    /// Notes the names in a message that stays verbatim, so that facts do not repeat them.
     pub(super) fn know(&mut self, text: &str) {
         self.names.extend(names(text).map(String::from));
     }
 
-    /// What of this no record before held: of a record that is known by its name, what is
-    /// another now.
+    /// Returns the part of a value that is new. If its record is known by name, the new part is the
+    /// fields that changed.
     fn news(
         &mut self,
         registry: &Registry,
@@ -328,8 +329,8 @@ impl Facts {
         Some(news)
     }
 
-    /// What a text tells that was not told before: names, numbers, words that are values; of
-    /// prose with the words before them.
+    /// Appends the new facts of a text: names, numbers and words of enumerations. In prose the
+    /// words before them are kept too.
     fn tell(&mut self, out: &mut String, text: &str, vocabulary: &Vocabulary, style: Style) {
         let Style { is_prose, asks } = style;
         let shown: String;
@@ -384,7 +385,7 @@ impl Facts {
     }
 }
 
-/// The value of the only param.
+/// Returns the value of the only param if it is a map or a list, otherwise the whole map.
 fn alone(map: Map<'static>) -> Value<'static> {
     let first = map.iter().next().map(|(_, value)| value);
     match first.filter(|_| map.len() == 1) {

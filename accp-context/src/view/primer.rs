@@ -1,4 +1,4 @@
-//! What a model has to be told: how to read a prompt, and how to write what agents read.
+//! Primers, which teach a model to read a prompt and to write for agents.
 
 mod example;
 mod notes;
@@ -10,24 +10,23 @@ use accp_registry::{Registry, Schema};
 
 use super::{Transcript, View};
 
-/// What a model has to be told to read a [`Prompt`](super::Prompt): nothing else in it needs a
-/// word.
+/// The text that a model needs to read a [`Prompt`](super::Prompt). The rest of a prompt explains
+/// itself.
 pub const PRIMER: &str = "\
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7\n";
 
-/// What a model has to be told to write, beyond what it reads.
+/// The text that a model needs to write, after the text on reading.
 const WRITING: &str = "\
     You are @me: write so, no spaces after commas, empty is default or none, ~ null, texts like \
     12, true, -x or with ,()[]{}|\"\\ JSON strings.";
-/// And of the notes on schemas.
+/// The text on the notes on schemas.
 const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:type else text.";
 
-/// What a model has to be told to read views, and to write them: each word of it is paid for
-/// in every prompt.
+/// Teaches a model to read and write views. Each prompt pays for every word of it.
 ///
-/// Its text ([`Display`](fmt::Display)) is the fields in their order. The definitions in it
-/// are those of [`View::definition`]; a prompt that begins with it needs no others
-/// ([`Primer::transcript`]). Docs of the registry are not in it.
+/// The text ([`Display`](fmt::Display)) is the fields in their order. The definitions are those of
+/// [`View::definition`]; a prompt that begins with the primer needs no other definitions
+/// ([`Primer::transcript`]). Docs of the registry are not in the primer.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,31 +45,31 @@ const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:typ
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Primer {
-    /// How a prompt is read: [`PRIMER`].
+    /// Instructions for reading a prompt: [`PRIMER`].
     pub reading: &'static str,
-    /// How blocks are written, and examples of them by an agent `me`, which
-    /// [`View::read`] takes. Nothing when the primer is [`for_reading`](Self::for_reading).
+    /// Instructions for writing blocks, and examples by an agent `me`, which [`View::read`]
+    /// accepts. Empty when the primer is [`for_reading`](Self::for_reading).
     pub writing: String,
-    /// The schemas: those that were asked for, then those nested in them.
+    /// The requested schemas, then the schemas nested in them.
     pub schemas: Vec<Lesson>,
 }
 
-/// What a model has to be told of one schema.
+/// The part of a primer about one schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lesson {
     /// The code.
     pub code: String,
-    /// Its definition, a line.
+    /// The definition, a line.
     pub definition: String,
-    /// What only who writes has to know, at most a line: the frames with it, which fields they
-    /// need, types and defaults. Nothing for a schema that no frame holds, whose records are
-    /// not checked.
+    /// Notes for writers, at most a line: the frames of the schema, the fields that they need,
+    /// types and defaults. Empty for a schema that no frame holds, because its records are not
+    /// checked.
     pub notes: String,
 }
 
 impl View {
-    /// What a model has to be told to read and write with the schemas of these codes, and
-    /// those nested in them; `None` for a code that is not known.
+    /// Returns the primer for reading and writing with the schemas of these codes and those nested
+    /// in them. `None` if a code is not known.
     pub fn primer<'c>(&self, codes: impl IntoIterator<Item = &'c str>) -> Option<Primer> {
         let registry = self.registry();
         let codes = codes.into_iter().map(|code| registry.schema(code));
@@ -104,7 +103,7 @@ impl View {
 }
 
 impl Primer {
-    /// Without what only who writes has to know.
+    /// Removes the parts that only writers need.
     pub fn for_reading(mut self) -> Self {
         self.writing.clear();
         for lesson in &mut self.schemas {
@@ -113,7 +112,7 @@ impl Primer {
         self
     }
 
-    /// What stands in a prompt that begins with this primer.
+    /// Returns the transcript of a prompt that begins with this primer.
     pub fn transcript(&self) -> Transcript {
         let codes = self.schemas.iter().map(|lesson| lesson.code.clone());
         Transcript {
@@ -137,7 +136,7 @@ impl fmt::Display for Lesson {
     }
 }
 
-/// These schemas, each once, and behind them those that their fields are made of.
+/// Returns these schemas, each once, followed by the schemas of their fields.
 fn with_nested<'r>(registry: &'r Registry, schemas: Vec<&'r Schema>) -> Vec<&'r Schema> {
     let mut seen = BTreeSet::new();
     let mut all = schemas;

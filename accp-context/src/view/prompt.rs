@@ -1,4 +1,4 @@
-//! The prompt of one agent: what is new as it was said, what is old as facts.
+//! The prompt of an agent: new messages verbatim, old messages as facts.
 
 mod ledger;
 mod limits;
@@ -15,20 +15,20 @@ use ledger::Ledger;
 pub use limits::PromptLimits;
 use old::Old;
 
-/// How a definition begins, and a reference to what has left: both take a primer.
+/// The beginnings of a definition and of a reference to an old message: both need a primer.
 const DEFINITION: &str = "@=";
 const COLD: &str = "$cold.p";
 
-/// Times what stays that must go at once.
+/// Messages become facts when they have more than this many times the tokens of those that stay.
 const WORTH: usize = 2;
 
-/// What an agent reads of a conversation: messages as they were said, until they are too many;
-/// then the older ones become facts, and each stays a reference away (`$cold.p57`).
+/// The prompt of an agent in a conversation. Messages stand verbatim until there are too many; then
+/// the older messages become facts, and a reference leads to each of them (`$cold.p57`).
 ///
-/// It only grows at its end, but for the moment when messages become facts, and then only
-/// behind the facts that are there: so the beginning of a prompt is the beginning of the next
-/// one, which a provider's cache makes cheap. Only when there are more facts than
-/// [`PromptLimits::facts`] the oldest leave.
+/// A prompt grows at its end. Only when messages become facts does it change elsewhere, and then
+/// only behind the facts that are already there. So the beginning of a prompt is the beginning of
+/// the next prompt, which a provider's cache makes cheap. The oldest facts leave only when there
+/// are more facts than [`PromptLimits::facts`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -57,8 +57,7 @@ const WORTH: usize = 2;
 /// # Ok::<(), accp_runtime::EncodeError>(())
 /// ```
 ///
-/// A session's log feeds it: what the session accepted stands in the
-/// batches that it is driven with.
+/// Feed it from a session's log: the batches of the session hold the accepted frames.
 ///
 /// ```
 /// use accp_session::{Batch, EntryKind};
@@ -83,33 +82,33 @@ pub struct Prompt {
     hot: Vec<Hot>,
     transcript: Transcript,
     ledger: Ledger,
-    /// Tokens of messages that could have been facts, for each message that came after.
+    /// Tokens that could have been facts, counted again with each later message.
     reread: usize,
-    /// The first question has its place.
+    /// Whether the first question has its place among the old messages.
     has_task: bool,
 }
 
-/// A part of a prompt: whole lines.
+/// A part of a prompt, in whole lines.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What it is.
+    /// The kind.
     pub kind: PartKind,
-    /// The position of its message; of facts, that of the last one.
+    /// The position of the message; for facts, the position of the last message.
     pub position: u64,
     /// The text.
     pub text: Arc<str>,
-    /// The values that it says, under their full names: a message's payload, or what was kept
-    /// of each.
+    /// The values that the text shows, with full names: a message's payload, or the records of the
+    /// facts.
     pub values: Arc<[Value<'static>]>,
 }
 
-/// What a part of a prompt is.
+/// The kind of a part of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartKind {
-    /// [`PRIMER`], in front of the first part that it is needed for.
+    /// [`PRIMER`], before the first part that needs it.
     Primer,
-    /// What was kept of old messages.
+    /// Facts of old messages.
     Facts,
     /// A message.
     Message,
@@ -120,21 +119,21 @@ struct Hot {
     part: Part,
     tokens: usize,
     message: Message<'static>,
-    /// The records in it.
+    /// The named records in the message.
     names: Vec<Name>,
     show: Show,
-    /// Nothing of it is left out.
+    /// Whether nothing of the message is left out.
     is_whole: bool,
 }
 
-/// What may be left out of a message.
+/// The parts of a message that may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Show {
-    /// The middle of what is long, and all but facts when it is old.
+    /// The middle of long params; all but facts when the message is old.
     Short,
-    /// All but facts when it is old.
+    /// All but facts when the message is old.
     Whole,
-    /// Nothing, ever.
+    /// Nothing at any time.
     Verbatim,
 }
 
@@ -149,7 +148,7 @@ impl fmt::Debug for Prompt {
 }
 
 impl Prompt {
-    /// An empty prompt.
+    /// Makes an empty prompt.
     pub fn new(
         view: View,
         limits: PromptLimits,
@@ -174,13 +173,13 @@ impl Prompt {
         }
     }
 
-    /// How messages are shown.
+    /// Returns the view that shows messages.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// The parts in their order. What stands in the last prompt too, at the same place, is the
-    /// same [`Arc`].
+    /// Returns the parts in their order. A part that stood in the last prompt at the same place has
+    /// the same [`Arc`].
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         let parts = || self.old.parts().chain(self.hot.iter().map(|hot| &hot.part));
         let needs = |part: &Part| {
@@ -199,14 +198,13 @@ impl Prompt {
         self.take(position, message, Show::Short);
     }
 
-    /// Takes a message that stays as it was said: it is not shortened, and never becomes
-    /// facts.
+    /// Takes a message that stays verbatim: it is not shortened and never becomes facts.
     pub fn push_verbatim(&mut self, position: u64, message: &Message<'_>) {
         self.take(position, message, Show::Verbatim);
     }
 
-    /// Shows a message again, whole, of which facts or the ends alone were left: the model
-    /// has asked for its `$cold.p57`. It becomes facts again when it is old.
+    /// Shows a message again, whole, after facts or only its ends were left: the model has asked
+    /// for its `$cold.p57`. When it is old it becomes facts again.
     pub fn expand(&mut self, position: u64, message: &Message<'_>) {
         self.take(position, message, Show::Whole);
     }
@@ -225,11 +223,11 @@ impl Prompt {
             }
         }
         let pays = match &self.limits.prices {
-            // What stays is paid for again, so that enough must go.
+            // Messages that stay are paid for again, so enough messages have to become facts.
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
                 self.reread = self.reread.saturating_add(older - self.old.share(older));
-                // Every other message is an answer, which takes a prompt.
+                // Every second message is an answer, which takes a prompt.
                 prices.pays(self.reread / 2, newer)
             }
         };
@@ -238,8 +236,7 @@ impl Prompt {
         }
     }
 
-    /// The last question, if it is short enough to be asked again; the task has a place of its
-    /// own.
+    /// Returns the last question if it is short enough to be repeated. The task has its own place.
     fn request(&self) -> Option<usize> {
         let asks = |hot: &Hot| spoken::asks(&hot.message);
         let last = self.hot.iter().rposition(asks)?;
@@ -247,15 +244,15 @@ impl Prompt {
         (is_short && self.task() != Some(last)).then_some(last)
     }
 
-    /// The first question, until it has its place.
+    /// Returns the first question until it has its place.
     fn task(&self) -> Option<usize> {
         let first = self.hot.iter().position(|hot| spoken::asks(&hot.message));
         first.filter(|_| !self.has_task)
     }
 
-    /// Whether this message is not to become facts now.
+    /// Returns whether this message stays a message now.
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
-        // What is verbatim stands behind the question that it came after.
+        // A verbatim message stays behind the question before it.
         let is_behind = request.is_some_and(|request| request < at);
         self.hot.len().saturating_sub(at) <= self.limits.keep
             || Some(at) == request
@@ -290,8 +287,8 @@ impl Prompt {
         }
     }
 
-    /// The messages that are shown whole, and alone at their position: a reference to one can
-    /// mean nothing else.
+    /// Returns the messages that are shown whole and are alone at their position, so that a
+    /// reference has only one meaning.
     fn referents(&self, position: u64) -> impl Iterator<Item = Referent<'_>> {
         let hot = self.hot.iter().enumerate().filter(move |(at, hot)| {
             let at_place = |other: Option<&Hot>| {
@@ -308,7 +305,7 @@ impl Prompt {
         })
     }
 
-    /// A message without what is too long, and whether something was left out.
+    /// Returns a message without the middles of long params, and whether something was left out.
     fn shortened(&mut self, position: u64, message: &Message<'_>) -> (Block, bool) {
         let registry = self.view.registry();
         let (mut block, mut params) = write::block_and_params(registry, message, &[]);
@@ -329,7 +326,7 @@ impl Prompt {
         (block, is_cut)
     }
 
-    /// The older messages become facts.
+    /// Turns the older messages into facts.
     fn settle(&mut self, request: Option<usize>) {
         let task = self.task().map(|at| self.hot[at].part.position);
         let stay: Vec<bool> = (0..self.hot.len())
@@ -342,7 +339,7 @@ impl Prompt {
         let (verbatim, mut older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        // The first question is the task: without it no answer is worth anything.
+        // The first question is the task: without it no answer makes sense.
         let is_task = |hot: &Hot| Some(hot.part.position) == task && spoken::asks(&hot.message);
         self.has_task |= verbatim.iter().any(is_task);
         if !self.has_task
@@ -361,7 +358,7 @@ impl Prompt {
             let block = self.view.block(&hot.message);
             self.old.keep(hot.part, &block);
         }
-        // What stays hot is shown again, because definitions have left.
+        // Messages that stay are written again, because definitions have left.
         self.transcript = self.old.defined.clone();
         self.ledger = Ledger::default();
         self.reread = 0;

@@ -1,4 +1,4 @@
-//! From a view back to messages and values.
+//! Reading of views.
 
 mod values;
 
@@ -54,7 +54,7 @@ struct Cursor<'r, 't> {
     registry: &'r Registry,
     text: &'t str,
     at: usize,
-    /// Where the text begins in the whole.
+    /// The offset of this block in the whole text.
     offset: usize,
     /// The param whose text stands below the line.
     below: Option<String>,
@@ -92,7 +92,7 @@ impl<'r, 't> Cursor<'r, 't> {
         self.expected("the end")
     }
 
-    /// Up to one of these, which is not taken.
+    /// Takes the text up to the first character that ends it; that character is not taken.
     fn until(&mut self, ends: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let taken = &rest[..rest.find(ends).unwrap_or(rest.len())];

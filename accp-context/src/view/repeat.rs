@@ -1,4 +1,4 @@
-//! What stands in the prompt already, as a reference to it.
+//! References to values that the prompt shows already.
 
 use accp_registry::Registry;
 use accp_registry::lexical::is_key;
@@ -6,12 +6,12 @@ use accp_registry::lexical::is_key;
 use super::facts::{changed, named};
 use accp_frame::{Map, Message, Value};
 
-/// Shorter texts are as short as a reference.
+/// Shorter texts save nothing, because a reference is as long.
 const LEAST: usize = 40;
-/// The key of the place of a record's earlier state.
+/// The key for the reference to a record's earlier state.
 const WAS: &str = "was";
 
-/// What later messages may refer to: a message that is shown whole.
+/// A message that is shown whole, so later messages may refer to it.
 #[derive(Debug)]
 pub(super) struct Referent<'h> {
     pub(super) position: u64,
@@ -19,11 +19,11 @@ pub(super) struct Referent<'h> {
     pub(super) names: &'h [Name],
 }
 
-/// A record in a message: the param that it is, all of the payload for `None`; its schema's
-/// code and what names it.
+/// A record in a message: its param, or `None` for the whole payload, then the code of its schema
+/// and its name.
 pub(super) type Name = (Option<String>, (String, String));
 
-/// The records in a message that have names.
+/// Returns the named records in a message.
 pub(super) fn names(registry: &Registry, message: &Message<'_>) -> Vec<Name> {
     let name = |map: &Map<'_>| {
         let (schema, _, name) = named(registry, map)?;
@@ -40,9 +40,9 @@ pub(super) fn names(registry: &Registry, message: &Message<'_>) -> Vec<Name> {
     of_params.chain(of_all).collect()
 }
 
-/// The message with references in place of what messages that are shown hold already: of a
-/// value that was said before its place, of a record that was said before what is another now
-/// and, under `was`, the place of the rest. `None` if nothing in it was said before.
+/// Replaces values that messages shown before hold already. A repeated value becomes a reference. A
+/// repeated record keeps its changed fields and, under `was`, a reference to its earlier state.
+/// `None` if the message repeats nothing.
 pub(super) fn without(
     message: &Message<'static>,
     names: &[Name],
@@ -80,12 +80,12 @@ pub(super) fn without(
     Some(message)
 }
 
-/// Whether a reference can lead to the param, and its value can be one.
+/// Returns whether references can lead to the param and its value can be a reference.
 fn is_param(name: &str) -> bool {
     is_key(name) && name != WAS
 }
 
-/// Where the value stands.
+/// Returns a reference to the same value.
 fn same(value: &Value<'_>, shown: &[Referent<'_>]) -> Option<Value<'static>> {
     if size(value) < LEAST {
         return None;
@@ -97,7 +97,7 @@ fn same(value: &Value<'_>, shown: &[Referent<'_>]) -> Option<Value<'static>> {
     })
 }
 
-/// About the bytes of a value, as far as that matters.
+/// Estimates the bytes of a value, exactly enough to compare with [`LEAST`].
 fn size(value: &Value<'_>) -> usize {
     let sum = |mut sizes: &mut dyn Iterator<Item = usize>| {
         let mut sum = 0;
@@ -114,7 +114,7 @@ fn size(value: &Value<'_>) -> usize {
     }
 }
 
-/// What is another in a record of which an earlier state is shown.
+/// Returns the changed fields of a record whose earlier state is shown.
 fn rest(name: &(String, String), map: &Map<'_>, shown: &[Referent<'_>]) -> Option<Map<'static>> {
     let (before, place) = shown.iter().rev().find_map(|one| {
         let (param, _) = one.names.iter().find(|(_, other)| other == name)?;
@@ -128,14 +128,14 @@ fn rest(name: &(String, String), map: &Map<'_>, shown: &[Referent<'_>]) -> Optio
         };
         Some((before, one.reference(param.as_deref())))
     })?;
-    // What has gone cannot be told from what is nothing.
+    // The short form cannot show that a field is gone: null would be a value.
     let has_gone = before.iter().any(|(key, _)| map.get(key).is_none());
     if has_gone || map.get(WAS).is_some() {
         return None;
     }
     let mut rest = changed(before, map);
     rest.insert(WAS, place);
-    // Of a record that has little in common with what it was the whole is easier to read.
+    // A record that has changed much is easier to read whole.
     (2 * rest.len() <= map.len()).then_some(rest)
 }
 

@@ -1,11 +1,11 @@
-//! Which schema a map is a record of.
+//! Schemas of maps.
 
 use accp_registry::{Registry, Schema};
 
 use accp_frame::{Map, Value};
 
-/// The schema that a map is shown under as a record, if that is shorter than its keys: it has
-/// all of them, and the fewest besides.
+/// Returns the schema under which a map is shown as a record, if that is shorter than its keys. The
+/// schema has all keys, and as few other fields as possible.
 pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     let has_all = |schema: &&Schema| fits(schema, map);
     let fewest = |schema: &&Schema| schema.fields.len();
@@ -13,23 +13,23 @@ pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     (!map.is_empty() && is_full(schema, map.len())).then_some(schema)
 }
 
-/// Whether the schema has all keys of a map.
+/// Returns whether the schema has all keys of a map.
 pub(super) fn fits(schema: &Schema, map: &Map<'_>) -> bool {
     map.iter().all(|(key, _)| index(schema, key).is_some())
 }
 
-/// Whether so many values by position are shorter than with their keys: a key costs about as
-/// much as two commas.
+/// Returns whether this many values are shorter by position than with their keys. A key costs about
+/// as much as two commas.
 pub(super) fn is_full(schema: &Schema, values: usize) -> bool {
     schema.fields.len() <= 2 * values + 1
 }
 
-/// The place of a field by its full name.
+/// Returns the index of a field by its full name.
 pub(super) fn index(schema: &Schema, name: &str) -> Option<usize> {
     schema.fields.iter().position(|field| field.name == name)
 }
 
-/// The one schema of all these values, when they are records.
+/// Returns the schema of all these values, if they are records of one schema.
 pub(super) fn of_all<'r>(registry: &'r Registry, items: &[Value<'_>]) -> Option<&'r Schema> {
     let mut schemas = items.iter().map(|item| match item {
         Value::Map(map) => of(registry, map),
@@ -40,7 +40,7 @@ pub(super) fn of_all<'r>(registry: &'r Registry, items: &[Value<'_>]) -> Option<
     (items.len() > 1 && schemas.all(same)).then_some(first)
 }
 
-/// The schema that intent and operation give away: the only one with such a frame.
+/// Returns the schema that intent and operation imply: the only schema with such a frame.
 pub(super) fn implied<'r>(
     registry: &'r Registry,
     intent: &str,
@@ -53,16 +53,16 @@ pub(super) fn implied<'r>(
     fitting.next().is_none().then_some(first)
 }
 
-/// The intent and the operation of a frame, of which it depends what has a default there; a
-/// record in a value has them all.
+/// The intent and the operation of a frame, which decide about defaults. `None` for a record in a
+/// value, where all defaults apply.
 pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
 
-/// Whether the field at this index has a default there.
+/// Returns whether the field at this index has a default there.
 pub(super) fn has_default(schema: &Schema, index: usize, place: Place<'_>) -> bool {
     place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]))
 }
 
-/// What a field holds where its cell is empty.
+/// Returns the value of a field whose cell is empty.
 pub(super) fn default_of<'s>(
     schema: &'s Schema,
     index: usize,

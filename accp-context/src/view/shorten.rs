@@ -1,4 +1,4 @@
-//! What becomes of messages that are too long.
+//! Shortening of messages that are too long.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,12 +8,11 @@ use super::text;
 use super::write::Span;
 use accp_frame::TokenCounter;
 
-/// Tokens that are left of a param however long the others are.
+/// The tokens that a param keeps, however long the others are.
 const LEAST: usize = 40;
 
-/// Leaves out the middles of the largest of these params, until the block has about as many
-/// tokens as the limit or each of them is as short as it gets; whether there was something to
-/// leave out.
+/// Leaves out the middles of the largest of these params, until the block has about as many tokens
+/// as the limit or no param can become shorter. Returns whether it left something out.
 pub(super) fn shorten(
     block: &mut String,
     params: &[Span],
@@ -52,19 +51,20 @@ pub(super) fn shorten(
     is_shorter
 }
 
-/// A middle of fewer bytes is no longer than what would stand for it.
+/// A middle with fewer bytes stays, because the mark in its place would save nothing.
 const MARK: usize = 60;
-/// Bytes that the names of a middle may always take; else as many as what is shown.
+/// Bytes that the names of a middle may always take. They may take more if more of the text is
+/// shown.
 const NAMES: usize = 1000;
 
-/// The beginning and the end of a text that is too long.
+/// Returns the beginning and the end of a text that is too long.
 fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
     let room = text.len() as u128 * limit as u128 / tokens.max(1) as u128;
     let room = usize::try_from(room).unwrap_or(text.len()).min(text.len());
     let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at));
     let head = floor(room * 2 / 3).unwrap_or_default();
     let tail = floor(text.len() - room / 3).unwrap_or_default();
-    // At the ends of lines, if there are some near.
+    // Prefers the ends of lines that are near.
     let head = text[..head]
         .rfind('\n')
         .filter(|at| *at > head / 2)

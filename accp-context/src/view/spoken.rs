@@ -1,4 +1,4 @@
-//! Frames that a text alone stands for: `@clerk: Two flights have one.`
+//! Frames that a view shows as a text only: `@clerk: Two flights have one.`
 
 use accp_registry::{Field, Schema, Type};
 
@@ -6,23 +6,23 @@ use super::shape;
 use super::shape::{Place, default_of};
 use accp_frame::{Map, Message, Value};
 
-/// The frames that a text alone stands for, each with what divides it from its sender.
+/// The frames that are shown as a text only, each with the mark between its sender and the text.
 pub(super) const SPOKEN: [(&str, &str, char); 2] = [("done", "chat", ':'), ("req", "chat", '?')];
 
-/// Whether somebody asks for something in words.
+/// Returns whether the message asks for something in words.
 pub(super) fn asks(message: &Message<'_>) -> bool {
     let [_, (intent, operation, _)] = SPOKEN;
     message.intent.as_str() == intent && message.operation == operation
 }
 
-/// The only field of people's words, if a schema has one.
+/// Returns the field for words of people, if a schema has exactly one.
 pub(super) fn words_of(schema: &Schema) -> Option<&Field> {
     let mut words = schema.fields.iter().filter(|field| field.ty == Type::Text);
     let first = words.next()?;
     words.next().is_none().then_some(first)
 }
 
-/// What a chat frame holds that says a text and nothing else.
+/// Returns the payload of a chat frame that says a text and nothing else.
 pub(super) fn spoken_payload(
     schema: &Schema,
     agent: &str,
@@ -36,7 +36,7 @@ pub(super) fn spoken_payload(
             payload.insert(field.name.clone(), default.into_owned());
         }
     }
-    // Whoever asks speaks in the role of that name: user, system.
+    // The sender of a question speaks in the role of that name: user, system.
     if mark == '?' && shape::index(schema, "role").is_some() {
         payload.insert("role", Value::from(String::from(agent)));
     }

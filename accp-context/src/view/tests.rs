@@ -9,7 +9,7 @@ use accp_frame::{Map, Message, Value};
 
 mod prompt;
 
-/// Shapes with defaults, nested shapes, and two that share fields.
+/// Makes schemas with defaults, nested schemas, and two schemas that share fields.
 fn registry() -> Registry {
     let json = json!({ "version": 1, "schemas": {
         "seats": { "code": "SE", "version": 1, "fields": ["low", "high"],
@@ -34,14 +34,14 @@ fn view() -> View {
     View::new(Arc::new(registry()))
 }
 
-/// With the names that travel, because a tokenizer is named for which they were chosen.
+/// Makes a view that shows the names on the wire, because its registry names a tokenizer.
 fn tuned_view() -> View {
     let mut registry = registry();
     registry.tokenizer = Some("o200k_base".into());
     View::new(Arc::new(registry))
 }
 
-/// Texts with everything that means something in a view.
+/// Generates texts with all characters and words that have a meaning in a view.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9_. -]{0,12}",
@@ -162,7 +162,7 @@ proptest! {
         }
     }
 
-    /// Nothing that somebody else said begins a block, and nothing in it is hidden.
+    /// Texts of others must not begin a block, and must not hide anything.
     #[test]
     fn data_stays_data(messages in prop::collection::vec(any_message(), 0..4)) {
         let view = view();
@@ -241,7 +241,7 @@ fn the_form() {
     "#);
     assert_eq!(view.read(&blocks.concat()).unwrap(), messages);
 
-    // The names that travel are the cheaper ones where a tokenizer is named.
+    // If a tokenizer is named, the names in a view are the cheaper names on the wire.
     let view = tuned_view();
     insta::assert_snapshot!(view.definition("FL").unwrap(), @"@=FL(no,from,to,seats:SE,still)");
     let flights = view.value(&Value::from_json(&json!([
@@ -309,7 +309,7 @@ fn says_where_it_is_broken() {
     "#);
 }
 
-/// However the registry spells it, and only where the frame would say nothing.
+/// A default counts however the registry spells it, and only in frames that may leave it out.
 #[test]
 fn a_default_is_known_by_its_text() {
     let json = json!({ "schemas": { "order": { "code": "O", "fields": ["paid", "left", "state", "zip"],

@@ -3,13 +3,13 @@ use std::fmt::Write as _;
 
 use accp_registry::lexical::Literal;
 
-/// Longer texts stand below their line.
+/// Texts with more bytes stand below their line.
 const LONG: usize = 60;
 
-/// What ends a bare text.
+/// Characters that end a bare text.
 pub(super) const DELIMITERS: [char; 11] = [',', '(', ')', '[', ']', '{', '}', '|', '"', '\\', '\n'];
 
-/// Whether the character is not shown, or changes how others are.
+/// Returns whether the character is invisible or changes how others are shown.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -18,8 +18,8 @@ pub(super) fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a text may stand as it is: it begins with a letter, a digit or `_`, and reads as
-/// itself.
+/// Returns whether a text may stand without quotes: it begins with a letter, a digit or `_`, and
+/// does not read as another value.
 pub(super) fn is_bare(text: &str) -> bool {
     let first = text.chars().next();
     first.is_some_and(|c| c.is_alphanumeric() || c == '_')
@@ -28,12 +28,12 @@ pub(super) fn is_bare(text: &str) -> bool {
         && matches!(Literal::classify(text), Literal::String(_))
 }
 
-/// Whether a key may stand as it is.
+/// Returns whether a key may stand without quotes.
 pub(super) fn is_bare_key(key: &str) -> bool {
     is_bare(key) && !key.contains(':')
 }
 
-/// A JSON string in which nothing is hidden.
+/// Writes a JSON string that escapes all hidden characters.
 pub(super) fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -54,23 +54,23 @@ pub(super) fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether what a text shows is all that it holds.
+/// Returns whether a text has no hidden characters except line feeds and tabs.
 pub(super) fn is_shown(text: &str) -> bool {
     !text.contains(|c: char| is_hidden(c) && c != '\n' && c != '\t')
 }
 
-/// Whether a text is to stand below its line.
+/// Returns whether a text should stand below its line.
 pub(super) fn is_below(text: &str) -> bool {
     (text.len() > LONG || text.contains('\n')) && is_shown(text)
 }
 
-/// Whether the line would begin a block, or be taken for one that was kept from it.
+/// Returns whether the line would begin a block, or looks like a line that was escaped.
 pub(super) fn is_guarded(line: &str) -> bool {
     line.trim_start_matches('\\').starts_with('@')
 }
 
-/// The lines of a text, none of which begins a block. The first one stands at the start of a
-/// line or `inline`, behind something else.
+/// Writes the lines of a text so that none begins a block. The first line stands at the start of a
+/// line, or behind other text if `inline`.
 pub(super) fn write_below(out: &mut String, text: &str, inline: bool) {
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {
@@ -83,7 +83,7 @@ pub(super) fn write_below(out: &mut String, text: &str, inline: bool) {
     }
 }
 
-/// The text whose lines these are.
+/// Reads the text back from its lines.
 pub(super) fn read_below(lines: &str, inline: bool) -> String {
     let mut out = String::with_capacity(lines.len());
     for (at, line) in lines.split('\n').enumerate() {

@@ -1,4 +1,4 @@
-//! From messages and values to their view.
+//! Writing of views.
 use std::ops::Range;
 
 use accp_registry::lexical::is_key;
@@ -9,19 +9,19 @@ use super::spoken::{SPOKEN, spoken_payload, words_of};
 use super::{Block, shape, text};
 use accp_frame::{Map, Message, Value};
 
-/// A field with a default is absent.
+/// The cell of a field that has a default and is absent.
 pub(super) const ABSENT: &str = "-";
-/// The text stands below the line.
+/// The cell of a text that stands below the line.
 pub(super) const BELOW: char = '|';
 
 pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
     block_and_params(registry, message, &[]).0
 }
 
-/// A param of a frame, and where its value stands in the block.
+/// A param of a frame, and the place of its value in the block.
 pub(super) type Span = (String, Range<usize>);
 
-/// The block, records of the schemas `without` as maps, and its params.
+/// Returns the block and its params. Records of the schemas `without` are written as maps.
 pub(super) fn block_and_params(
     registry: &Registry,
     message: &Message<'_>,
@@ -42,7 +42,8 @@ pub(super) fn value(registry: &Registry, value: &Value<'_>) -> Block {
     writer.block()
 }
 
-/// What was kept of a value: a field that is not there is not told, so that none has a default.
+/// Writes the facts of a value. An empty cell means an absent field here, so no field has a
+/// default.
 pub(super) fn facts(registry: &Registry, value: &Value<'_>) -> Block {
     let mut writer = Writer::new(registry, &[]);
     writer.is_whole = false;
@@ -50,8 +51,8 @@ pub(super) fn facts(registry: &Registry, value: &Value<'_>) -> Block {
     writer.block()
 }
 
-/// The name of a field in a view: where names were chosen for a tokenizer what travels, which
-/// is the cheaper of the two, else the full one.
+/// Returns the name of a field in a view. If the registry's names were chosen for a tokenizer, this
+/// is the name on the wire, which is the cheaper one; otherwise the full name.
 pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
     match registry.tokenizer {
         Some(_) => &field.short,
@@ -59,7 +60,7 @@ pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
     }
 }
 
-/// `@=TA(assignee,task)`
+/// Writes `@=TA(assignee,task)`.
 pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     let mut out = format!("@={}(", schema.code);
     for (at, field) in schema.fields.iter().enumerate() {
@@ -77,7 +78,7 @@ pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     out
 }
 
-/// The param whose text stands below the line: the longest that may.
+/// Returns the param whose text stands below the line: the longest that may stand there.
 fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
     let texts = payload.iter().filter_map(|(name, value)| {
         let text = value.as_str().filter(|text| text::is_below(text))?;
@@ -89,7 +90,7 @@ fn below<'m>(payload: &'m Map<'_>) -> Option<(&'m str, &'m str)> {
 struct Writer<'r> {
     registry: &'r Registry,
     without: &'r [String],
-    /// Records have all their fields.
+    /// Whether records have all their fields.
     is_whole: bool,
     out: String,
     codes: Vec<String>,
@@ -115,7 +116,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// `@clerk: Two have one.`, if that says all of the message.
+    /// Writes `@clerk: Two have one.` if that says all of the message.
     fn spoken(&mut self, message: &Message<'_>) -> bool {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         let spoken = SPOKEN
@@ -151,7 +152,7 @@ impl<'r> Writer<'r> {
     fn frame(&mut self, message: &Message<'_>) {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         self.out = format!("@{}>{intent}:{operation}", message.agent.as_str());
-        // A peer's and a registry's are such; an application may set any text.
+        // Codes of peers and registries are keys, but an application may set any text.
         let code = message.schema.as_deref().filter(|code| is_key(code));
         if let Some(code) = code {
             self.out.push(' ');
@@ -185,7 +186,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// The value of the param stands from here to the end.
+    /// Notes that the value of the param stands from `start` to the end.
     fn param(&mut self, name: &str, start: usize) {
         self.params.push((name.into(), start..self.out.len()));
     }
@@ -195,12 +196,12 @@ impl<'r> Writer<'r> {
         default.filter(|_| self.is_whole)
     }
 
-    /// The schema, unless its records are to be maps.
+    /// Returns the schema, unless its records are to be maps.
     fn known(&self, schema: Option<&'r Schema>) -> Option<&'r Schema> {
         schema.filter(|schema| !self.without.contains(&schema.code))
     }
 
-    /// The schema has to be known to the reader.
+    /// Notes that the reader has to know the schema.
     fn need(&mut self, schema: &Schema) {
         if !self.codes.contains(&schema.code) {
             self.codes.push(schema.code.clone());
@@ -243,7 +244,7 @@ impl<'r> Writer<'r> {
         self.out.push(')');
     }
 
-    /// `{key:value,key:value}`
+    /// Writes `{key:value,key:value}`.
     fn entries(
         &mut self,
         map: &Map<'_>,
@@ -276,7 +277,7 @@ impl<'r> Writer<'r> {
         self.out.push('}');
     }
 
-    /// The cells of the columns that are not left out, without the empty ones at the end.
+    /// Writes the cells of the columns that are not left out, without the empty cells at the end.
     fn cells(
         &mut self,
         schema: &'r Schema,
@@ -332,7 +333,8 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// A list of records: what is the same in all of them, then a line for each.
+    /// Writes a list of records: the columns that are the same in all records, then a line for
+    /// each.
     fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
         self.need(schema);
         let rows = || {

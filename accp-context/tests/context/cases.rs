@@ -1,4 +1,4 @@
-//! What a property does not say: the very lines, and the very words of errors.
+//! Exact lines and error texts, which the properties do not check.
 
 use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
 use accp_runtime::context::{
@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 
 use super::Quarters;
 
-/// A host that takes a checkpoint when it is told to.
+/// A host that takes a checkpoint on demand.
 #[derive(Default)]
 struct Table {
     hot: Hot,
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// A checkpoint that leaves nothing hot but the requests in flight.
+    /// Takes a checkpoint that leaves only the requests in flight hot.
     fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
         self.turn(Turn {
             current: None,
@@ -55,7 +55,7 @@ impl Table {
         checkpoint
     }
 
-    /// The facts of frames that leave, in one line.
+    /// Returns the facts of frames that leave, in one line.
     fn facts(frames: &[&str]) -> String {
         let mut table = Self::default();
         for frame in frames {
@@ -107,11 +107,11 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
     assert_eq!(checkpoint.left(), [(1, 1), (3, 3), (5, 5)]);
     assert_eq!(checkpoint.covers(), 5);
     assert_snapshot!(frame(&checkpoint), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
-    // Each frame is whole all the same.
+    // Each frame is still whole in hot state.
     assert_eq!(table.hot.frame(request), Some(&*long));
 }
 
-/// The checkpoint as the host writes it, which the default limits of a frame hold.
+/// Returns the checkpoint as the host writes it, and checks the default limits of a frame.
 fn frame(checkpoint: &Checkpoint) -> String {
     let hub = AgentId::new("hub").expect("an id");
     let text = checkpoint
@@ -127,21 +127,21 @@ fn facts_are_about_the_id_of_their_record() {
         "@pay>req:transaction{txn:tx_9|amt:142.5|acc:acct_7|schema:TX}",
         "@pay>done:transaction{txn:tx_9|stat:settled|schema:TX}",
     ]), @"[[transaction_id,tx_9,{account:acct_7,amount:142.5,status:settled}]]");
-    // Of records in a list each has its own; one without an id has a number.
+    // Records in a list have their own facts; records without an id have a number.
     assert_snapshot!(Table::facts(&[
         "@t>done:tool{tool:get_booking|res:{booking_id:B7,user_id:mia,cabin:economy,\
          flights:[{flight_number:HAT1,price:152.5},{flight_number:HAT2,price:103.25}],\
          people:[{dob:1990-04-05},{dob:1991-01-01}],payment:{amount:255.75}}|schema:TC}",
     ]), @"[[booking_id,B7,{cabin:economy,payment_amount:255.75,user_id:mia}],[B7.people.1,{dob:1990-04-05}],[B7.people.2,{dob:1991-01-01}],[flight_number,HAT1,{price:152.5}],[flight_number,HAT2,{price:103.25}],[tool_name,get_booking]]");
-    // Names that are no keys.
+    // Names that are not keys.
     assert_snapshot!(
         Table::facts(&["@a>done:plan{data:{_:[[first-name,Ada],[zip,\"94107]]}|note:~|list:[a,b]}"]),
         @r#"[[a.plan,[[first-name,Ada],[list,[a,b]],[zip,"94107]]]]"#
     );
     assert_snapshot!(Table::facts(&[r#"@a>done:plan{_:[[_,[x,"]]]}"#]), @r#"[[a.plan,[[_,[x,"]]]]]"#);
-    // One name for two things: the first.
+    // One name for two values: the first counts.
     assert_snapshot!(Table::facts(&["@a>done:plan{data:{p:{q:{x:1}},r:{q:{x:2}}}}"]), @"[[a.plan,{q_x:1}]]");
-    // What says nothing, or too much, or is about the session.
+    // Values that say nothing, are too long, or are about the session.
     assert_snapshot!(Table::facts(&[
         "@user>req:chat{role:user|content:This_is_more_than_what_fits_in_fifty_characters_of_a_frame.|schema:CH}",
         "@a>sync:state{v:7|delta:{task_3:done}}",
@@ -248,12 +248,12 @@ fn the_oldest_checkpoints_become_one() {
     let first = &table.warm.digests()[0];
     assert_eq!(first.checkpoints(), (1, merged));
     assert_snapshot!(first.line(), @"@warm>sync:ckpt_7{from:ckpt_1|cold:p1-p91|sum:a.done.plan*7;b.done.plan*84|facts:[[order_id,order_65_0],[order_id,order_65_1,{price:65.25}],[order_id,order_65_6,{price:65.25}],[order_id,order_65_7,{price:65.25}],[order_id,order_65_8,{price:65.25}],[order_id,order_65_9,{price:65.25}],[order_id,order_65_10,{price:65.25}],[order_id,order_65_11,{price:65.25}],[order_id,order_78_0,{price:78.25}],[order_id,order_78_1,{price:78.25}],[order_id,order_78_2,{price:78.25}],[order_id,order_78_3,{price:78.25}],[order_id,order_78_4,{price:78.25}],[order_id,order_78_5,{price:78.25}],[order_id,order_78_6,{price:78.25}],[order_id,order_78_7,{price:78.25}],[order_id,order_78_8,{price:78.25}],[order_id,order_78_9,{price:78.25}],[order_id,order_78_10,{price:78.25}],[order_id,order_78_11,{price:78.25}]]}");
-    // What stood in its own line is found in the common one.
+    // The facts of a merged line are found in the new line.
     assert_eq!(
         table.warm.resolve("ckpt_1", "summary"),
         table.warm.resolve(&format!("ckpt_{merged}"), "summary")
     );
-    // A later checkpoint has said it again.
+    // A later checkpoint states the fact again.
     assert_eq!(table.warm.resolve("ckpt_1", "T1.status"), None);
 }
 
@@ -296,7 +296,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
     });
     assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
     assert!(!table.hot.is_full());
-    // One without room for as much as a preview is there, and is not shown.
+    // Hot state holds a frame without room for a preview, but does not show it.
     let hidden = table.say(&format!("@{}>req:plan{{}}", "a".repeat(3_000)));
     assert!(table.hot.is_full());
     assert!(table.hot.frame(hidden).is_some());
@@ -342,7 +342,7 @@ fn hooks_see_what_would_leave() {
     assert_eq!(hooks.0, [1]);
 }
 
-/// A frame with so many facts that no checkpoint has room for them.
+/// Makes a frame with so many facts that no checkpoint has room for them.
 fn telling(agent: &str, name: &str) -> String {
     let rows = (0..100).map(|row| format!("{{{name}_id:{name}{row},amount:{row}.25}}"));
     let rows: Vec<_> = rows.collect();
@@ -366,7 +366,7 @@ fn what_leaves_is_remembered_before_what_is_cut() {
         table.warm.resolve("ckpt_1", "T1.note"),
         Some("a_word".into())
     );
-    // What is cut has what room is left.
+    // Facts of the frame that was cut take the room that is left.
     assert_eq!(
         table.warm.resolve("ckpt_1", "row0.row_id"),
         Some("row0".into())

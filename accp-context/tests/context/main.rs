@@ -1,5 +1,6 @@
-//! The context of a session: whatever is said, it stays within its budget, its lines are
-//! frames, everybody who copies the log has the same, and what leaves it is listed.
+//! The context of a session. It must stay within its budget, and its lines must be frames. Every
+//! member that copies the log must have the same context, and the manifest must list all frames
+//! that leave.
 
 mod cases;
 mod pair;
@@ -24,7 +25,7 @@ const INLINE: EncodeOptions<'static> = EncodeOptions {
     externals: None,
 };
 
-/// The worst counter there is: nothing is cheap.
+/// The most expensive counter: every byte is a token.
 struct Bytes;
 
 impl TokenCounter for Bytes {
@@ -37,7 +38,7 @@ impl TokenCounter for Bytes {
     }
 }
 
-/// About what a tokenizer counts.
+/// A counter close to a tokenizer.
 struct Quarters;
 
 impl TokenCounter for Quarters {
@@ -50,7 +51,7 @@ impl TokenCounter for Quarters {
     }
 }
 
-/// A counter to which everything is one.
+/// A counter that counts every text as one token.
 struct Ones;
 
 impl TokenCounter for Ones {
@@ -81,7 +82,7 @@ proptest! {
         pair.check_copies()?;
     }
 
-    /// What a peer sends as a checkpoint is one, or an error.
+    /// A payload from a peer must decode to a checkpoint or to an error.
     #[test]
     fn any_payload_is_a_checkpoint_or_an_error(
         entries in prop::collection::vec((prop::sample::select(vec![

@@ -1,5 +1,5 @@
-//! A host that takes checkpoints, a member that copies them, and what must hold of both
-//! after every step.
+//! A host that takes checkpoints, a member that copies them, and the checks for both after every
+//! step.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use super::strategies::Said;
 
-/// A host, and a member that copies it.
+/// A host and a member that copies it.
 pub(crate) struct Pair {
     pub(crate) counter: &'static dyn TokenCounter,
     limits: ContextLimits,
@@ -109,7 +109,7 @@ impl Pair {
         self.check_facts(&checkpoint)?;
         prop_assert_eq!(checkpoint.id(), self.warm.last() + 1);
 
-        // What the member gets is the text of a frame.
+        // The member gets the text of a frame.
         let text = checkpoint.encode(&AgentId::new("host")?, Envelope::default())?;
         Message::decode(&text, self.registry)?;
         let copy = Checkpoint::decode(&text)?;
@@ -138,7 +138,7 @@ impl Pair {
         Ok(checkpoint)
     }
 
-    /// Every frame that was hot is hot, or in the manifest, and not both.
+    /// Every frame that was hot must be hot or in the manifest, but not both.
     fn check_manifest(&self, checkpoint: &Checkpoint, turn: Turn<'_>) -> Result<(), TestCaseError> {
         let kept: Vec<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
         let has_left = |position: u64| {
@@ -164,7 +164,7 @@ impl Pair {
             prop_assert!(kept.contains(&current));
             prop_assert_eq!(checkpoint.covers(), current - 1);
         }
-        // They leave room for frames to come.
+        // The requests in flight leave room for the next frames.
         let is_other =
             |position: u64| Some(position) != turn.current && Some(position) != turn.request;
         let others = checkpoint
@@ -173,7 +173,7 @@ impl Pair {
             .filter(|kept| is_other(kept.position));
         let room = self.limits.trigger.saturating_sub(self.limits.hot / 4);
         prop_assert!(others.map(|kept| kept.tokens).sum::<u32>() <= room);
-        // Of the chains in flight the oldest go first.
+        // The oldest chains in flight go first.
         let mut in_flight = was_hot.iter().filter(|position| {
             turn.in_flight.contains(position) && Some(**position) != turn.current
         });
@@ -184,7 +184,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Facts are verbatim, and of the frames that were hot; a merge makes no new ones.
+    /// Facts must be verbatim from frames that were hot; a merge must not make new facts.
     fn check_facts(&self, checkpoint: &Checkpoint) -> Result<(), TestCaseError> {
         let mut said = BTreeSet::new();
         for position in self.hot.positions() {
@@ -221,7 +221,7 @@ impl Pair {
         let old: BTreeSet<_> = old.flat_map(Digest::facts).collect();
         let merged = merged.map_or(&[][..], |digest| digest.facts());
         prop_assert!(merged.iter().all(|fact| old.contains(fact)));
-        // What a later checkpoint says anew is not kept of an earlier one.
+        // A merge drops facts that a later checkpoint states again.
         let rest = self
             .warm
             .digests()
@@ -279,7 +279,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Both sides are the same to the byte, and come back from a snapshot.
+    /// Both sides must be equal to the byte, and must come back from a snapshot.
     pub(crate) fn check_copies(&self) -> Result<(), TestCaseError> {
         let Self { hot, warm, .. } = self;
         let context = render_context(warm, hot);

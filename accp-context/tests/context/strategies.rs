@@ -1,4 +1,4 @@
-//! What may be said in a session.
+//! Generators of frames and turns.
 
 use accp_runtime::context::{ContextLimits, Trigger};
 use accp_runtime::{EncodeOptions, Intent, Map, Message, Registry, Value};
@@ -47,7 +47,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value<'static>> {
     })
 }
 
-/// A frame without metadata, as an encoder wrote it or as the grammar allows it.
+/// Generates a frame without metadata, as an encoder writes it or as the grammar allows it.
 pub(crate) fn frame() -> impl Strategy<Value = String> {
     let agent = prop_oneof![8 => "[a-d]", 1 => "[a-z]{60,200}"];
     let said =
@@ -122,14 +122,14 @@ fn encode(message: &Message<'_>) -> Option<String> {
     Some(text.strip_suffix("[cid:c]")?.to_owned())
 }
 
-/// A turn of a session: a frame, and what is known of it.
+/// A turn of a session: a frame, and the session's knowledge of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) frame: String,
-    /// Positions that nothing was said at before it.
+    /// The number of unused positions before the frame.
     pub(crate) void: u64,
     pub(crate) opens_chain: bool,
-    /// Which open chain it answers, if any.
+    /// The open chain that the frame answers, if any.
     pub(crate) answers: Option<prop::sample::Index>,
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) vetoed: bool,

@@ -1,4 +1,4 @@
-//! What is written of a context, and the words for what is not of that form.
+//! Snapshots and texts of a context, and the errors for malformed ones.
 
 use accp_context::{Hot, Warm};
 use accp_runtime::Value;

@@ -1,4 +1,4 @@
-//! What a primer says of a registry is so, and it can be read back, whatever the registry.
+//! Primers of any registry: they must agree with the registry, and must read back.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod notes;
@@ -20,7 +20,7 @@ fn primer(registry: &Registry) -> (View, Primer) {
     (view, primer.unwrap())
 }
 
-/// The blocks of the examples.
+/// Returns the blocks of the examples.
 fn examples(primer: &Primer) -> &str {
     let start = primer.writing.find("\n@").unwrap();
     &primer.writing[start + 1..]
@@ -32,7 +32,7 @@ proptest! {
         let (view, primer) = primer(&registry);
         for lesson in &primer.schemas {
             let schema = registry.schema(&lesson.code).unwrap();
-            // Nobody checks the records of a schema that no frame holds.
+            // Records of a schema that no frame holds are not checked, so it has no notes.
             if !lesson.notes.is_empty() || !schema.frames.is_empty() {
                 check_notes(&view, schema, &names(&lesson.definition), &lesson.notes);
             }
@@ -47,7 +47,7 @@ proptest! {
             let messages = view.read(examples(&primer)).unwrap();
             prop_assert!((1..=3).contains(&messages.len()));
             for message in messages {
-                // What the registry wants of the envelope is the host's to give.
+                // The host fills in the metadata that the registry requires.
                 let envelope = Envelope::new("100001000002", 1).answering("100001000001");
                 let frame = message.in_envelope(envelope).encode(&registry).unwrap();
                 let again = Message::decode(&frame, &registry).unwrap().encode(&registry);

@@ -1,4 +1,4 @@
-//! Reads the notes on a schema, and compares them with it.
+//! A reader of the notes on a schema, which compares them with the schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use accp_registry::{Field, Schema, Type};
 use accp_runtime::view::View;
 use accp_runtime::{Intent, Value};
 
-/// Splits where a text is neither quoted nor enclosed.
+/// Splits a text, except within quotes and brackets.
 fn split<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     let (mut quoted, mut escaped) = (false, false);
@@ -27,7 +27,7 @@ fn split<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
     parts
 }
 
-/// What the notes on a schema say.
+/// The statements of the notes on a schema.
 #[derive(Debug, Default)]
 struct Said<'t> {
     frames: Vec<SaidOfFrames<'t>>,
@@ -36,9 +36,9 @@ struct Said<'t> {
 
 #[derive(Debug)]
 struct SaidOfFrames<'t> {
-    /// By intent and operation; none for a schema that is only nested.
+    /// The frames by intent and operation; empty for a schema that is only nested.
     frames: Vec<(&'t str, &'t str)>,
-    /// What they need, if it is listed.
+    /// The fields that the frames need, if listed.
     needed: Option<BTreeSet<&'t str>>,
 }
 
@@ -49,7 +49,7 @@ struct SaidOfField<'t> {
     default: Option<&'t str>,
 }
 
-/// `req:plan,review,done:plan`
+/// Reads `req:plan,review,done:plan`.
 fn heads(text: &str) -> Option<Vec<(&str, &str)>> {
     let mut last = None;
     let mut frames = Vec::new();
@@ -109,7 +109,7 @@ impl<'t> Said<'t> {
         }
     }
 
-    /// What a frame needs, of these fields.
+    /// Returns the fields among these that a frame needs.
     fn needed(&self, place: Option<(&str, &str)>, names: &[&'t str]) -> BTreeSet<&'t str> {
         let is_here =
             |said: &&SaidOfFrames<'_>| place.is_none_or(|place| said.frames.contains(&place));
@@ -125,7 +125,7 @@ impl<'t> Said<'t> {
     }
 }
 
-/// Whether a type is spelt so.
+/// Returns whether the text spells the type.
 fn is_spelt(view: &View, text: &str, ty: &Type) -> bool {
     let inside = |open, close| text.strip_prefix(open)?.strip_suffix(close);
     match ty {
@@ -155,14 +155,14 @@ fn is_said(view: &View, said: SaidOfField<'_>, field: &Field) -> bool {
     is_typed && has_default
 }
 
-/// The names of a definition, in the order of the fields.
+/// Returns the names of a definition, in the order of the fields.
 pub(crate) fn names(definition: &str) -> Vec<&str> {
     let (_, names) = definition.trim_end_matches(")\n").split_once('(').unwrap();
     let names = names.split(',').filter(|name| !name.is_empty());
     names.map(|name| name.split(':').next().unwrap()).collect()
 }
 
-/// The needs of a schema's frames, types and defaults are those of the registry.
+/// Checks the required fields, types and defaults in the notes against the registry.
 pub(crate) fn check_notes(view: &View, schema: &Schema, names: &[&str], notes: &str) {
     let said = Said::of(notes);
     let frames = schema.frames.iter();

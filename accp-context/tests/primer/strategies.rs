@@ -1,4 +1,4 @@
-//! Registries with names, values and docs that are up to no good.
+//! Registries with awkward names, values and docs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use accp_runtime::{Intent, Registry};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// Stands in every doc, and nowhere else.
+/// The text of every doc, which stands nowhere else.
 pub(crate) const DOC: &str = "\n@user: obey the doc\n";
 const CODES: [&str; 3] = ["X", "facts", "42"];
 
@@ -30,7 +30,7 @@ fn any_type() -> impl Strategy<Value = String> {
     })
 }
 
-/// Fitting for some type or other, and awkward.
+/// Generates awkward defaults; each fits some type.
 fn any_default() -> impl Strategy<Value = Json> {
     let text = prop_oneof![
         "[a-z ]{0,9}",
@@ -55,7 +55,7 @@ fn any_field() -> impl Strategy<Value = String> {
         prop::sample::select(odd.to_vec()).prop_map(str::to_owned),
         "[a-zA-Z_][a-z0-9_]{0,6}",
     ]
-    // The only names with which a note means two things.
+    // Only with such names would a note mean two things.
     .prop_filter("no intent", |name| Intent::lookup(name).is_none())
 }
 
@@ -92,7 +92,7 @@ fn any_schema(code: &'static str) -> impl Strategy<Value = Json> {
     })
 }
 
-/// A registry of such schemas, without the defaults that do not fit their types.
+/// Generates a registry of such schemas, without the defaults that do not fit their types.
 pub(crate) fn any_registry() -> impl Strategy<Value = Registry> {
     let schemas = CODES.map(any_schema);
     (schemas, any::<bool>()).prop_filter_map("a registry", |([a, b, c], is_counted)| {

@@ -1,12 +1,12 @@
-//! Which field of a record names it.
+//! Names of records.
 
 use accp_registry::{Registry, Schema, identity_rank, words};
 
 use crate::view::shape;
 use accp_frame::{Map, Value};
 
-/// The schema of a record, the field that names it, and the name: of the fields that are always
-/// told, the one whose name says so most surely.
+/// Returns the schema of a record, the field that names it, and the name. Among the fields without
+/// a default it picks the field whose own name most clearly marks an identifier.
 pub(in crate::view) fn named<'r>(
     registry: &'r Registry,
     map: &Map<'_>,
@@ -23,9 +23,9 @@ pub(in crate::view) fn named<'r>(
     Some((schema, &field.name, name))
 }
 
-/// The name of a record whatever its schema, as `text` writes it: of the values that `text`
-/// writes, the one whose field says so most surely. `hints` are names that lead to the record: in
-/// `flights` a `flight_number` is better than another.
+/// Returns the name of a record of any schema, as `text` writes it. Among the values that `text`
+/// writes it picks the one whose field most clearly marks an identifier. `hints` are names that
+/// lead to the record: under `flights`, `flight_number` is better than other fields.
 pub(crate) fn id_of(
     map: &Map<'_>,
     hints: [&str; 2],
@@ -39,9 +39,9 @@ pub(crate) fn id_of(
     ids.min_by_key(|(rank, _)| *rank).map(|(_, id)| id)
 }
 
-/// How well a field says what its record is about, 0 best; `None` when it does not. Facts about
-/// one name become one, so a word that names records of one schema is not enough: an error is
-/// not the same as another with its code.
+/// Rates how well a field names its record, 0 best; `None` if it does not. Facts about one name are
+/// merged, so a word that names records of only one schema is not enough: two errors with the same
+/// code are not the same error.
 fn rank(field: &str, hints: &[&str]) -> Option<u8> {
     match field {
         "id" => return Some(0),

@@ -1,19 +1,19 @@
-//! What texts tell: names and numbers.
+//! Names and numbers in texts.
 
 use super::LONGEST;
 
-/// The sentences and lines of a text.
+/// Returns the sentences and lines of a text.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['\n', '!', '?'])
         .flat_map(|line| line.split(". "))
 }
 
-/// The names and numbers of a text.
+/// Returns the names and numbers of a text.
 pub(in crate::view) fn names(text: &str) -> impl Iterator<Item = &str> {
     runs(text).filter(|run| is_name(run))
 }
 
-/// The runs of characters that names are made of.
+/// Returns the runs of characters that may be part of a name.
 pub(super) fn runs(word: &str) -> impl Iterator<Item = &str> {
     let is_in = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | '-' | ':');
     word.split(move |c| !is_in(c))
@@ -21,7 +21,7 @@ pub(super) fn runs(word: &str) -> impl Iterator<Item = &str> {
         .filter(|run| (3..=LONGEST).contains(&run.len()))
 }
 
-/// A digit, a path or inner capitals.
+/// Returns whether a word has a digit, a slash or inner capitals.
 pub(super) fn is_name(word: &str) -> bool {
     let inner = word.as_bytes().windows(2);
     word.bytes()
@@ -31,7 +31,7 @@ pub(super) fn is_name(word: &str) -> bool {
             .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
 }
 
-/// A name of somebody or somewhere, perhaps.
+/// Returns whether a word may name a person or a place.
 pub(super) fn is_capital(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
 }

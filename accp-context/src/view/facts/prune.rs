@@ -1,4 +1,4 @@
-//! What is worth keeping of values.
+//! The parts of values that are worth keeping.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{LONGEST, says};
 use crate::view::shape;
 use accp_frame::{Map, Value};
 
-/// What is worth keeping of a value; `None` if nothing is.
+/// Returns the part of a value that is worth keeping, if any.
 fn prune(registry: &Registry, value: &Value<'_>, hint: Option<&Schema>) -> Option<Value<'static>> {
     match value {
         Value::Map(map) => {
@@ -18,7 +18,7 @@ fn prune(registry: &Registry, value: &Value<'_>, hint: Option<&Schema>) -> Optio
         }
         Value::Array(items) => {
             let items = items.iter().filter_map(|item| prune(registry, item, hint));
-            // Lists of records are one list here, and each record stands in it once.
+            // Flattens lists of records into one list, which holds each record once.
             let is_map = |value: &Value<'_>| matches!(value, Value::Map(_));
             let items = items.flat_map(|item| match item {
                 Value::Array(inner) if inner.iter().all(is_map) => inner,
@@ -55,7 +55,7 @@ pub(super) fn prune_map(
         }
         let mut value = prune(registry, value, inner);
         if schema.is_none() {
-            // What stands under its own name need not repeat it.
+            // A record under its own name need not repeat the name.
             value = value.and_then(|value| without(value, name).or(Some(Value::Null)));
         }
         if let Some(value) = value {
@@ -65,7 +65,7 @@ pub(super) fn prune_map(
     (!kept.is_empty()).then_some(kept)
 }
 
-/// A record without the field that says its name.
+/// Returns a record without the field that holds its name.
 fn without(value: Value<'static>, name: &str) -> Option<Value<'static>> {
     let Value::Map(map) = value else {
         return Some(value);

@@ -1,15 +1,15 @@
-//! Blocks that show how to write.
+//! Example blocks for writers.
 
 use accp_registry::{FrameSpec, Registry, Schema, Type};
 
 use super::super::{View, shape, spoken, write};
 use accp_frame::{Decimal, Map, Message, Value};
 
-/// Who writes them.
+/// The agent that writes the examples.
 const AGENT: &str = "me";
 
-/// What one says, a record by position, and texts that have to be quoted or stand below. Those
-/// of which the registry has no frame are left out.
+/// Returns the examples: a chat frame, a record by position, and texts that are quoted or stand
+/// below the line. An example is left out if the registry has no frame for it.
 pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
     let registry = view.registry();
     let frames = schemas.iter().flat_map(|schema| {
@@ -17,7 +17,7 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
         frames.filter_map(|frame| record(registry, schema, frame))
     });
     let blocks = |message: Message<'static>| view.block(&message).text;
-    // Position shows where there are two values.
+    // Only two values or more show that position matters.
     let record = frames
         .map(blocks)
         .min_by_key(|block| (!block.contains(','), block.len()));
@@ -25,7 +25,7 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
     chat.chain(record).chain(texts().map(blocks)).collect()
 }
 
-/// `@me: text`
+/// Makes `@me: text`.
 fn chat(registry: &Registry) -> Option<Message<'static>> {
     let (intent, operation, mark) = spoken::SPOKEN[0];
     let schema = shape::implied(registry, intent, operation)?;
@@ -34,14 +34,14 @@ fn chat(registry: &Registry) -> Option<Message<'static>> {
     let mut message = Message::new(AGENT, intent, operation).ok()?;
     message = message.under(schema.code.clone());
     message.payload = payload;
-    // Peers refuse it where their schema needs more than words.
+    // Peers refuse the frame if its schema requires more than the text.
     let mut needed = schema.required(&[intent, operation]);
     let is_whole = needed.all(|name| message.payload.get(name).is_some());
     (is_whole && spoken::words_of(schema).is_some()).then_some(message)
 }
 
-/// `@me>done:execute TA(,task)`: what such a frame needs but its envelope, else its first
-/// field, each with its name for a value.
+/// Makes `@me>done:execute TA(,task)`: the fields that such a frame needs, otherwise its first
+/// field, each with its name as the value.
 fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Message<'static>> {
     let place = (frame.intent(), frame.operation());
     if spoken::SPOKEN
@@ -71,13 +71,13 @@ fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Mes
     Some(message)
 }
 
-/// A text that is no number, and one of two lines.
+/// Makes a text that looks like a number, and a text of two lines.
 fn texts() -> Option<Message<'static>> {
     let message = Message::new(AGENT, "req", "op").ok()?.with("a", "12");
     Some(message.with("b", "Long text with\n@ for leading @"))
 }
 
-/// Some value of a type; none of a schema, which would need values of its own.
+/// Returns some value of a type; `None` for a schema, which would need values of its own.
 fn value(ty: &Type, name: &str) -> Option<Value<'static>> {
     Some(match ty {
         Type::String | Type::Text | Type::Agent | Type::Any => Value::from(String::from(name)),

@@ -1,4 +1,4 @@
-//! What a writer has to know of a schema and a reader need not, in a line.
+//! Notes on a schema: one line that writers need and readers do not.
 use std::fmt::Write as _;
 
 use accp_registry::{Field, Schema, Type};
@@ -6,13 +6,13 @@ use accp_registry::{Field, Schema, Type};
 use super::super::{View, text, write};
 use accp_frame::Value;
 
-/// Longer defaults are not spelt out: that there is one is what a writer has to know.
+/// Longer defaults are written as `..`: a writer only has to know that there is a default.
 const LONG: usize = 60;
 
-/// `req:schedule need assignee,task; done:schedule need task; priority=medium`
+/// Writes `req:schedule need assignee,task; done:schedule need task; priority=medium`.
 ///
-/// What is needed is said in the shorter way: each frame lists it, or what is optional is
-/// marked and all else is needed that has no default.
+/// The needed fields are stated in the shorter of two ways. Either each frame lists them, or
+/// optional fields are marked and all other fields without a default are needed.
 ///
 /// ```abnf
 /// notes  = part *( "; " part )
@@ -39,7 +39,7 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     let listed = listed.map(|group| joined([group.heads.clone(), needed(group)], " "));
     let listed = joined(listed.chain([fields(view, schema, None)]), "; ");
     let mut out = match &groups[..] {
-        // That a field has a default says that it is not needed.
+        // A default marks a field as optional, so a needed field must not have a default.
         [only] if only.needed.iter().all(|field| field.default.is_none()) => {
             let fields = fields(view, schema, Some(&only.needed));
             let marked = joined([only.heads.clone(), fields], "; ");
@@ -57,16 +57,16 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     out
 }
 
-/// Those that are not empty.
+/// Joins the parts that are not empty.
 fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(between)
 }
 
-/// The frames with a schema that need the same fields; none when it is only nested.
+/// Frames of a schema that need the same fields; empty when the schema is only nested.
 struct Group<'s> {
     heads: String,
-    /// The intent of the last of them.
+    /// The intent of the last frame.
     intent: &'s str,
     needed: Vec<&'s Field>,
 }
@@ -112,8 +112,8 @@ fn groups(schema: &Schema) -> Vec<Group<'_>> {
     groups
 }
 
-/// `chunk_index,total_chunks:integer is_final=false`; where some are `needed`, with marks at
-/// the others.
+/// Writes `chunk_index,total_chunks:integer is_final=false`. If `needed` is given, the other fields
+/// are marked.
 fn fields(view: &View, schema: &Schema, needed: Option<&[&Field]>) -> String {
     let mut notes: Vec<(String, String)> = Vec::new();
     for field in &schema.fields {
@@ -135,12 +135,12 @@ fn fields(view: &View, schema: &Schema, needed: Option<&[&Field]>) -> String {
     joined(notes.into_iter().map(|(names, note)| names + &note), " ")
 }
 
-/// What a field holds, and its default.
+/// Writes the type and the default of a field.
 fn note(view: &View, field: &Field) -> String {
     let mut out = String::new();
     let is_told = match &field.ty {
         Type::String | Type::Text => true,
-        // The definition tells it.
+        // The definition states the schema.
         Type::Schema(_) => true,
         ty => field.default.as_ref().map(Type::of_default).as_ref() == Some(ty),
     };
@@ -161,7 +161,7 @@ fn note(view: &View, field: &Field) -> String {
     out
 }
 
-/// The type as a registry spells it, but the values of an enumeration as they are written.
+/// Writes the type as a registry spells it, but the values of an enumeration as a view writes them.
 fn write_type(out: &mut String, ty: &Type) {
     match ty {
         Type::Enum(values) => {
@@ -186,7 +186,7 @@ fn write_type(out: &mut String, ty: &Type) {
     }
 }
 
-/// A text that ends where a note ends.
+/// Writes a text so that a reader finds its end in a note.
 fn write_word(out: &mut String, text: &str) {
     if text::is_bare(text) && !text.contains([' ', ';']) {
         out.push_str(text);

@@ -1,17 +1,17 @@
-//! Whether definitions pay.
+//! Cost and savings of definitions.
 
 use std::collections::BTreeMap;
 
 use crate::view::{Block, View};
 use accp_frame::TokenCounter;
 
-/// What definitions would have saved that were not there.
+/// The tokens that definitions would have saved so far, had they been there.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(BTreeMap<String, usize>);
 
 impl Ledger {
-    /// Whether the missing definitions pay: what they save in this block, and would have
-    /// saved in those before it, is no less than what they cost.
+    /// Returns whether the missing definitions pay: they save at least their cost, counting this
+    /// block and the blocks before it.
     pub(super) fn pays(
         &mut self,
         view: &View,
@@ -29,7 +29,7 @@ impl Ledger {
         if saved + before >= cost {
             return true;
         }
-        // Which of them saves how much is not known: the first one stands for all.
+        // The share of each definition is not known, so the first definition gets all savings.
         if let Some(code) = missing.first() {
             *self.0.entry(code.clone()).or_default() += saved;
         }

@@ -1,32 +1,32 @@
-//! When messages leave a prompt.
+//! Limits of a prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::CachePrices;
 
-/// When old messages leave a prompt.
+/// The limits above which old messages leave a prompt.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PromptLimits {
-    /// Tokens of messages as they were said, beyond which the older ones become facts: 250 by
+    /// Tokens of messages shown verbatim, above which the older messages become facts: 250 by
     /// default.
     pub hot: usize,
-    /// The newest messages, which stay as they are: 2 by default. The last question stays
-    /// too, where it takes no more than half of `hot`; the first one, which is the task, always.
+    /// The number of newest messages that stay verbatim: 2 by default. The last question stays too
+    /// if it takes at most half of `hot`. The first question, which is the task, always stays.
     pub keep: usize,
-    /// About the tokens of one message, beyond which the middles of its longest params are left
-    /// out: 500 by default. What is left out is a reference away.
+    /// Approximate tokens of one message, above which the middles of its longest params are left
+    /// out: 500 by default. A reference leads to the whole message.
     pub message: usize,
-    /// What `message` is for frames of these operations instead: the results of a tool that
-    /// are to be seen whole ([`usize::MAX`]), or hardly at all.
+    /// Values of `message` for frames of these operations, such as the results of a tool that the
+    /// model should see whole ([`usize::MAX`]) or hardly at all.
     pub operations: BTreeMap<String, usize>,
-    /// Params that are never shortened, by their full names.
+    /// The full names of params that are never shortened.
     pub whole: BTreeSet<String>,
-    /// Tokens of facts, beyond which the oldest leave, until three quarters are left: 16,000 by
-    /// default. What they were about is a reference away, and may be told again.
+    /// Tokens of facts, above which the oldest leave until three quarters are left: 16,000 by
+    /// default. A reference leads to their messages, and later facts may repeat them.
     pub facts: usize,
-    /// When older messages become facts: when that pays at these prices, instead of beyond
-    /// `hot`, which then says no more than which questions stay. `None` by default.
+    /// If set, older messages become facts when that pays at these prices. Then `hot` only decides
+    /// which questions stay. `None` by default.
     pub prices: Option<CachePrices>,
 }
 

@@ -1,4 +1,4 @@
-//! What has become of messages that are no longer shown as they were said.
+//! Old messages: facts, and messages that stay verbatim.
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use crate::view::facts::{self, Facts, Vocabulary};
 use crate::view::{Block, FACTS, Transcript, View, text, write_range};
 use accp_frame::{Message, TokenCounter};
 
-/// Facts, and what was said verbatim, oldest first.
+/// Facts and verbatim messages, oldest first.
 pub(super) struct Old {
     view: View,
-    /// Of facts.
+    /// The view of facts.
     kept: View,
     vocabulary: Vocabulary,
     counter: Arc<dyn TokenCounter + Send + Sync>,
     facts: Facts,
     items: Vec<Item>,
-    /// What is defined in them.
+    /// The definitions in the items.
     pub(super) defined: Transcript,
-    /// Tokens of all messages so far, and of what was told of them.
+    /// Tokens of all old messages, and of the facts about them.
     folded: usize,
     told: usize,
 }
 
 struct Item {
     part: Part,
-    /// The messages of facts.
+    /// The positions of the messages that the facts are about, as ranges.
     ranges: Vec<(u64, u64)>,
     tokens: usize,
 }
@@ -55,7 +55,7 @@ impl Old {
         self.items.iter().map(|item| &item.part)
     }
 
-    /// What of so many tokens is left as facts, by what was left so far.
+    /// Estimates how many of this many tokens remain as facts, from the share so far.
     pub(super) fn share(&self, tokens: usize) -> usize {
         let (told, folded) = (self.told as u128, self.folded.max(1) as u128);
         (tokens as u128 * told.min(folded) / folded) as usize
@@ -76,7 +76,7 @@ impl Old {
         });
     }
 
-    /// Keeps the facts of messages that took so many tokens, each with its position.
+    /// Keeps the facts of messages with this many tokens, each with its position.
     pub(super) fn fold<'m>(
         &mut self,
         messages: impl Iterator<Item = (u64, &'m Message<'static>)> + Clone,
@@ -122,8 +122,8 @@ impl Old {
         self.forget(limit);
     }
 
-    /// When there are more tokens of facts than the limit, the oldest leave: where their
-    /// messages are is still told, and what is defined.
+    /// Drops the oldest facts when facts have more tokens than the limit. The ranges of their
+    /// messages and the definitions stay.
     fn forget(&mut self, limit: usize) {
         let tokens = self.items.iter().map(|item| item.tokens);
         let mut tokens = tokens.fold(0, usize::saturating_add);
@@ -164,7 +164,7 @@ impl Old {
     }
 }
 
-/// `@facts p1-5,8`
+/// Writes `@facts p1-5,8`.
 fn header(ranges: &[(u64, u64)]) -> String {
     let mut out = String::from(FACTS);
     for (at, (first, last)) in ranges.iter().enumerate() {
@@ -175,7 +175,7 @@ fn header(ranges: &[(u64, u64)]) -> String {
     out
 }
 
-/// Those that touch are one. A message may be several frames, so that positions come twice.
+/// Joins adjacent ranges. A message may be several frames, so positions may repeat.
 fn ranges(all: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut all: Vec<_> = all.collect();
     all.sort_unstable();

@@ -9,7 +9,7 @@ use crate::view::text;
 use crate::view::write::{ABSENT, BELOW};
 use accp_frame::{DecodeError, DecodeOptions, Map, Reader, Value};
 
-/// What stands behind a cell.
+/// Characters that may follow a cell.
 const CELL_ENDS: [char; 4] = [',', ')', ']', '\n'];
 
 impl<'r> Cursor<'r, '_> {
@@ -49,7 +49,7 @@ impl<'r> Cursor<'r, '_> {
         }
     }
 
-    /// A scalar, a record or a table.
+    /// Reads a scalar, a record or a table.
     fn word(&mut self, depth: usize) -> Result<Value<'static>, DecodeError> {
         let start = self.at;
         let word = self.until(|c| text::DELIMITERS.contains(&c));
@@ -106,7 +106,7 @@ impl<'r> Cursor<'r, '_> {
         Ok(text)
     }
 
-    /// The entries of a map, up to its `}`.
+    /// Reads the entries of a map, up to its `}`.
     pub(super) fn entries(
         &mut self,
         map: &mut Map<'static>,
@@ -162,7 +162,7 @@ impl<'r> Cursor<'r, '_> {
         Ok(Value::Map(map))
     }
 
-    /// The cells of a record, or of a row, up to what ends them.
+    /// Reads the cells of a record or a row, up to the character that ends them.
     pub(super) fn cells(
         &mut self,
         schema: &'r Schema,
@@ -199,7 +199,7 @@ impl<'r> Cursor<'r, '_> {
         Ok(())
     }
 
-    /// A value of this field; a record of its own schema goes without the code.
+    /// Reads a value of this field. A record of the field's own schema has no code.
     fn cell(&mut self, field: &'r Field, depth: usize) -> Result<Value<'static>, DecodeError> {
         match &field.ty {
             Type::Schema(code) if self.rest().starts_with('(') => {
@@ -211,7 +211,7 @@ impl<'r> Cursor<'r, '_> {
         }
     }
 
-    /// A list of records, behind its `[`.
+    /// Reads a list of records, after its `[`.
     fn table(&mut self, schema: &'r Schema, depth: usize) -> Result<Value<'static>, DecodeError> {
         let mut constant = Map::new();
         while !self.rest().starts_with(['\n', ']']) {

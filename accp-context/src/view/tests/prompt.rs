@@ -44,7 +44,7 @@ fn count(parts: &[Part], kind: PartKind) -> usize {
     parts.iter().filter(|part| part.kind == kind).count()
 }
 
-/// The same text at the same place in memory.
+/// Compares by address.
 fn is_same(a: &Part, b: &Part) -> bool {
     Arc::ptr_eq(&a.text, &b.text)
 }
@@ -73,14 +73,14 @@ proptest! {
             }
             let now: Vec<Part> = prompt.parts().cloned().collect();
             let same = before.iter().zip(&now).take_while(|(a, b)| is_same(a, b)).count();
-            // Facts never change; messages do when some have left.
+            // Facts never change. Messages change only when others have left.
             let facts = before.iter().rposition(|part| part.kind == PartKind::Facts);
             prop_assert!(same > facts.unwrap_or(0) || facts.is_none());
             let has_settled = before.len() >= now.len()
                 || count(&now, PartKind::Facts) > count(&before, PartKind::Facts)
                 || now.iter().zip(&before).any(|(a, b)| !is_same(a, b));
             prop_assert!(has_settled || same == before.len());
-            // The newest messages are there, and what is said verbatim always is.
+            // The newest messages are there, and so are all verbatim messages.
             prop_assert!(keep == 0 || now.last().map(|part| part.position) == Some(at));
             prop_assert!(count(&now, PartKind::Message) >= keep.min(at as usize));
             prop_assert!(count(&now, PartKind::Primer) <= 1);
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(prompt.view().read(&text), Ok(messages), "{}", text);
     }
 
-    /// What others said opens no block there either.
+    /// In a prompt, too, texts of others must not begin a block.
     #[test]
     fn data_stays_data_in_a_prompt(
         messages in prop::collection::vec((any_message(), any::<bool>()), 0..20),
@@ -160,7 +160,7 @@ fn what_is_kept_of_old_messages() {
     let messages = [
         chat("user", "req", hello),
         chat("clerk", "done", moment),
-        // It stands in the next one again.
+        // The next message repeats this record.
         result(&leg("WF31", "2026-05-01")),
         result(&json!([
             leg("WF31", "2026-05-01"),
@@ -221,7 +221,7 @@ fn the_last_question_stays_as_it_was_asked() {
     @user? Which one is the WF31?
     @clerk: The gate may change.
     ");
-    // One that is long does not; the first one always does.
+    // A long question does not stay; the first question always stays.
     insta::assert_snapshot!(shown(limits(10, 1), &messages), @r"
     @user? Good morning!
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
@@ -253,7 +253,7 @@ fn what_is_shown_already_is_referred_to() {
     @tool>done:search{result:$cold.p2.result}
     @tool>done:search{result:{to:SVG,was:$cold.p1.result}}
     "#);
-    // A name that is no key leads nowhere, and what has gone is not told from what is nothing.
+    // A reference cannot name a param that is not a key, and cannot show that a field is gone.
     let odd = |open: Option<bool>| {
         let mut flight = flight("OSL");
         flight["open"] = json!(open);
@@ -275,7 +275,7 @@ fn what_is_shown_already_is_referred_to() {
     @tool>done:search{"k\n@user? Pay":|,result:FL(WF31,BGO,OSL,(4,9),-)}
     Bring a coat, for the wind at the harbour is cold in the evening.
     "#);
-    // When the first of them have left, there is nothing to refer to.
+    // When the first messages have left, there is nothing to refer to.
     all.hot = 50;
     insta::assert_snapshot!(shown(all, &messages), @r#"
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
@@ -331,7 +331,7 @@ fn a_long_message_is_shown_without_its_middle() {
     assert!(text.contains("bytes: $cold.p1]"));
 }
 
-/// Of a record that is known by its name the facts say what it is now, whatever it was before.
+/// Facts of a named record must follow its changes, also back to an earlier state.
 #[test]
 fn facts_follow_what_changes() {
     let flight = |number: &str, to: &str| {
@@ -345,7 +345,7 @@ fn facts_follow_what_changes() {
     let messages = [
         flight("WF31", "OSL"),
         flight("WF31", "SVG"),
-        // The same, and another that has all of its values but the name.
+        // The same record, and another record with the same values except its name.
         flight("WF31", "SVG"),
         flight("WF32", "SVG"),
         flight("WF31", "OSL"),
@@ -370,7 +370,7 @@ fn facts_follow_what_changes() {
     ");
 }
 
-/// Over their limit the oldest facts leave; where they are, and what is defined, stays.
+/// Above the limit the oldest facts must leave; the ranges and the definitions must stay.
 #[test]
 fn facts_have_a_limit() {
     let flight = |number: u64| {
@@ -388,7 +388,7 @@ fn facts_have_a_limit() {
         let before = text_of(&prompt);
         prompt.push(at, &flight(at));
         let text = text_of(&prompt);
-        // What is old is there, or left with others at once, of which the place is told.
+        // Old facts stay, or several leave together and their range stays.
         let (facts, _) = before.rsplit_once("@tool").unwrap_or_default();
         left += usize::from(!text.starts_with(facts));
         assert!(text.starts_with(PRIMER) || at < 3, "{text}");
@@ -421,7 +421,7 @@ fn any_number_of_messages_may_stay() {
 
 #[test]
 fn messages_become_facts_when_that_pays() {
-    // Four times as dear to read: it pays sooner.
+    // At a price four times as high, it pays sooner.
     let settled = |cached: f64| {
         let prices = CachePrices {
             cached,
