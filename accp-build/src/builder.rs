@@ -1,4 +1,4 @@
-//! The door for build scripts.
+//! The builder for build scripts.
 
 use std::env;
 use std::path::{Component, Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder that writes `accp.rs`.
+    /// Returns a builder that writes `accp.rs`.
     pub fn new() -> Self {
         Self {
             registry: None,
@@ -46,54 +46,54 @@ impl Builder {
         }
     }
 
-    /// The registry: a file, or a folder of which every `*.json` is read. Relative to the
-    /// folder of `Cargo.toml`, which is where Cargo runs a build script.
+    /// Sets the registry: a file, or a folder whose `*.json` files are all read. The path is
+    /// relative to the folder of `Cargo.toml`, where Cargo runs a build script.
     pub fn registry(mut self, path: impl Into<PathBuf>) -> Self {
         self.registry = Some(path.into());
         self
     }
 
-    /// Whether to generate the standard profiles too; see [`Options::standard_profiles`].
+    /// Sets whether to generate the standard profiles too; see [`Options::standard_profiles`].
     pub fn standard_profiles(mut self, yes: bool) -> Self {
         self.options.standard_profiles = yes;
         self
     }
 
-    /// The path by which the generated text finds the runtime: `accp_runtime`, unless the
-    /// crate has it under another name.
+    /// Sets the path of the runtime in the generated text. The default is `accp_runtime`; the crate
+    /// may have the runtime under another name.
     pub fn runtime(mut self, path: impl Into<String>) -> Self {
         self.options.runtime = path.into();
         self
     }
 
-    /// Whether the generated text does without `std`; see [`Options::no_std`].
+    /// Sets whether the generated text does without `std`; see [`Options::no_std`].
     pub fn no_std(mut self, yes: bool) -> Self {
         self.options.no_std = yes;
         self
     }
 
-    /// Whether the frames name no schema; see [`Options::schemaless`].
+    /// Sets whether the frames name no schema; see [`Options::schemaless`].
     pub fn schemaless(mut self, yes: bool) -> Self {
         self.options.schemaless = yes;
         self
     }
 
-    /// The folder to write to: `OUT_DIR`, unless said otherwise.
+    /// Sets the folder to write to; the default is `OUT_DIR`.
     pub fn out_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(path.into());
         self
     }
 
-    /// The name of the file: `accp.rs`, unless said otherwise.
+    /// Sets the name of the file; the default is `accp.rs`.
     pub fn out_file(mut self, name: impl Into<PathBuf>) -> Self {
         self.out_file = name.into();
         self
     }
 
-    /// The text, without writing it.
+    /// Returns the text, without writing it.
     ///
     /// # Errors
-    /// Every mistake in the registry, with file and line; and those of [`generate`].
+    /// Every mistake in the registry, with file and line, and the errors of [`generate`].
     pub fn generate(&self) -> Result<String, Error> {
         let mut options = self.options.clone();
         let registry = match &self.registry {
@@ -109,8 +109,8 @@ impl Builder {
     /// Writes the file, and tells Cargo which files it depends on.
     ///
     /// # Errors
-    /// Those of [`Builder::generate`], and when the file cannot be written. What was there
-    /// before stays then.
+    /// The errors of [`Builder::generate`], and when the file cannot be written. An existing file
+    /// is then unchanged.
     pub fn compile(&self) -> Result<(), Error> {
         for path in self.inputs() {
             println!("cargo:rerun-if-changed={}", path.display());
@@ -124,14 +124,15 @@ impl Builder {
         write(out_dir.join(&self.out_file), &self.generate()?).map(|_| ())
     }
 
-    /// What the generated text depends on: the path itself, which for a folder tells of
-    /// files that come and go, and the files there. The build script, when there is none:
-    /// told nothing, Cargo would run it at every change in the crate.
+    /// Returns the paths that the generated text depends on: the path of the registry, and the
+    /// files there. The path of a folder shows files that appear or disappear. Without a registry
+    /// it returns the build script, because without any path Cargo would run the script at every
+    /// change in the crate.
     fn inputs(&self) -> Vec<PathBuf> {
         let Some(path) = &self.registry else {
             return vec![PathBuf::from("build.rs")];
         };
-        // What cannot be read is an error of `generate`.
+        // `generate` reports files that cannot be read.
         let mut inputs = registry_files(path).unwrap_or_default();
         if !inputs.contains(path) {
             inputs.insert(0, path.clone());
@@ -146,7 +147,7 @@ impl Default for Builder {
     }
 }
 
-/// The path as it stands in source files: the same on every system.
+/// Returns the path as it stands in source files: the same on every system.
 fn slashed(path: &Path) -> Result<String, Error> {
     let Some(text) = path.to_str() else {
         return Err(Error::Path(path.to_owned()));

@@ -1,4 +1,4 @@
-//! Which types the generated file defines, and what they are called.
+//! The types that the generated file defines, and their names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use proc_macro2::Ident;
 use crate::error::NameFault;
 use crate::names::{pascal, sanitize, snake};
 
-/// The types that a generated file uses by these names, besides the derive.
+/// The types that a generated file uses under these names, besides the derive.
 const USED: &[&str] = &[
     "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "Value", "Vec",
 ];
 
-/// The types of the file, in its order.
+/// The types of the file, in the order of the file.
 pub(crate) struct Catalog<'r> {
     pub(crate) items: Vec<Item<'r>>,
     registry: &'r Registry,
@@ -47,10 +47,10 @@ pub(crate) struct Member<'r> {
     pub(crate) presence: Presence,
 }
 
-/// What holds when a frame is without the field.
+/// The outcome for a frame without the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It is refused.
+    /// The frame is refused.
     Required,
     /// The field has its default.
     Default,
@@ -68,7 +68,7 @@ impl<'r> Catalog<'r> {
     /// Finds the types of the registry and names them.
     ///
     /// # Errors
-    /// Every name that makes no Rust name, or the same as another.
+    /// Every name that gives no Rust name, or the same Rust name as another.
     pub(crate) fn new(registry: &'r Registry) -> Result<Self, Vec<NameFault>> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
@@ -85,7 +85,7 @@ impl<'r> Catalog<'r> {
         Ok(catalog)
     }
 
-    /// Whether a value of this type borrows from the frame.
+    /// Returns whether a value of this type borrows from the frame.
     pub(crate) fn borrows(&self, ty: &Type) -> bool {
         match ty {
             Type::List(item) => self.borrows(item),
@@ -95,12 +95,12 @@ impl<'r> Catalog<'r> {
         }
     }
 
-    /// Whether a struct with these fields borrows from the frame.
+    /// Returns whether a struct with these fields borrows from the frame.
     pub(crate) fn any_borrows(&self, members: &[Member<'_>]) -> bool {
         members.iter().any(|member| self.borrows(&member.field.ty))
     }
 
-    /// Whether a field of this type needs a box: without one the struct of `schema` would
+    /// Returns whether a field of this type needs a box. Without one the struct of `schema` would
     /// contain itself.
     pub(crate) fn needs_box(&self, schema: &Schema, ty: &Type) -> bool {
         let mut seen = BTreeSet::new();
@@ -117,14 +117,14 @@ impl<'r> Catalog<'r> {
         false
     }
 
-    /// The struct of the schema with this code, as a value.
+    /// Returns the struct of the schema with this code, as a value.
     pub(crate) fn nested(&self, code: &str) -> Option<&Ident> {
         let is_it =
             |item: &&Item<'_>| item.schema.code == code && matches!(item.kind, Kind::Nested(_));
         self.items.iter().find(is_it).map(|item| &item.ident)
     }
 
-    /// The enum of a field.
+    /// Returns the enum of a field.
     pub(crate) fn enumeration(&self, schema: &Schema, field: &Field) -> Option<&Ident> {
         let is_it = |item: &&Item<'_>| {
             item.schema.code == schema.code
@@ -133,7 +133,7 @@ impl<'r> Catalog<'r> {
         self.items.iter().find(is_it).map(|item| &item.ident)
     }
 
-    /// One round of the search for [`Self::borrowing`]; whether it found more.
+    /// Runs one round of the search for [`Self::borrowing`]; returns whether the round found more.
     fn find_borrowing(&mut self) -> bool {
         let before = self.borrowing.len();
         for schema in self.registry.schemas() {
@@ -149,14 +149,14 @@ impl<'r> Catalog<'r> {
 struct Wanted<'r> {
     schema: &'r Schema,
     kind: Kind<'r>,
-    /// Its JSON pointer.
+    /// The JSON pointer of the type.
     at: String,
-    /// It in words.
+    /// The type in words.
     what: String,
 }
 
 impl Wanted<'_> {
-    /// The name that it should have, if it is the only one.
+    /// Returns the name that the type gets if no other type has the same name.
     fn name(&self, protocol: &Protocol) -> String {
         let schema = pascal(&self.schema.name);
         match &self.kind {
@@ -172,7 +172,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The types that a registry asks for.
+/// Returns the types that a registry needs.
 fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
     let fields = || registry.schemas().flat_map(|schema| &schema.fields);
     let nested: BTreeSet<&str> = fields()
@@ -221,8 +221,8 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
     list
 }
 
-/// Gives every type its name: a frame whose name another type would have too bears that of
-/// its schema before its own.
+/// Names every type. If a frame would have the same name as another type, its schema's name goes
+/// before its own.
 fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for one in &wanted {
@@ -259,14 +259,14 @@ fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -
     items
 }
 
-/// The identifier of a type; one that the file uses for another type gets a `_`.
+/// Returns the identifier of a type; a name that the file uses for another type gets a `_`.
 fn type_ident(protocol: &Protocol, name: &str) -> Option<Ident> {
     let is_used = name == protocol.rust.derive || USED.contains(&name);
     let used = if is_used { "_" } else { "" };
     sanitize(&format!("{name}{used}"), 'N')
 }
 
-/// The fields of a frame, or of a schema as a value.
+/// Returns the fields of a frame, or of a schema as a value.
 fn members<'r>(
     schema: &'r Schema,
     frame: Option<&FrameSpec>,
@@ -280,7 +280,7 @@ fn members<'r>(
     let about = frame.and_then(|frame| frame.fields.as_ref());
     let mut members: Vec<Member<'r>> = Vec::new();
     for (index, field) in schema.fields.iter().enumerate() {
-        // `None` is the null that is left out.
+        // A null default is not written: `None` stands for it.
         let has_null = field
             .default
             .as_ref()
@@ -324,7 +324,7 @@ fn members<'r>(
     members
 }
 
-/// The values of a field of type `enum(..)`, or of lists or maps of one.
+/// Returns the values of a field of type `enum(..)`, or of lists or maps of such a type.
 fn variants<'r>(
     schema: &Schema,
     field: &'r Field,
@@ -364,7 +364,7 @@ struct Faults {
 }
 
 impl Faults {
-    /// Adds a fault, once, in however many structs it shows.
+    /// Adds a fault only once, even if several structs show it.
     fn add(&mut self, pointer: String, message: String, cure: &str) {
         let fault = NameFault {
             pointer,

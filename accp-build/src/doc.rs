@@ -1,4 +1,4 @@
-//! The documentation of the generated types, from that of the registry.
+//! The documentation of the generated types, from the documentation in the registry.
 
 use accp_registry::{Field, FrameSpec, Protocol, Schema, Type};
 use proc_macro2::TokenStream;
@@ -6,7 +6,7 @@ use quote::quote;
 
 use crate::catalog::{Presence, Variant};
 
-/// The paragraphs as doc attributes, those that are empty left out.
+/// Returns the paragraphs as doc attributes, without the empty ones.
 pub(crate) fn attributes(paragraphs: &[String]) -> TokenStream {
     let mut out = TokenStream::new();
     for paragraph in paragraphs.iter().filter(|text| !text.is_empty()) {
@@ -26,8 +26,8 @@ pub(crate) fn attributes(paragraphs: &[String]) -> TokenStream {
     out
 }
 
-/// Whether a character must not stand in a source file as it is: rustc refuses a carriage
-/// return in a doc, and anywhere what changes the direction of the text.
+/// Returns whether a character must not stand unescaped in a source file. rustc refuses a carriage
+/// return in a doc, and characters that change the direction of the text anywhere.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -94,7 +94,7 @@ pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
     }])
 }
 
-/// A type in words.
+/// Returns a type in words.
 fn words(ty: &Type, plural: bool) -> String {
     let choose = |one: &str, many: &str| if plural { many } else { one }.to_owned();
     match ty {
@@ -120,7 +120,7 @@ fn words(ty: &Type, plural: bool) -> String {
     }
 }
 
-/// A code span, in more backticks than stand in the text.
+/// Returns a code span, with more backticks than any run in the text.
 fn code(text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
@@ -132,8 +132,8 @@ fn code(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// A doc of the registry, which is text and not Markdown: outside of code spans nothing in
-/// it makes a link, a tag or a block of code.
+/// Returns a doc of the registry, which is plain text, as Markdown: outside of code spans nothing
+/// in it makes a link, a tag or a block of code.
 fn prose(doc: Option<&String>) -> String {
     let lines = doc.map_or("", String::as_str).trim().lines().map(|line| {
         let line = line.trim();

@@ -1,4 +1,4 @@
-//! What can go wrong, each with its place and its cure.
+//! The errors of this crate, each with its place and its cure.
 
 use std::fmt;
 use std::io;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use accp_registry::Problems;
 
-/// Why nothing was generated, or nothing written.
+/// The reason why nothing was generated, or nothing was written.
 ///
-/// `Debug` shows the same text as `Display`, for that is what Cargo prints when a build
-/// script's `main` returns the error.
+/// `Debug` shows the same text as `Display`, because Cargo prints `Debug` when the `main` of a
+/// build script returns the error.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Mistakes in the registry, each with file and line.
     #[error("the registry has mistakes:\n{0}")]
     Registry(#[from] Problems),
-    /// Names of the registry of which no distinct Rust names can be made.
+    /// Names of the registry that do not give distinct Rust names.
     #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
     Names(Vec<NameFault>),
     /// Neither a registry nor the standard profiles were asked for.
@@ -25,7 +25,7 @@ pub enum Error {
     /// The path of the registry is not UTF-8, or holds a control character or a backtick.
     #[error("the path {0:?} cannot stand in a source file; call the registry something else")]
     Path(PathBuf),
-    /// The path of the runtime is not a path of Rust.
+    /// The path of the runtime is not a Rust path.
     #[error("`{0}` is not the path of a crate or a module; expected one like `accp_runtime`")]
     Runtime(String),
     /// There is no folder to write to.
@@ -33,15 +33,15 @@ pub enum Error {
         "OUT_DIR is not set; call `compile` from a build script, or name a folder by `out_dir`"
     )]
     NoOutDir,
-    /// The file cannot be written; what was there before is untouched.
+    /// The file cannot be written; an existing file is unchanged.
     #[error("{} cannot be written: {source}; nothing was changed", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The generated text is not Rust, which is a fault of this crate.
+    /// The generated text is not Rust, which is a bug of this crate.
     #[error("the generated text is not Rust ({0}); please report this with the registry")]
     Syntax(#[from] syn::Error),
 }
@@ -52,20 +52,20 @@ impl fmt::Debug for Error {
     }
 }
 
-/// A name of the registry that makes no Rust name, or the same one as another.
+/// A name of the registry that gives no Rust name, or the same Rust name as another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("registry at {pointer}: {message}\n    {cure}")]
 #[non_exhaustive]
 pub struct NameFault {
     /// The JSON pointer (RFC 6901) of the name.
     pub pointer: String,
-    /// What is wrong with it.
+    /// The fault of the name.
     pub message: String,
-    /// What to do about it.
+    /// The way to correct the fault.
     pub cure: String,
 }
 
-/// One fault a line.
+/// One fault on each line.
 struct Lines<'f>(&'f [NameFault]);
 
 impl fmt::Display for Lines<'_> {

@@ -1,4 +1,4 @@
-//! From a registry to the text of a Rust file.
+//! The generator: from a registry to the text of a Rust file.
 
 use std::collections::BTreeSet;
 
@@ -11,24 +11,23 @@ use crate::doc;
 use crate::error::Error;
 use crate::names::{pascal, snake};
 
-/// What the generated text depends on beside the registry.
+/// The inputs of the generated text besides the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where the derive finds the registry: a path, absolute or relative to the folder of
-    /// the `Cargo.toml` of the crate that compiles the text. `None` when there is no
-    /// registry but the standard profiles, which the derive knows.
+    /// The place where the derive finds the registry: a path, absolute or relative to the folder of
+    /// the `Cargo.toml` of the crate that compiles the text. `None` when the only registry is that
+    /// of the standard profiles, which the derive knows.
     pub registry: Option<String>,
-    /// Whether to generate the standard profiles too, as far as the registry does not
-    /// define them itself. They are at hand, generated, in `accp_runtime::profiles`.
+    /// Whether to generate the standard profiles too, if the registry does not define them itself.
+    /// They are available, already generated, in `accp_runtime::profiles`.
     pub standard_profiles: bool,
     /// The path of the runtime crate: `accp_runtime`.
     pub runtime: String,
-    /// Whether the text names `alloc` where it would name `std`; so does the runtime's own
-    /// (runtime `crate`). The crate that compiles it says `extern crate alloc;`.
+    /// Whether the text uses `alloc` instead of `std`, as the runtime's own text does (runtime
+    /// `crate`). The crate that compiles the text must say `extern crate alloc;`.
     pub no_std: bool,
-    /// Whether the frames name no schema, as those that a session speaks about itself: their
-    /// fields stand in untyped places, and the text has neither the constants of the registry
-    /// nor its JSON.
+    /// Whether the frames name no schema, like the control frames of a session. Their fields stand
+    /// in untyped places, and the text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
 }
 
@@ -45,7 +44,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The command that generates with these options.
+    /// Returns the command that generates with these options.
     fn command(&self, protocol: &Protocol) -> String {
         let mut words = vec!["accp", "generate"];
         words.extend(self.registry.as_deref());
@@ -59,14 +58,15 @@ impl Options {
     }
 }
 
-/// The Rust source for a registry: its constants, and for each of its frames a struct with
+/// Returns the Rust source for a registry: its constants, and for each of its frames a struct with
 /// `#[derive(AccpFrame)]`.
 ///
-/// The text depends on nothing but its arguments. Its first line names the command that
-/// makes it, which is how [`check`](crate::check) knows the cure.
+/// The text depends only on the arguments. Its first line names the command that makes it;
+/// [`check`](crate::check) reads the command there.
 ///
 /// # Errors
-/// When names of the registry make no distinct Rust names; when the options are at odds.
+/// When names of the registry do not give distinct Rust names, or when the options contradict each
+/// other.
 ///
 /// ```
 /// use accp_build::{Options, generate};
@@ -91,7 +91,7 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     if options.registry.is_none() && !options.standard_profiles {
         return Err(Error::NoRegistry);
     }
-    // It stands in a comment, between backticks.
+    // The path stands in a comment, between backticks.
     let is_odd = |path: &&String| path.contains(|c| c == '`' || doc::is_hidden(c));
     if let Some(path) = options.registry.as_ref().filter(is_odd) {
         return Err(Error::Path(path.into()));
@@ -138,8 +138,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     Ok(text)
 }
 
-/// The registry as frames have it that do not name their schema: no field has a default, and what
-/// has no spelling of its own in an untyped place is any value.
+/// Returns the registry for frames that do not name their schema: no field has a default, and a
+/// type without its own spelling in an untyped place becomes `any`.
 fn untyped(registry: &Registry) -> Result<Registry, Error> {
     fn plain(ty: &Type) -> Type {
         match ty {
@@ -160,7 +160,7 @@ fn untyped(registry: &Registry) -> Result<Registry, Error> {
     Ok(untyped)
 }
 
-/// The types from elsewhere that the text uses.
+/// The external types that the text uses.
 #[derive(Default)]
 struct Uses {
     alloc: BTreeSet<&'static str>,
@@ -204,7 +204,7 @@ impl File<'_> {
         }
     }
 
-    /// The attribute that names the schema, where a message does.
+    /// Returns the attribute that names the schema, if messages name it.
     fn schema(&self, schema: &Schema) -> Option<TokenStream> {
         let code = &schema.code;
         let is_named = self.protocol.schema_key.is_some() && !self.options.schemaless;
@@ -243,7 +243,7 @@ impl File<'_> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema nothing says that the field has a key of its own.
+        // Without a schema the derive does not know a field's own key.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short
@@ -322,7 +322,8 @@ impl File<'_> {
         }
     }
 
-    /// Where the derive finds the registry, as far as it needs it, and the runtime.
+    /// Returns the attribute with the place of the registry and of the runtime, as far as the
+    /// derive needs them.
     fn place(&self, registry: Option<TokenStream>) -> Option<TokenStream> {
         let path = &self.runtime;
         let is_found = self.options.runtime == self.protocol.rust.runtime;
@@ -330,7 +331,7 @@ impl File<'_> {
         self.attribute(registry.into_iter().chain(runtime))
     }
 
-    /// The attribute of the derive with these entries; none without one.
+    /// Returns the attribute of the derive with these entries; `None` without entries.
     fn attribute(&self, entries: impl IntoIterator<Item = TokenStream>) -> Option<TokenStream> {
         let entries: Vec<TokenStream> = entries.into_iter().collect();
         let name = Ident::new(self.protocol.rust.attribute, Span::call_site());
@@ -374,7 +375,7 @@ impl File<'_> {
                 let lifetime = self.catalog.borrows(ty).then(|| quote!(<'a>));
                 quote!(#ident #lifetime)
             }
-            // `any`, and what a later registry may add.
+            // `any`, and types that a later registry may add.
             _ => self.runtime_type("Value", &quote!(Value<'a>)),
         }
     }
@@ -384,7 +385,7 @@ impl File<'_> {
         ty.clone()
     }
 
-    /// Uses a type that every crate sees, unless it does without `std`.
+    /// Uses a type that every crate sees, unless the text does without `std`.
     fn prelude(&mut self, path: &'static str) {
         if self.is_no_std() {
             self.uses.alloc.insert(path);
@@ -435,10 +436,10 @@ fn constants(registry: &Registry) -> [TokenStream; 2] {
     ]
 }
 
-/// The registry itself, as a raw string.
+/// Returns the registry itself, as a raw string.
 fn document(registry: &Registry) -> Result<TokenStream, Error> {
     let mut json = registry.to_json();
-    // Otherwise the order would depend on the features that other crates ask of serde_json.
+    // Without sorting, the order would depend on the serde_json features that other crates enable.
     json.sort_all_objects();
     let json = format!("{json:#}");
     let visible = json.chars().map(|c| match c {

@@ -1,8 +1,8 @@
-//! Registry JSON to Rust source: the one engine behind `build.rs`, `accp generate` and its
+//! Rust source from registry JSON: the one engine behind `build.rs`, `accp generate` and its
 //! `--check`.
 //!
-//! [`Builder`] is the door for build scripts. [`generate`], [`write()`] and [`check`] are its
-//! parts, for programs that have a registry in hand.
+//! [`Builder`] is for build scripts. [`generate`], [`write()`] and [`check`] are its parts, for
+//! programs that already have a registry.
 
 mod builder;
 mod catalog;

@@ -1,4 +1,4 @@
-//! What holds of the text for every registry, and what it says of those it cannot name.
+//! Properties of the text for every registry, and the errors for names without a Rust name.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ fn options() -> Options {
     }
 }
 
-/// The complaints about the names in a registry.
+/// Returns the errors about the names in a registry.
 fn faults(schemas: &str) -> String {
     let registry = Registry::from_json(&format!("{{ \"schemas\": {{ {schemas} }} }}")).unwrap();
     generate(&registry, &options()).unwrap_err().to_string()
@@ -143,7 +143,7 @@ fn the_profiles_stand_beside_the_own_schemas() {
     let text = generate(&registry, &options).unwrap();
     assert!(text.contains("pub struct Mine {}"));
     assert!(text.contains("pub struct ScheduleReq<'a> {"));
-    // The registry's own CH stands for the standard one.
+    // The registry's own CH replaces the standard one.
     assert!(text.contains("pub struct ChatMessage<'a> {") && !text.contains("ChatReq"));
     assert!(text.contains("pub const REGISTRY_VERSION: u64 = 4;"));
     let all = registry.with_profiles();
@@ -151,7 +151,7 @@ fn the_profiles_stand_beside_the_own_schemas() {
     assert_eq!(Registry::from_json(&constant(&text)).unwrap(), all);
 }
 
-/// The value of `REGISTRY_JSON`.
+/// Returns the value of `REGISTRY_JSON`.
 fn constant(text: &str) -> String {
     let file = syn::parse_file(text).unwrap();
     let json = file.items.into_iter().find_map(|item| match item {
@@ -163,7 +163,7 @@ fn constant(text: &str) -> String {
             lit: syn::Lit::Str(text),
             ..
         })) => text.value(),
-        _ => panic!("REGISTRY_JSON is no string: {text}"),
+        _ => panic!("REGISTRY_JSON is not a string: {text}"),
     }
 }
 
@@ -184,7 +184,7 @@ fn any_type() -> impl Strategy<Value = String> {
 const NAME: &str = "[A-Z]?[a-z][a-zA-Z0-9]{0,3}(_[a-z]{1,3})?";
 
 prop_compose! {
-    /// A schema and its name. The numbers keep names apart.
+    /// Returns a schema and its name. The numbers keep names apart.
     fn schema(number: usize)(
         name in NAME,
         doc in r"[\PC\u{202e}\r\n`~]{0,20}",
@@ -215,7 +215,7 @@ prop_compose! {
     }
 }
 
-/// A registry of two schemas that may nest each other and themselves.
+/// Returns a registry of two schemas that may nest each other and themselves.
 fn registry() -> impl Strategy<Value = Registry> {
     (schema(0), schema(1)).prop_map(|(a, b)| {
         let schemas: Value = [a, b].into_iter().collect();
@@ -224,8 +224,8 @@ fn registry() -> impl Strategy<Value = Registry> {
 }
 
 proptest! {
-    /// Every item has a doc, no line can break out of one, the registry comes back, and
-    /// what the file uses is what it names.
+    /// Every item must have a doc, no line may break out of a doc, the registry must come back, and
+    /// the file must import exactly the names that it uses.
     #[test]
     fn the_text_is_whole(registry in registry()) {
         let text = generate(&registry, &options()).unwrap();
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// The public items, fields and variants without a doc.
+/// Returns the public items, fields and variants without a doc.
 fn undocumented(text: &str) -> String {
     let has_doc = |attrs: &[syn::Attribute]| attrs.iter().any(|attr| attr.path().is_ident("doc"));
     let mut missing = String::new();
@@ -277,7 +277,8 @@ fn undocumented(text: &str) -> String {
     missing
 }
 
-/// The names, the attributes and the runtime of a protocol that is unlike ACCP.
+/// The names, the attributes and the runtime must be those of the given protocol, here one unlike
+/// ACCP.
 #[test]
 fn another_protocol_has_its_own_names() {
     let registry = Registry::standard_of(&accp_registry::testing::TOY);
@@ -330,8 +331,8 @@ fn another_protocol_has_its_own_names() {
     "#);
 }
 
-/// What has no spelling of its own in an untyped place is any value; what only the schema would
-/// know - a key, a default, the registry - is written out, or does not exist.
+/// A type without its own spelling in an untyped place must become any value. Keys and defaults
+/// that only the schema would know must be written out or left out, and there must be no registry.
 #[test]
 fn frames_without_a_schema() {
     let registry = Registry::from_json(

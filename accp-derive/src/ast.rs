@@ -1,5 +1,5 @@
-//! The item under the derive, in the words of the protocol. Each node keeps its syntax
-//! to place errors on.
+//! The derived item, in the words of the protocol. Each node keeps its syntax, so that errors can
+//! be placed on it.
 
 use proc_macro2::Ident;
 use quote::ToTokens as _;
@@ -13,7 +13,7 @@ use crate::ctxt::Ctxt;
 pub(crate) struct Input<'a> {
     pub(crate) original: &'a DeriveInput,
     pub(crate) attrs: Attrs,
-    /// The lifetime that it borrows with.
+    /// The lifetime of the borrowed text.
     pub(crate) lifetime: Option<&'a Lifetime>,
     pub(crate) body: Body<'a>,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Content<'a> {
     /// A type that is a frame.
     Newtype(&'a Type),
     Struct(Vec<Field<'a>>),
-    /// Several types without names, which nothing can be made of.
+    /// Several types without names, which the derive cannot use.
     Tuple,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Takes the item apart; `None` when it is of a shape that no rule applies to.
+    /// Takes the item apart; `None` when no rule applies to its shape.
     pub(crate) fn read(cx: &Ctxt, original: &'a DeriveInput) -> Option<Self> {
         let attrs = Attrs::read(cx, &original.attrs, Place::Container);
         let lifetime = lifetime(cx, original);
@@ -59,7 +59,7 @@ impl<'a> Input<'a> {
             ),
             syn::Data::Union(data) => {
                 let noun = cx.protocol.noun;
-                let message = format!("a union is no {noun}; expected a struct or an enum");
+                let message = format!("a union is not a {noun}; expected a struct or an enum");
                 cx.error(data.union_token, message);
                 return None;
             }
@@ -76,7 +76,7 @@ impl<'a> Input<'a> {
         &self.original.ident
     }
 
-    /// Whether a type depends on a type parameter of the item.
+    /// Returns whether a type depends on a type parameter of the item.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
         self.original
             .generics
@@ -85,7 +85,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Whether an identifier occurs in the tokens.
+/// Returns whether an identifier occurs in the tokens.
 pub(crate) fn mentions(tokens: proc_macro2::TokenStream, ident: &Ident) -> bool {
     tokens.into_iter().any(|tree| match tree {
         proc_macro2::TokenTree::Ident(other) => other == *ident,
@@ -123,7 +123,7 @@ impl<'a> Variant<'a> {
 }
 
 impl Field<'_> {
-    /// The name in the registry.
+    /// Returns the name in the registry.
     pub(crate) fn name(&self) -> String {
         self.attrs
             .rename
@@ -131,7 +131,7 @@ impl Field<'_> {
             .map_or_else(|| self.ident.unraw().to_string(), syn::LitStr::value)
     }
 
-    /// The token that the name comes from.
+    /// Returns the token that the name comes from.
     pub(crate) fn name_tokens(&self) -> proc_macro2::TokenStream {
         match &self.attrs.rename {
             Some(rename) => rename.to_token_stream(),
@@ -164,7 +164,7 @@ fn named_fields<'a>(cx: &Ctxt, fields: &'a syn::FieldsNamed) -> Vec<Field<'a>> {
     fields.named.iter().filter_map(read).collect()
 }
 
-/// The only lifetime, if any.
+/// Returns the only lifetime, if any.
 fn lifetime<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<&'a Lifetime> {
     let mut lifetimes = input
         .generics

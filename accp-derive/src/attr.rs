@@ -1,4 +1,4 @@
-//! The attributes: `#[accp(..)]`, where the protocol calls them so.
+//! The attributes: `#[accp(..)]`, or the name that the protocol gives.
 
 use accp_registry::{Protocol, nearest};
 use proc_macro2::{Ident, TokenStream, TokenTree};
@@ -9,11 +9,11 @@ use syn::{Attribute, LitStr, Meta, Path, Token};
 
 use crate::ctxt::Ctxt;
 
-/// What stands in the attributes of one item.
+/// The attributes of one item.
 #[derive(Default)]
 pub(crate) struct Attrs {
     pub(crate) schema: Option<LitStr>,
-    /// The parts of the head, in their order.
+    /// The parts of the head, in the order of the protocol.
     pub(crate) head: Vec<Option<LitStr>>,
     pub(crate) registry: Option<LitStr>,
     pub(crate) krate: Option<Path>,
@@ -25,7 +25,7 @@ pub(crate) struct Attrs {
     pub(crate) flatten: Option<Ident>,
 }
 
-/// Where an attribute stands.
+/// The place of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Container,
@@ -35,11 +35,11 @@ pub(crate) enum Place {
 
 use Place::{Container, Field, Variant};
 
-/// An attribute, and where it may stand.
+/// An attribute, and the places where it may stand.
 type Known = (&'static str, &'static [Place]);
 
-/// Those that say what kind of message it is: the schema, where a message names it, and the
-/// parts of the head.
+/// Returns the attributes that identify a kind of message: the schema, if a message names one, and
+/// the parts of the head.
 pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str> {
     let schema = protocol.schema_key.map(|_| "schema");
     schema
@@ -47,7 +47,7 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
         .chain(protocol.head.iter().map(|part| part.name))
 }
 
-/// Which attribute may stand where.
+/// Returns every attribute with the places where it may stand.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     known.extend(identity(protocol).map(|name| (name, &[Container, Variant][..])));
@@ -80,7 +80,7 @@ impl Place {
 }
 
 impl Attrs {
-    /// Reads the attributes of one item; what is wrong is noted and left out.
+    /// Reads the attributes of one item. Wrong attributes are noted and left out.
     pub(crate) fn read(cx: &Ctxt, attributes: &[Attribute], place: Place) -> Self {
         let mut attrs = Self {
             head: cx.protocol.head.iter().map(|_| None).collect(),
@@ -103,7 +103,7 @@ impl Attrs {
         attrs
     }
 
-    /// Those that say what kind of message it is.
+    /// Returns the texts of the attributes that identify a kind of message.
     pub(crate) fn identity(&self) -> impl Iterator<Item = &LitStr> {
         self.schema.iter().chain(self.head.iter().flatten())
     }
@@ -179,7 +179,7 @@ impl Parse for Item {
 }
 
 impl Item {
-    /// Puts a text in its slot; false when the slot is taken.
+    /// Puts a text in its slot; returns false when the slot is taken.
     fn text(&self, cx: &Ctxt, slot: &mut Option<LitStr>) -> bool {
         let text = syn::parse2::<LitStr>(self.value.clone());
         self.put(
@@ -232,7 +232,7 @@ impl Item {
         true
     }
 
-    /// The value, where there is one, else the name.
+    /// Returns the value, if there is one, or the name.
     fn fault(&self) -> TokenStream {
         let name = &self.name;
         if self.value.is_empty() {
@@ -243,7 +243,7 @@ impl Item {
     }
 }
 
-/// The first value stays; false when there is one.
+/// Keeps the first value; returns false when there already is one.
 fn fill<T>(slot: &mut Option<T>, value: T) -> bool {
     let is_free = slot.is_none();
     slot.get_or_insert(value);

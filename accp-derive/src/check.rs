@@ -1,4 +1,4 @@
-//! The rules: one function each, against the registry. What passes is a [`Plan`].
+//! The rules: one function each, against the registry. An item that passes becomes a [`Plan`].
 
 mod enums;
 mod fields;
@@ -16,8 +16,8 @@ use crate::ctxt::{Ctxt, Noted};
 use crate::plan::{Frame, Plan};
 use crate::registry::{self, Loaded};
 
-/// Holds an item to every rule. `None` when there is nothing to write, with the mistakes
-/// noted; a plan may come with mistakes too. The registry is `None` where none is needed.
+/// Checks an item against every rule. `None` when there is nothing to write; the mistakes are
+/// noted. A plan may also come with mistakes. The registry is `None` if the item needs none.
 pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Option<Loaded>)> {
     let loaded = if needs_registry(cx.protocol, input) {
         let is_runtime = input
@@ -49,7 +49,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
             no_frame_on_enum(cx, &input.attrs);
             if variants.is_empty() {
                 let noun = cx.protocol.noun;
-                let message = format!("an enum without variants is no {noun} and no value");
+                let message = format!("an enum without variants is neither a {noun} nor a value");
                 cx.error(input.ident(), message);
                 return None;
             }
@@ -66,7 +66,7 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
     Some((plan, loaded))
 }
 
-/// The item that a frame's attributes stand on.
+/// The item with the attributes of a frame.
 #[derive(Clone, Copy)]
 struct Owner<'a> {
     attrs: &'a Attrs,
@@ -77,8 +77,8 @@ fn is_frame(attrs: &Attrs) -> bool {
     attrs.head.iter().any(Option::is_some)
 }
 
-/// Whether the fields of an item are those of a schema: of the one that it names, or of the
-/// only one, where a message names none.
+/// Returns whether the fields of an item belong to a schema: to the named one, or to the only one
+/// if messages name none.
 fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
     if protocol.schema_key.is_none() {
         return true;
@@ -92,7 +92,7 @@ fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
     in_variants || input.attrs.schema.is_some()
 }
 
-/// A registry is of no use where no schema is named.
+/// Refuses a registry without a schema: it would have no effect.
 fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
     if let Some(registry) = &attrs.registry {
         cx.error(
@@ -102,7 +102,7 @@ fn registry_without_schema(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// The variants of an enum are the frames, or its values.
+/// Refuses frame attributes on an enum: its variants are the frames, or its values.
 fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     for text in attrs.identity() {
         let noun = cx.protocol.noun;
@@ -117,7 +117,7 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
     }
 }
 
-/// A frame has a whole head, fields of its schema, and all that are required.
+/// Checks a frame: a whole head, fields of its schema, and all required fields.
 fn frame<'a>(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -145,7 +145,7 @@ fn frame<'a>(
     })
 }
 
-/// A nested struct is a map; it has no place for keys that it does not know.
+/// Checks a nested struct: a map without a place for unknown keys.
 fn nested<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -167,8 +167,8 @@ fn nested<'a>(
     Some(fields::fields(cx, owner, list, place))
 }
 
-/// The schema, where one is named, is in the registry. Where a message does not name one, it
-/// is the only one.
+/// Returns the schema that is named, if the registry has it. If messages name no schema, it is the
+/// only one.
 fn schema<'r>(
     cx: &Ctxt,
     attrs: &Attrs,
@@ -195,7 +195,8 @@ fn schema<'r>(
     Err(Noted)
 }
 
-/// A word of the head is there, is one of a closed vocabulary, and fits the rule of an open one.
+/// Checks a word of the head: it must be present, and be in a closed vocabulary or fit the rule of
+/// an open one.
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
@@ -211,13 +212,13 @@ fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> 
             format!("no {name} `{word}`{}", hint(near, &what, words))
         }
         Vocabulary::Open(rule) if (rule.fits)(&word) => return Some(word),
-        Vocabulary::Open(rule) => format!("`{word}` is no {name}: {} only", rule.words),
+        Vocabulary::Open(rule) => format!("`{word}` is not a valid {name}: {} only", rule.words),
     };
     cx.error(text, message);
     None
 }
 
-/// That a part of the head is missing: the others, it, and the cure.
+/// Returns the message for a missing part of the head: all parts of the head, and the cure.
 fn incomplete(protocol: &Protocol, missing: &HeadPart) -> String {
     let noun = protocol.noun;
     let others = protocol
@@ -244,7 +245,7 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// What makes an item a frame, else its name.
+/// Returns the tokens that make an item a frame, or its name.
 fn frame_tokens(owner: Owner<'_>) -> TokenStream {
     let present = owner.attrs.head.iter().flatten().next();
     present
@@ -252,7 +253,7 @@ fn frame_tokens(owner: Owner<'_>) -> TokenStream {
         .map_or_else(|| owner.ident.to_token_stream(), LitStr::to_token_stream)
 }
 
-/// The nearest name, and all there are.
+/// Returns the nearest name, and all names.
 fn hint(near: Option<&str>, what: &str, names: &[&str]) -> String {
     let names = names.join(", ");
     match near {

@@ -1,5 +1,5 @@
-//! What the stages of one derive share: the protocol, and every mistake, gathered so that all
-//! are told at once.
+//! The shared state of the stages of one derive: the protocol, and all mistakes, so that they are
+//! reported together.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -8,11 +8,11 @@ use accp_registry::Protocol;
 use proc_macro2::Span;
 use quote::ToTokens;
 
-/// A mistake that is noted already: there is nothing to write.
+/// A mistake that is already noted: there is nothing to write.
 #[derive(Debug)]
 pub(crate) struct Noted;
 
-/// Knows the protocol and collects errors; the stages share it.
+/// Knows the protocol and collects errors; the stages share this value.
 pub(crate) struct Ctxt {
     pub(crate) protocol: &'static Protocol,
     errors: RefCell<Vec<syn::Error>>,
@@ -26,12 +26,12 @@ impl Ctxt {
         }
     }
 
-    /// Notes a mistake on the tokens that make it.
+    /// Notes a mistake on the tokens that cause it.
     pub(crate) fn error(&self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Notes a mistake at a place that has no tokens of its own.
+    /// Notes a mistake at a place without tokens of its own.
     pub(crate) fn error_at(&self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
@@ -40,7 +40,7 @@ impl Ctxt {
         self.errors.borrow_mut().push(error);
     }
 
-    /// All mistakes as one error; `None` when there are none.
+    /// Returns all mistakes as one error; `None` when there are none.
     pub(crate) fn finish(self) -> Option<syn::Error> {
         self.errors
             .into_inner()

@@ -1,4 +1,4 @@
-//! The code that is written for a plan.
+//! The generated code for a plan.
 
 mod enumeration;
 mod fields;
@@ -19,7 +19,7 @@ use crate::ast::Input;
 use crate::plan::Plan;
 use crate::registry::Loaded;
 
-/// The impls of an item, in a scope of their own.
+/// Returns the impls of an item, in their own scope.
 pub(crate) fn expand(
     protocol: &Protocol,
     input: &Input<'_>,
@@ -48,7 +48,7 @@ pub(crate) fn expand(
     }
 }
 
-/// Where the runtime is.
+/// Returns the path of the runtime.
 pub(crate) fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream {
     let named = || {
         let name = Ident::new(protocol.rust.runtime, Span::call_site());
@@ -57,8 +57,8 @@ pub(crate) fn runtime(protocol: &Protocol, krate: Option<&Path>) -> TokenStream 
     krate.map_or_else(named, Path::to_token_stream)
 }
 
-/// Lints that a user may have denied and that tell nothing about code of ours. No group is
-/// among them: a user may have forbidden one of its lints.
+/// Allows lints that a user may have denied and that do not matter for generated code. No lint
+/// group is listed, because a user may have forbidden one of its lints.
 pub(crate) fn allow() -> TokenStream {
     quote! {
         #[doc(hidden)]
@@ -70,7 +70,7 @@ pub(crate) fn allow() -> TokenStream {
     }
 }
 
-/// Items that make the compiler look again when the registry has changed.
+/// Returns items that make the compiler run again when the registry has changed.
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
@@ -86,7 +86,7 @@ fn tracked(loaded: &Loaded) -> TokenStream {
     quote!(#(#files)* #variable)
 }
 
-/// The marker type of a registry type.
+/// Returns the marker type of a registry type.
 fn kind(span: Span, ty: &Type) -> TokenStream {
     let word = match ty {
         Type::String => "String",
@@ -112,7 +112,7 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
     quote_spanned!(span=> _accp::kind::#word)
 }
 
-/// An optional text as an expression.
+/// Returns an optional text as an expression.
 fn optional(text: Option<&str>) -> TokenStream {
     text.map_or_else(|| quote!(_p::None), |text| quote!(_p::Some(#text)))
 }

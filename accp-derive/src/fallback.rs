@@ -1,5 +1,5 @@
-//! What stands in for the codec after a mistake, so that its uses give no messages of
-//! their own.
+//! The replacement for the codec after a mistake, so that uses of the item give no further
+//! messages.
 
 use accp_registry::Protocol;
 use proc_macro2::TokenStream;
@@ -8,7 +8,7 @@ use syn::{DeriveInput, Path};
 
 use crate::expand::{allow, family, runtime, with_lifetime};
 
-/// The mistakes, and every trait that a derive may implement.
+/// Returns the mistakes, and an impl of every trait that a derive may implement.
 pub(crate) fn expand(
     protocol: &Protocol,
     input: &DeriveInput,

@@ -1,6 +1,6 @@
 //! `#[derive(AccpFrame)]`: a struct checked against the registry, and its codec.
 //!
-//! Used through `accp-runtime`, which re-exports it and documents what comes of it.
+//! Used through `accp-runtime`, which re-exports the macro and documents the generated code.
 
 mod ast;
 mod attr;
@@ -18,7 +18,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// Implements the codec of a frame, a nested map or an enumeration, checked against the
 /// registry at compile time (draft section 6).
 ///
-/// What comes of it depends on the item:
+/// The generated code depends on the item:
 ///
 /// | Item | Implements |
 /// |---|---|
@@ -29,36 +29,36 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// # On the struct or enum
 ///
-/// - `schema = "TA"`: the code of the schema. Without one, every field is of type `any`.
-/// - `intent = "req"`, `operation = "schedule"`: which frame it is.
-/// - `registry = "path"`: the registry file or directory, from the folder of `Cargo.toml`;
-///   without it the one that the variable `ACCP_REGISTRY` names, else the standard profiles.
-///   The standard profiles are part of every registry that does not define them itself.
+/// - `schema = "TA"`: the code of the schema. Without it, every field is of type `any`.
+/// - `intent = "req"`, `operation = "schedule"`: the head of the frame.
+/// - `registry = "path"`: the registry file or directory, relative to the folder of `Cargo.toml`.
+///   Without it, the registry named by the variable `ACCP_REGISTRY`, or the standard profiles. The
+///   standard profiles are part of every registry that does not define them itself.
 /// - `deny_unknown_fields`: a key that the struct does not have is E1004.
-/// - `crate = path`: where `accp_runtime` is found under another name.
+/// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field
 ///
-/// - `default`: asserts that the registry has a default for it. A default applies either
-///   way, and a value that equals it does not travel.
-/// - `rename = "name"`: its full name in the registry, where the Rust name is another.
-/// - `skip`: never travels; [`Default::default`] when read.
-/// - `flatten`: takes the params that the schema does not know: a `Map`, or a `BTreeMap`
-///   from texts to values.
+/// - `default`: asserts that the registry has a default for the field. A default applies even
+///   without this attribute, and a value that equals it does not travel.
+/// - `rename = "name"`: the field's full name in the registry, if the Rust name differs.
+/// - `skip`: the field never travels; a reader sets it to [`Default::default`].
+/// - `flatten`: takes the params that the schema does not know: a `Map`, or a `BTreeMap` from texts
+///   to values.
 ///
 /// # On a variant
 ///
-/// - `schema`, `intent`, `operation`, `deny_unknown_fields`: for a variant with fields of
-///   its own. One that holds a type says nothing: the type does.
-/// - `rename = "name"`: the name of a value, which is else the variant's in `snake_case`.
-/// - `symbol = "+"`: what travels in its place (draft section 3.3, item 3). Both are read.
+/// - `schema`, `intent`, `operation`, `deny_unknown_fields`: for a variant with fields of its own.
+///   A variant that holds a type has none of them: they stand on the type.
+/// - `rename = "name"`: the name of a value; without it, the variant's name in `snake_case`.
+/// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&ACCP, &input).into()
 }
 
-/// The code for an item, or its mistakes, by what the protocol says.
+/// Returns the code for an item, or its mistakes, as the protocol demands.
 fn expand(protocol: &'static Protocol, original: &DeriveInput) -> proc_macro2::TokenStream {
     let cx = ctxt::Ctxt::new(protocol);
     let input = ast::Input::read(&cx, original);

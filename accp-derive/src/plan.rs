@@ -1,4 +1,4 @@
-//! What is to be written: the item after every check, with all that the registry says.
+//! The plan of the generated code: the item after every check, with all facts from the registry.
 
 use accp_registry::Type;
 use syn::Type as RustType;
@@ -12,29 +12,29 @@ pub(crate) enum Plan<'a> {
     Nested(Fields<'a>),
     /// An enum without data: an enumeration.
     Enumeration(Vec<Choice<'a>>),
-    /// An enum of which each variant is a frame.
+    /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),
 }
 
 pub(crate) struct Frame<'a> {
     /// The words of the head, in the order of the protocol.
     pub(crate) head: Vec<String>,
-    /// Envelope fields that the registry requires.
+    /// The envelope fields that the registry requires.
     pub(crate) envelope: Vec<String>,
     pub(crate) fields: Fields<'a>,
 }
 
 /// The fields of a struct or of a variant.
 pub(crate) struct Fields<'a> {
-    /// The code of the schema that they follow.
+    /// The code of the schema of these fields.
     pub(crate) schema: Option<String>,
-    /// In the order of the declaration.
+    /// The members in the order of the declaration.
     pub(crate) members: Vec<Member<'a>>,
     /// The indices of the members that travel, in the order of the wire.
     pub(crate) order: Vec<usize>,
-    /// Every full and short name that is no unknown key.
+    /// Every full and short name of a known key.
     pub(crate) known: Vec<String>,
-    /// Unknown keys are refused.
+    /// Whether unknown keys are refused.
     pub(crate) is_closed: bool,
 }
 
@@ -45,20 +45,20 @@ pub(crate) struct Member<'a> {
 
 pub(crate) enum Role {
     Wire(Wire),
-    /// Takes the params that no field is for.
+    /// The member takes the params without a field.
     Flatten,
-    /// Never written.
+    /// The member is never written.
     Skip,
 }
 
-/// A field as the registry has it.
+/// A field as the registry declares it.
 pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) key: String,
     pub(crate) ty: Type,
-    /// The wire text that is left out.
+    /// The wire text of the default. A value with this text is left out.
     pub(crate) default: Option<String>,
-    /// The registry demands it in this frame.
+    /// Whether the registry requires the field in this frame.
     pub(crate) is_required: bool,
     pub(crate) inline: bool,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Arm<'a> {
 }
 
 pub(crate) enum ArmContent<'a> {
-    /// The variant holds a type that is a frame.
+    /// A variant that holds a type that is a frame.
     Newtype(&'a RustType),
     Fields(Frame<'a>),
 }

@@ -1,4 +1,4 @@
-//! Which registry an item is held to, read once by each compiler process.
+//! The registry that an item is checked against, read once by each compiler process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,22 +12,23 @@ use syn::LitStr;
 
 use crate::ctxt::{Ctxt, Noted};
 
-/// A registry, and what a change of it depends on.
+/// A registry, and the inputs whose change must rebuild the crate.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) registry: Rc<Registry>,
-    /// The files it was read from: an edit rebuilds the crate.
+    /// The files that the registry was read from: an edit rebuilds the crate.
     pub(crate) files: Vec<PathBuf>,
-    /// The variable that was asked for a registry: setting it rebuilds the crate.
+    /// The variable that may name the registry: setting it rebuilds the crate.
     pub(crate) asked: Option<&'static str>,
 }
 
-/// The registry of an item: the one it names, else the one that the environment names,
-/// else the standard profiles. `None` when it cannot be read; that is noted.
+/// Returns the registry of an item: the one it names, or the one that the environment names, or the
+/// standard profiles. `None` when the registry cannot be read; the mistake is noted.
 pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Option<Loaded> {
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
-        // The runtime's own types follow the standard profiles, whatever a user's build sets.
+        // The runtime's own types follow the standard profiles, under every setting of the user's
+        // build.
         None if is_runtime => (None, Span::call_site()),
         None => (
             value_of(cx, cx.protocol.rust.variable).ok()?,
@@ -65,7 +66,7 @@ pub(crate) fn load(cx: &Ctxt, named: Option<&LitStr>, is_runtime: bool) -> Optio
     }
 }
 
-/// The value of the variable, where it is set.
+/// Returns the value of the variable, if it is set.
 fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
     match std::env::var(variable) {
         Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
@@ -80,7 +81,7 @@ fn value_of(cx: &Ctxt, variable: &str) -> Result<Option<String>, Noted> {
     }
 }
 
-/// A path as the crate sees it that is being compiled.
+/// Returns an absolute path for a path that is relative to the crate being compiled.
 fn absolute(path: &str) -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(root) => Path::new(&root).join(path),
@@ -88,10 +89,10 @@ fn absolute(path: &str) -> PathBuf {
     }
 }
 
-/// The files with what tells that one was edited: a language server lives long.
+/// The files, each with the data that shows an edit: a language server runs for a long time.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
-/// The file or directory of a registry, by the name of its protocol.
+/// A registry's file or directory, with the name of its protocol.
 type Key = (&'static str, PathBuf);
 
 thread_local! {
@@ -128,8 +129,7 @@ fn read(protocol: &'static Protocol, path: &Path) -> Result<(Rc<Registry>, Vec<P
     Ok((registry, files))
 }
 
-/// The problems under the names of the files as the crate sees them: the same text on
-/// every machine.
+/// Returns the problems with file names relative to the crate: the same text on every machine.
 fn shown(path: &Path, problems: &accp_registry::Problems) -> String {
     let text = problems.to_string();
     let Some(root) = std::env::var_os("CARGO_MANIFEST_DIR") else {

@@ -1,15 +1,15 @@
-//! What the derive writes, word by word.
+//! Words of the generated code.
 
 use accp_registry::testing::TOY;
 use accp_registry::{ACCP, Protocol};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Every identifier and literal of the code for a frame.
+/// Returns every identifier and literal of the code for a frame.
 fn words(item: &str) -> Vec<String> {
     words_of(&ACCP, item)
 }
 
-/// Every identifier and literal of the code for an item.
+/// Returns every identifier and literal of the code for an item.
 fn words_of(protocol: &'static Protocol, item: &str) -> Vec<String> {
     fn walk(tokens: TokenStream, words: &mut Vec<String>) {
         for tree in tokens {
@@ -41,7 +41,7 @@ const ITEMS: &[&str] = &[
     r#"#[accp(crate = renamed::runtime)] enum Trend { #[accp(symbol = "+")] Up, Down }"#,
     r#"#[accp(crate = renamed::runtime)]
        enum Work { Task(Task), #[accp(intent = "ping", operation = "link")] Ping { n: i64 } }"#,
-    // One that is refused.
+    // A refused item.
     r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
        struct Task { asignee: String }"#,
 ];
@@ -69,7 +69,7 @@ fn the_same_item_gives_the_same_code() {
     }
 }
 
-/// The head, the keys and the runtime are those of a protocol that is unlike ACCP.
+/// The head, the keys and the runtime must be those of the given protocol, here one unlike ACCP.
 #[test]
 fn another_protocol_has_its_own_head_and_runtime() {
     let item = r#"#[toy(task = "FETCH", area = "HR")]
@@ -98,15 +98,15 @@ fn another_protocol_has_its_own_head_and_runtime() {
         "Intent",
         "envelope",
         "b\"pri\"",
-        // What refuses and what reads over unknown keys.
+        // The functions that refuse and that skip unknown keys.
         "unknown",
         "skip",
     ] {
         assert!(!has(word), "{word}");
     }
-    // Nothing reads the code of a schema: only the closure's parameter has this name.
+    // No code reads the code of a schema: only the closure's parameter has this name.
     assert_eq!(words.iter().filter(|word| *word == "code").count(), 1);
-    // It refuses unknown keys by itself.
+    // The protocol refuses unknown keys by itself.
     let item =
         r#"#[toy(task = "FETCH-ALL", area = "HR")] struct FetchAll { priority: Option<i64> }"#;
     assert!(words_of(&TOY, item).iter().any(|word| word == "unknown"));
@@ -129,7 +129,7 @@ fn another_protocol_has_its_own_mistakes() {
     insta::assert_snapshot!(errors(r#"#[toy(tsk = "FETCH", area = "H R")] struct A { priority: i64 }"#), @r#"
     "unknown attribute `tsk`; did you mean `task`? On a struct or an enum: task, area, registry, crate, deny_unknown_fields"
     "a packet has an area and a task: add `task = \"..\"`"
-    "`H R` is no area: letters, digits, '_' and '-' only"
+    "`H R` is not a valid area: letters, digits, '_' and '-' only"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(schema = "P", task = "FETCH", area = "HR")] struct A { pri: i64, #[toy(flatten)] rest: Map }"#), @r#"
     "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields"

@@ -26,31 +26,31 @@ use crate::{EncodeError, ErrorCode};
 pub struct AgentId<'a>(Cow<'a, str>);
 
 impl<'a> AgentId<'a> {
-    /// Takes a name that is an agent id.
+    /// Checks that a name is an agent id.
     ///
     /// # Errors
-    /// When a character is not a letter, a digit, `-` or `_`, or there is none.
+    /// When a character is not a letter, a digit, `-` or `_`, or when the name is empty.
     pub fn new(name: impl Into<Cow<'a, str>>) -> Result<Self, EncodeError> {
         let name = name.into();
         if lexical::is_agent_id(&name) {
             return Ok(Self(name));
         }
-        let message = format!("`{name}` is no agent id: letters, digits, '-' and '_' only");
+        let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");
         Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
     }
 
-    /// For text that the scanner has already held to the production.
+    /// Takes text that the scanner has already checked against the production.
     pub(crate) fn scanned(name: &'a str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The bare name.
+    /// Returns the bare name.
     #[inline]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same name, owned.
+    /// Returns the same name, owned.
     pub fn into_owned(self) -> AgentId<'static> {
         AgentId(Cow::Owned(self.0.into_owned()))
     }

@@ -1,4 +1,4 @@
-//! Whether a message would be read, without building it.
+//! Checking that a message can be read, without building it.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ pub struct Sound<'f, 'a> {
     pub header: Header<'a>,
     /// Its intent.
     pub intent: Intent,
-    /// Where the payload begins, after its `{`.
+    /// The byte where the payload begins, after its `{`.
     pub start: usize,
     /// The schema code, if there is one.
     pub schema: Option<&'a str>,
@@ -24,7 +24,8 @@ pub struct Sound<'f, 'a> {
 }
 
 impl Sound<'_, '_> {
-    /// The verdict of [`Message::decode_with`], in a fraction of its time when it is yes.
+    /// Gives the verdict of [`Message::decode_with`], in a fraction of its time if the message is
+    /// accepted.
     ///
     /// # Errors
     /// As [`Message::decode_with`].
@@ -32,11 +33,11 @@ impl Sound<'_, '_> {
         if self.fits(registry, options) {
             return Ok(());
         }
-        // Who is wrong is told what is wrong.
+        // Decoding the message gives the exact error.
         Message::decode_with(self.text, registry, options).map(|_| ())
     }
 
-    /// Whether it is certain that the message would be read.
+    /// Returns whether the message would certainly be read.
     fn fits(&self, registry: &Registry, options: &DecodeOptions) -> bool {
         let schema = match self.schema {
             None => None,
@@ -62,7 +63,7 @@ impl Sound<'_, '_> {
                     }
                     continue;
                 }
-                // The pairs in it are names like any other.
+                // The param `_` holds pairs with names of their own, so decoding must check them.
                 Ok(Some("_")) | Err(_) => return false,
                 Ok(Some(key)) => key,
             };
@@ -89,7 +90,7 @@ impl Sound<'_, '_> {
         schemas <= 1 && schema.is_none_or(|schema| self.has_all(schema, known))
     }
 
-    /// Whether everything is there that the schema requires.
+    /// Returns whether every field is present that the schema requires.
     fn has_all(&self, schema: &Schema, known: u128) -> bool {
         let (intent, operation) = (self.intent.as_str(), self.header.operation);
         let mut required = schema.required(&[intent, operation]);

@@ -1,4 +1,4 @@
-//! Values read and written as a registry type that is only known at run time.
+//! Values read and written as a registry type that is known only at run time.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -14,7 +14,7 @@ use crate::{
     DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer, kind,
 };
 
-/// Where a default applies: in a frame of this intent and operation, or in a nested map.
+/// The scope of a default: a frame with this intent and operation, or a nested map.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'p> {
     pub(crate) intent: &'p str,
@@ -27,7 +27,7 @@ impl Place<'_> {
         operation: "",
     };
 
-    /// The text with which a field is left out.
+    /// Returns the text of the default; a field with this text is left out.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
         let applies = schema.has_default(index, &[self.intent, self.operation]);
         schema
@@ -39,7 +39,7 @@ impl Place<'_> {
     }
 }
 
-/// Reads one value of type `ty`. A null and a reference may stand for any type.
+/// Reads one value of type `ty`. A null and a reference are allowed for every type.
 pub(crate) fn read<'a>(
     r: &mut Reader<'a>,
     ty: &Type,
@@ -106,7 +106,7 @@ fn read_map<'a>(
     decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
 }
 
-/// The scalar that `r` has just read, as a type.
+/// Returns the scalar that `r` has just read, as a value of the type.
 fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>> {
     Some(match ty {
         Type::String => Value::String(r.string_of(raw)),
@@ -133,7 +133,7 @@ fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>>
     })
 }
 
-/// Whether a float holds the integer exactly.
+/// Returns whether a float holds the integer exactly.
 fn is_float(integer: i64) -> bool {
     integer as f64 as i128 == i128::from(integer)
 }
@@ -144,7 +144,7 @@ fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v EnumValue> 
         .find(|value| value.name == text || value.symbol.as_deref() == Some(text))
 }
 
-/// Puts the defaults in, and sees to the required fields and to names that occur twice.
+/// Fills in the defaults, and checks the required fields and that no name occurs twice.
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
@@ -173,14 +173,15 @@ pub(crate) fn complete<'a>(
     Map::from_entries(entries).map_err(|key| twice(&key, at))
 }
 
-/// A name that stands twice in one map, possibly once full and once short (E1001).
+/// Returns the error for a name that occurs twice in one map, perhaps once full and once short
+/// (E1001).
 #[cold]
 pub(crate) fn twice(key: &str, at: usize) -> DecodeError {
     let expected = "every key once, under its full or its short name";
     DecodeError::new(ErrorCode::PARSE_ERROR, at, expected).within(String::from(key))
 }
 
-/// A value that is to be written as a type.
+/// A value to be written as a type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dynamic<'v, 'a> {
     pub(crate) value: &'v Value<'a>,
@@ -202,7 +203,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             (value @ Value::Ref(_), _) | (value, Type::Any) => {
                 EncodeValue::<kind::Any>::encode_value(value, w)
             }
-            // One number has one text under `number`, however it came.
+            // Under `number` one number has one text, from whichever literal it comes.
             (Value::Integer(integer), Type::Number) if is_float(*integer) => {
                 EncodeValue::<kind::Number>::encode_value(&(*integer as f64), w)
             }
@@ -284,7 +285,7 @@ impl Dynamic<'_, '_> {
     }
 }
 
-/// A field or a further entry, ready to be written.
+/// A field or an extra entry, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Entry<'v, 'a> {
     /// The full name.
@@ -296,8 +297,8 @@ pub(crate) struct Entry<'v, 'a> {
     pub(crate) inline: bool,
 }
 
-/// What a map of full names becomes on the wire: the schema's fields in their order, then
-/// the other keys ascending. Either name of a field is taken.
+/// Returns the entries on the wire for a map of full names: the schema's fields in their order,
+/// then the other keys ascending. Either name of a field is accepted.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
@@ -355,14 +356,14 @@ fn both_names(field: &Field) -> EncodeError {
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 
-/// The key of a param that no schema knows: its standard abbreviation, where that is free
+/// Returns the key of a param that is not in the schema: its standard abbreviation, if that is free
 /// (draft section 4.2).
 pub(crate) fn short_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
     let is_free = |short: &&'static str| schema.is_none_or(|schema| schema.field(short).is_none());
     abbreviate(key).filter(is_free).unwrap_or(key)
 }
 
-/// The full name of a param that no schema knows.
+/// Returns the full name of a param that is not in the schema.
 pub fn full_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
     let is_free = |full: &&'static str| schema.is_none_or(|schema| schema.field(full).is_none());
     expand(key).filter(is_free).unwrap_or(key)

@@ -10,8 +10,8 @@ use crate::{DecodeError, EncodeError, ErrorCode, Map, Reader, Value};
 
 /// The envelope fields of a frame's metadata (draft section 3.5).
 ///
-/// The codec takes and gives them as they are; that `mid`, `seq` and `ts` are there, in
-/// order and in time, is for the session to see to.
+/// The codec reads and writes the fields as they are. The session checks that `mid`, `seq` and `ts`
+/// are present, in order and in time.
 ///
 /// ```
 /// use accp_runtime::Envelope;
@@ -27,20 +27,20 @@ pub struct Envelope<'a> {
     pub sequence: Option<u64>,
     /// `ts`, Unix seconds.
     pub timestamp: Option<i64>,
-    /// `cid`, links a response to its request.
+    /// `cid`, the message id of the request, in a response.
     pub correlation_id: Option<Cow<'a, str>>,
-    /// `aid`, names the message that caused this one.
+    /// `aid`, the id of the message that caused this one.
     pub causation_id: Option<Cow<'a, str>>,
     /// `sid`, the session.
     pub session_id: Option<Cow<'a, str>>,
     /// `ttl` in seconds; 0 never expires.
     pub ttl: Option<i64>,
-    /// Every other pair, under the key as written.
+    /// All other pairs, under the key as written.
     pub extra: Map<'a>,
 }
 
 impl<'a> Envelope<'a> {
-    /// An envelope with a message id and a sequence number.
+    /// Returns an envelope with a message id and a sequence number.
     pub fn new(msg_id: impl Into<Cow<'a, str>>, sequence: u64) -> Self {
         Self {
             msg_id: Some(msg_id.into()),
@@ -55,13 +55,13 @@ impl<'a> Envelope<'a> {
         self
     }
 
-    /// Adds the correlation id: the message that this one answers.
+    /// Adds the correlation id: the id of the message that this one answers.
     pub fn answering(mut self, correlation_id: impl Into<Cow<'a, str>>) -> Self {
         self.correlation_id = Some(correlation_id.into());
         self
     }
 
-    /// Whether a field, by its short or its full name, is set.
+    /// Returns whether a field is set, by its short or its full name.
     pub fn has(&self, field: &str) -> bool {
         match field {
             "mid" | "msg_id" => self.msg_id.is_some(),
@@ -75,7 +75,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The number of pairs in the metadata.
+    /// Returns the number of pairs in the metadata.
     pub(crate) fn len(&self) -> usize {
         let fields = [
             self.msg_id.is_some(),
@@ -89,7 +89,7 @@ impl<'a> Envelope<'a> {
         fields.into_iter().filter(|set| *set).count() + self.extra.len()
     }
 
-    /// The same envelope, owned.
+    /// Returns the same envelope, owned.
     pub fn into_owned(self) -> Envelope<'static> {
         let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
         Envelope {
@@ -104,18 +104,18 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Reads the metadata that follows a payload, and the end of the frame.
+    /// Reads the metadata after a payload, and the end of the frame.
     ///
     /// # Errors
-    /// E1001 for the grammar, a pair that occurs twice, a `mid` or `seq` that is none;
-    /// E1004 for another field of the wrong type and a value that is no scalar.
+    /// E1001 for a breach of the grammar, a repeated pair, or an invalid `mid` or `seq`; E1004 for
+    /// another field of the wrong type or a value that is not a scalar.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut envelope = Self::default();
         envelope.read_from(r)?;
         Ok(envelope)
     }
 
-    /// As [`Envelope::read`], into an empty envelope that is in its place already.
+    /// Reads the metadata as [`Envelope::read`] does, into an existing empty envelope.
     pub(crate) fn read_from(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
         let envelope = self;
         while let Some(key) = r.metadata()? {
@@ -198,8 +198,8 @@ impl<'a> Envelope<'a> {
     /// Appends the metadata block; nothing when no field is set.
     ///
     /// # Errors
-    /// E1001 when `sequence` is above [`i64::MAX`], an extra key does not fit the grammar
-    /// or is one of the envelope's own; E1004 when an extra value is no scalar.
+    /// E1001 when `sequence` is above [`i64::MAX`], or an extra key does not fit the grammar or is
+    /// one of the envelope's own; E1004 when an extra value is not a scalar.
     pub fn write(&self, out: &mut String) -> Result<(), EncodeError> {
         let mut digits = itoa::Buffer::new();
         let start = out.len();
@@ -253,7 +253,7 @@ struct Pairs<'o> {
 }
 
 impl Pairs<'_> {
-    /// Appends a key and what follows it, after a comma unless it is the first.
+    /// Appends a key and its text, after a comma unless it is the first pair.
     #[inline]
     fn put(&mut self, key: &str, text: &str) {
         self.out.push(if self.out.len() == self.start {
@@ -275,7 +275,7 @@ impl Pairs<'_> {
 }
 
 impl core::fmt::Display for Envelope<'_> {
-    /// The metadata block; an envelope that cannot be written shows what is wrong.
+    /// Writes the metadata block. For an envelope that cannot be written, it writes the error.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut text = String::new();
         match self.write(&mut text) {

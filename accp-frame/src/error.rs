@@ -1,4 +1,4 @@
-//! Errors, told apart by who is at fault: the frame's author, or the caller.
+//! Errors, separated by whose fault they are: the frame's author's, or the caller's.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -11,7 +11,7 @@ pub use accp_registry::ErrorCode;
 /// The place of a value inside a frame: `ScheduleTask.deps[2]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Path {
-    /// Innermost first: segments are added on the way out.
+    /// The segments, innermost first: they are added from the inside out.
     segments: Vec<Segment>,
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for Path {
     }
 }
 
-/// Why a frame was refused: the fault is in the frame.
+/// The reason why a frame was refused: the fault is in the frame.
 ///
-/// [`Display`](fmt::Display) is for the local log and may show a character of the frame;
-/// what may go back to the peer is [`DecodeError::code`], [`DecodeError::at`] and
-/// [`DecodeError::expected`], which never hold a piece of its payload (draft section 3.6).
+/// [`Display`](fmt::Display) is for the local log and may show a character of the frame. The peer
+/// may receive [`DecodeError::code`], [`DecodeError::at`] and [`DecodeError::expected`], which
+/// never hold a piece of its payload (draft section 3.6).
 ///
 /// ```
 /// use accp_runtime::{ErrorCode, Frame};
@@ -69,7 +69,7 @@ enum Found {
 }
 
 impl DecodeError {
-    /// A refusal with its code, the byte in the frame, and what was expected there.
+    /// Returns a refusal with its code, the byte in the frame, and the expectation there.
     #[cold]
     pub fn new(code: ErrorCode, at: usize, expected: impl Into<Cow<'static, str>>) -> Self {
         let expected = expected.into();
@@ -84,7 +84,7 @@ impl DecodeError {
         }
     }
 
-    /// A syntax error (E1001): the text at `at` is not what the grammar expects.
+    /// Returns a syntax error (E1001): the text at `at` is not what the grammar expects.
     #[cold]
     pub(crate) fn syntax(text: &str, at: usize, expected: &'static str) -> Self {
         let mut error = Self::new(ErrorCode::PARSE_ERROR, at, expected);
@@ -94,22 +94,23 @@ impl DecodeError {
         error
     }
 
-    /// The code that names the refusal (draft section 3.6).
+    /// Returns the code of the refusal (draft section 3.6).
     pub fn code(&self) -> ErrorCode {
         self.inner.code
     }
 
-    /// The byte of the frame at which reading stopped, from 0.
+    /// Returns the byte of the frame at which reading stopped, from 0.
     pub fn at(&self) -> usize {
         self.inner.at
     }
 
-    /// What was expected there, in words of the protocol; free of payload.
+    /// Returns the expectation at this byte, in words of the protocol and without payload.
     pub fn expected(&self) -> &str {
         &self.inner.expected
     }
 
-    /// The value concerned, such as `ScheduleTask.deps[2]`; empty when it is the frame.
+    /// Returns the path to the value at fault, such as `ScheduleTask.deps[2]`; empty for the whole
+    /// frame.
     pub fn path(&self) -> String {
         alloc::string::ToString::to_string(&self.inner.path)
     }
@@ -130,7 +131,7 @@ impl DecodeError {
         self
     }
 
-    /// The same refusal for a text in which the frame starts elsewhere.
+    /// Returns the same refusal for a text in which the frame starts at another byte.
     #[cold]
     pub(crate) fn moved_to(mut self, at: usize) -> Self {
         self.inner.at = at;
@@ -162,13 +163,13 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Why a message has no frame: the fault is with the caller, and nothing was written.
+/// The reason why a message could not be written: the caller is at fault, and nothing was written.
 ///
 /// ```
 /// use accp_runtime::{AgentId, ErrorCode};
 ///
 /// let error = AgentId::new("dev team").unwrap_err();
-/// assert_eq!(error.to_string(), "`dev team` is no agent id: letters, digits, '-' and '_' only");
+/// assert_eq!(error.to_string(), "`dev team` is not an agent id: letters, digits, '-' and '_' only");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodeError {
@@ -183,7 +184,7 @@ struct Encode {
 }
 
 impl EncodeError {
-    /// A refusal with the code that a reader of the frame would have given.
+    /// Returns a refusal with the code that a reader of the frame would have given.
     #[cold]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -196,12 +197,13 @@ impl EncodeError {
         }
     }
 
-    /// The code that a reader of the frame would have given (draft section 3.6).
+    /// Returns the code that a reader of the frame would have given (draft section 3.6).
     pub fn code(&self) -> ErrorCode {
         self.inner.code
     }
 
-    /// The value concerned, such as `ScheduleTask.deps[2]`; empty when it is the frame.
+    /// Returns the path to the value at fault, such as `ScheduleTask.deps[2]`; empty for the whole
+    /// frame.
     pub fn path(&self) -> String {
         alloc::string::ToString::to_string(&self.inner.path)
     }

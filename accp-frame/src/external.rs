@@ -1,4 +1,4 @@
-//! Values that leave a frame for a reference.
+//! Values that leave a frame by reference.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,8 +10,8 @@ use crate::{EncodeError, ErrorCode, Value};
 
 /// Takes the values that go by reference (draft section 3.3, item 4).
 ///
-/// `put` must keep the value before the frame that references it is sent, and give equal
-/// keys only to equal values. An error stops the encoding and nothing is written.
+/// `put` must keep the value before the frame with its reference is sent. It must give equal keys
+/// only to equal values. An error stops the encoding, and nothing is written.
 ///
 /// ```
 /// use accp_runtime::{EncodeError, EncodeOptions, External, Externals, Message, Registry};
@@ -34,7 +34,7 @@ use crate::{EncodeError, ErrorCode, Value};
 /// # Ok::<(), EncodeError>(())
 /// ```
 pub trait Externals: fmt::Debug {
-    /// Keeps a value and gives the key to reference it by, without the `$`.
+    /// Keeps a value and returns the key of its reference, without the `$`.
     fn put(&mut self, external: External<'_, '_>) -> Result<String, EncodeError>;
 }
 
@@ -43,11 +43,11 @@ pub trait Externals: fmt::Debug {
 pub struct External<'v, 'a> {
     /// The value.
     pub value: &'v Value<'a>,
-    /// Why it leaves the frame.
+    /// The reason why the value leaves the frame.
     pub reason: Reason,
 }
 
-/// Why a value leaves its frame.
+/// The reason why a value leaves its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -55,7 +55,7 @@ pub enum Reason {
     Characters,
     /// Arrays and maps nested deeper than the limit (draft section 9, item 5).
     Depth,
-    /// The frame would be over the limit of bytes, params or elements.
+    /// The frame would exceed the limit of bytes, params or elements.
     Limit,
 }
 
@@ -63,7 +63,7 @@ impl Reason {
     /// Every reason.
     pub const ALL: [Self; 3] = [Self::Characters, Self::Depth, Self::Limit];
 
-    /// The name in reports: `characters`, `depth`, `limit`.
+    /// Returns the name in reports: `characters`, `depth`, `limit`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Reason::Characters => "characters",
@@ -83,7 +83,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Hands a value to the caller and gives the key to reference it by.
+/// Hands a value to the caller and returns the key of its reference.
 pub(crate) fn put_external(
     externals: &mut Option<&mut dyn Externals>,
     value: &Value<'_>,
@@ -100,7 +100,7 @@ pub(crate) fn put_external(
     if is_ref_key(&key) {
         Ok(key)
     } else {
-        let message = format!("`{key}` is no reference key: letters, digits, '_' and '.' only");
+        let message = format!("`{key}` is not a reference key: letters, digits, '_' and '.' only");
         Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
     }
 }

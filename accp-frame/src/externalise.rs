@@ -1,4 +1,4 @@
-//! Which values of a message leave its frame, and for which reason.
+//! The values of a message that leave its frame, and the reasons.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::external::{Externals, Reason, put_external};
 use crate::writer::LONG_VALUE;
 use crate::{EncodeError, EncodeOptions, EncodeValue as _, Limits, Map, Value, Writer};
 
-/// Options under which only what has no text at all is refused.
+/// Returns options that refuse only values without any text.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
     EncodeOptions {
         limits: Limits::NONE,
@@ -21,23 +21,23 @@ pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
     }
 }
 
-/// The order of work: long scalars, then depth, then the limits of the frame, so that a
-/// value leaves for the first reason that applies and no more leave than must.
+/// Takes long scalars out first, then deep values, then values for the limits of the frame. So a
+/// value leaves for the first reason that applies, and no more values leave than necessary.
 pub(crate) struct Plan<'p, 'e> {
-    /// What the payload follows.
+    /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
-    /// Where the defaults of its params apply.
+    /// The scope of the defaults of its params.
     pub(crate) place: Place<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
-    /// The elements of the frame that are not of the payload.
+    /// The number of elements of the frame outside the payload.
     pub(crate) elements_beside: usize,
-    /// The text of the frame with some payload.
+    /// Returns the text of the frame with a given payload.
     pub(crate) text: &'p dyn Fn(&Map<'_>) -> Result<String, EncodeError>,
 }
 
 impl Plan<'_, '_> {
-    /// The payload with references in place of what the externals took.
+    /// Returns the payload with references in place of the values that the externals took.
     pub(crate) fn carry_out<'a>(
         &self,
         mut payload: Map<'a>,
@@ -66,7 +66,7 @@ impl Plan<'_, '_> {
                 self.long_values(value, ty, &mut sink)
                     .map_err(|error| error.within(String::from(key)))?;
             }
-            // The values of params whose keys do not fit stand in two arrays more.
+            // The values of params whose keys do not fit stand two arrays deeper.
             let plain = lexical::is_key(key) && key != "_";
             deep_values(value, if plain { 1 } else { 3 }, depth, &mut sink)
                 .map_err(|error| error.within(String::from(key)))?;
@@ -75,7 +75,7 @@ impl Plan<'_, '_> {
         Ok(payload)
     }
 
-    /// Whether a value is left out as the default, which then may be long.
+    /// Returns whether a value is left out as the default; such a value may be long.
     fn is_default(&self, value: &Value<'_>, ty: &Type, default: Option<&str>) -> bool {
         default
             .filter(|text| text.len() > LONG_VALUE)
@@ -165,7 +165,7 @@ impl Plan<'_, '_> {
             }
             let chosen = choose(&sizes, bytes_over, elements_over);
             if chosen.is_empty() {
-                // Nothing is left to take: the writer reports the limit.
+                // No value is left to take: the writer reports the limit.
                 return Ok(());
             }
             let mut at = 0;
@@ -177,7 +177,7 @@ impl Plan<'_, '_> {
     }
 }
 
-/// Takes out what is nested too deep; `level` is the one on which the value would open a
+/// Takes out values that are nested too deep. `level` is the level on which the value would open a
 /// bracket.
 fn deep_values(
     value: &mut Value<'_>,
@@ -202,7 +202,7 @@ fn deep_values(
     }
 }
 
-/// The cost of one value, itself included.
+/// The cost of one value, including the value itself.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     bytes: usize,
@@ -210,10 +210,11 @@ struct Size {
     scalar: bool,
 }
 
-/// A reference is about this long; taking out less than twice that gains nothing.
+/// The approximate length of a reference. Taking out a value shorter than twice this length gains
+/// nothing.
 const WORTHWHILE: usize = 64;
 
-/// Costs in the order in which [`take_out`] counts, children before parents.
+/// Returns the costs in the order in which [`take_out`] counts, children before parents.
 fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     let mut size = Size {
         bytes: 2,
@@ -229,7 +230,7 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
             }
         }
         Value::Map(map) => {
-            // As pairs, every entry is an array of two in an array.
+            // As pairs, every entry is an array of two inside an array.
             let per_entry = if map.has_plain_keys() { 1 } else { 3 };
             for (key, item) in map.iter() {
                 let inner = measure(item, sizes);
@@ -253,8 +254,9 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     size
 }
 
-/// The values to take out next, ascending: the longest single texts, as many as it takes,
-/// before whole containers, and of those the smallest that suffices.
+/// Returns the values to take out next, ascending. If only bytes are over the limit, long texts go
+/// first: the longest, as many as needed. Otherwise the smallest value that suffices goes, or the
+/// largest container.
 fn choose(sizes: &[Size], bytes_over: usize, elements_over: usize) -> Vec<usize> {
     let mut texts: Vec<usize> = (0..sizes.len())
         .filter(|&at| sizes[at].scalar && sizes[at].bytes > 4 * WORTHWHILE)
@@ -318,7 +320,7 @@ struct Sink<'e> {
 }
 
 impl Sink<'_> {
-    /// Puts a reference in the place of `value`.
+    /// Puts a reference in place of `value`.
     fn take(&mut self, value: &mut Value<'_>, reason: Reason) -> Result<(), EncodeError> {
         let key = put_external(&mut self.externals, value, reason)?;
         *value = Value::Ref(key.into());

@@ -1,4 +1,4 @@
-//! A frame as the grammar sees it: no schema, no types, raw values.
+//! A frame at the level of the grammar: no schema, no types, raw values.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -9,10 +9,10 @@ use core::fmt;
 use crate::reader::{DecodeOptions, Header};
 use crate::{DecodeError, Envelope, ErrorCode, Limits, Reader, Value};
 
-/// One frame, held to the grammar (draft section 3.1) and taken apart, not interpreted.
+/// One frame, checked against the grammar (draft section 3.1) and taken apart, but not interpreted.
 ///
-/// What the keys and values mean is a matter of the registry: see
-/// [`Message`](crate::Message) and [`Typed`](crate::Typed).
+/// The registry gives keys and values their meaning: see [`Message`](crate::Message) and
+/// [`Typed`](crate::Typed).
 ///
 /// ```
 /// use accp_runtime::Frame;
@@ -25,7 +25,7 @@ use crate::{DecodeError, Envelope, ErrorCode, Limits, Reader, Value};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Who sends it.
+    /// The sender.
     pub agent: Cow<'a, str>,
     /// The intent as written.
     pub intent: Cow<'a, str>,
@@ -33,7 +33,7 @@ pub struct Frame<'a> {
     pub operation: Cow<'a, str>,
     /// The params of the payload, in the order of the text.
     pub payload: Vec<Param<'a>>,
-    /// The pairs of the metadata, in the order of the text; none when there is no block.
+    /// The pairs of the metadata, in the order of the text; empty without metadata.
     pub metadata: Vec<Param<'a>>,
 }
 
@@ -48,7 +48,7 @@ pub struct Param<'a> {
     pub value: RawValue<'a>,
 }
 
-/// The wire text of one value, held to the grammar.
+/// The wire text of one value, checked against the grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawValue<'a>(Cow<'a, str>);
 
@@ -56,12 +56,12 @@ impl<'a> Frame<'a> {
     /// Reads one frame under the default options.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; nothing is partially read.
+    /// E1001 with the byte and the expectation there; the frame is never partially read.
     pub fn parse(text: &'a str) -> Result<Self, DecodeError> {
         Self::parse_with(text, &DecodeOptions::default())
     }
 
-    /// Reads one frame from bytes, as they come from a transport.
+    /// Reads one frame from the bytes of a transport.
     ///
     /// # Errors
     /// As [`Frame::parse`]; a byte that is not printable ASCII is refused at its place.
@@ -98,7 +98,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// The value of the first param with this key, as written.
+    /// Returns the value of the first param with this key, as written.
     pub fn get(&self, key: &str) -> Option<&RawValue<'a>> {
         self.payload
             .iter()
@@ -106,12 +106,12 @@ impl<'a> Frame<'a> {
             .map(|param| &param.value)
     }
 
-    /// The value of the first param with this key, where no type is declared.
+    /// Returns the value of the first param with this key, read without a declared type.
     pub fn value(&self, key: &str) -> Option<Value<'_>> {
         self.get(key)?.value().ok()
     }
 
-    /// The text in three parts: header, body, metadata (draft section 3.4).
+    /// Returns the text in three parts: header, body, metadata (draft section 3.4).
     pub fn parts(&self) -> [String; 3] {
         let header = format!("@{}>{}", self.agent, self.intent);
         let mut body = format!(":{}{{", self.operation);
@@ -126,7 +126,7 @@ impl<'a> Frame<'a> {
         [header, body, metadata]
     }
 
-    /// The envelope fields of the metadata (draft section 3.5).
+    /// Returns the envelope fields of the metadata (draft section 3.5).
     ///
     /// # Errors
     /// E1001 or E1004 with the byte in the canonical text of the frame.
@@ -146,7 +146,7 @@ impl<'a> Frame<'a> {
         Envelope::read(&mut r).map(Envelope::into_owned)
     }
 
-    /// The same frame, owned.
+    /// Returns the same frame, owned.
     pub fn into_owned(self) -> Frame<'static> {
         let own = |params: Vec<Param<'_>>| params.into_iter().map(Param::into_owned).collect();
         Frame {
@@ -159,11 +159,11 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Reads the bytes of a frame as text. A byte outside UTF-8 is the fault, unless what
-/// stands before it is at fault already.
+/// Reads the bytes of a frame as text. A byte outside UTF-8 is the fault, unless the text before it
+/// already has a fault.
 ///
 /// # Errors
-/// E1001 with the first such byte, or what `read` says of the text before it.
+/// E1001 with the first such byte, or the error of `read` for the text before it.
 pub fn read_bytes<'a, T>(
     bytes: &'a [u8],
     read: impl FnOnce(&'a str) -> Result<T, DecodeError>,
@@ -196,7 +196,7 @@ fn write_params(out: &mut String, params: &[Param<'_>], separator: char) {
 }
 
 impl fmt::Display for Frame<'_> {
-    /// The text of the frame, byte for byte as it was read.
+    /// Writes the text of the frame, byte for byte as it was read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts().iter().try_for_each(|part| f.write_str(part))
     }
@@ -219,12 +219,12 @@ impl<'a> Param<'a> {
 }
 
 impl RawValue<'_> {
-    /// The text as written.
+    /// Returns the text as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The value, where no type is declared.
+    /// Returns the value, read without a declared type.
     ///
     /// # Errors
     /// E1001 when a key occurs twice in a map; bytes count from the start of the value.

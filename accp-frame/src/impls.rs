@@ -1,4 +1,4 @@
-//! Which Rust type carries which registry type.
+//! The Rust types that carry each registry type.
 
 mod containers;
 
@@ -22,8 +22,8 @@ pub(crate) use containers::{Pair, PairKind, decode_entries, decode_list, encode_
 type Decoded<T> = Result<T, DecodeError>;
 type Encoded = Result<(), EncodeError>;
 
-/// Refuses the value at `at` as of the wrong type (E1004); a reference that was not
-/// resolved is E2001.
+/// Refuses the value at `at` because of its type (E1004); a reference that was not resolved is
+/// E2001.
 ///
 /// # Errors
 /// Always.
@@ -52,7 +52,7 @@ fn no_scalar<T>(r: &mut Reader<'_>, expected: &'static str) -> Decoded<T> {
     r.token().and_then(|token| wrong(at, token, expected))
 }
 
-/// A scalar that `parse` takes, else E1004.
+/// Reads a scalar that `parse` accepts; any other is E1004.
 #[inline]
 fn parsed<'a, T>(
     r: &mut Reader<'a>,
@@ -64,7 +64,7 @@ fn parsed<'a, T>(
     parse(raw).ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
 }
 
-/// An agent id: `dev`, or `\@dev` as a peer may write it.
+/// Reads an agent id: `dev`, or `\@dev` as a peer may write it.
 #[inline]
 fn agent<'a>(r: &mut Reader<'a>) -> Decoded<&'a str> {
     let at = r.at();

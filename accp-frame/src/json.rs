@@ -9,22 +9,21 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 use crate::{EncodeError, Envelope, ErrorCode, Message, Number, Value};
 
-/// How references stand in JSON.
+/// The form of references in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refs {
-    /// `{"$ref": "warm.plan"}` is a reference; data of that shape gets one more `$`.
+    /// `{"$ref": "warm.plan"}` is a reference; data of the same shape gets one more `$`.
     Marked,
     /// Every object is data.
     None,
 }
 
 impl<'a> Value<'a> {
-    /// The value of a JSON value. Every JSON value has one, and [`to_json`](Self::to_json)
-    /// gives it back equal.
+    /// Returns the value of a JSON value. Every JSON value has one, and [`to_json`](Self::to_json)
+    /// gives an equal JSON value back.
     ///
-    /// An object `{"$ref": "tier.key"}` is a reference. Data that happens to have this
-    /// shape is written with one more `$`; to take JSON in which no references are meant,
-    /// use [`Value::from_data`].
+    /// An object `{"$ref": "tier.key"}` is a reference. Data that happens to have this shape is
+    /// written with one more `$`. For JSON without references use [`Value::from_data`].
     ///
     /// ```
     /// use accp_runtime::Value;
@@ -38,15 +37,15 @@ impl<'a> Value<'a> {
         from_json(json, Refs::Marked)
     }
 
-    /// The value of a JSON value in which every object is data and none a reference.
+    /// Returns the value of a JSON value in which every object is data and none is a reference.
     /// [`Value::into_data`] is the inverse.
     pub fn from_data(json: &'a Json) -> Self {
         from_json(json, Refs::None)
     }
 
-    /// The JSON value, references as `{"$ref": "tier.key"}`.
+    /// Returns the JSON value, with references as `{"$ref": "tier.key"}`.
     ///
-    /// A decimal that no float holds exactly becomes its text: nothing is rounded.
+    /// A decimal that no float holds exactly becomes its text, so that nothing is rounded.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Array(items) => items.iter().map(Value::to_json).collect(),
@@ -69,11 +68,11 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The JSON value with every object as data. A reference is asked of `resolve`;
-    /// `None` from there is the key of the first reference that has no value.
+    /// Returns the JSON value with every object as data. `resolve` gives the value of each
+    /// reference, or `None` if it has none.
     ///
     /// # Errors
-    /// The key that `resolve` does not know.
+    /// The key of the first reference that `resolve` does not know.
     pub fn into_data(self, resolve: &mut dyn FnMut(&str) -> Option<Json>) -> Result<Json, String> {
         match self {
             Value::Array(items) => items
@@ -120,7 +119,7 @@ fn from_json(json: &Json, refs: Refs) -> Value<'_> {
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(value), _) => Value::Integer(value),
             (None, Some(value)) => Value::Number(Number::Unsigned(value)),
-            // JSON has no number that is not finite.
+            // JSON numbers are always finite.
             _ => number
                 .as_f64()
                 .and_then(|value| Value::try_from(value).ok())
@@ -152,8 +151,8 @@ fn from_json(json: &Json, refs: Refs) -> Value<'_> {
     }
 }
 
-/// The key of an object that is a reference, or data that must be told from one: its only
-/// key is `$ref` with any further `$` before it, and its value could be referenced.
+/// Returns the key of an object that is a reference, or data that looks like one. The only key of
+/// such an object is `$ref`, perhaps with more `$` before it, and its value could be referenced.
 fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
     let mut entries = object.iter();
     let (key, value) = entries.next()?;
@@ -163,7 +162,7 @@ fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
 }
 
 impl Message<'_> {
-    /// The message as JSON, full names throughout.
+    /// Returns the message as JSON, with full names everywhere.
     ///
     /// ```
     /// use accp_runtime::{Message, Registry};
@@ -197,8 +196,8 @@ impl Message<'_> {
         json
     }
 
-    /// The message of what [`Message::to_json`] gives. `payload` and `metadata` may be
-    /// left out, and keys may stand under their short names.
+    /// Returns the message for the JSON of [`Message::to_json`]. `payload` and `metadata` may be
+    /// left out, and keys may have their short names.
     ///
     /// # Errors
     /// When a key is missing, unknown or of the wrong type, and as [`Message::new`].
@@ -230,7 +229,7 @@ impl Message<'_> {
                 .get(key)
                 .and_then(Json::as_str)
                 .map(String::from)
-                .ok_or_else(|| invalid(format!("`{key}` is missing or no string")))
+                .ok_or_else(|| invalid(format!("`{key}` is missing or is not a string")))
         };
         let intent = text("intent")?;
         let mut message = Message::new(text("agent")?, &intent, text("operation")?)?;
@@ -239,9 +238,10 @@ impl Message<'_> {
         }
         if let Some(payload) = object.get("payload") {
             let Json::Object(payload) = payload else {
-                return Err(invalid("`payload` is no object").within("payload"));
+                return Err(invalid("`payload` is not an object").within("payload"));
             };
-            // Taken key by key: the payload itself is never a reference.
+            // The entries are converted one by one, because the payload itself is never a
+            // reference.
             for (key, value) in payload {
                 message
                     .payload
@@ -292,12 +292,12 @@ impl Envelope<'_> {
         for (key, value) in object {
             let text = || match value {
                 Json::String(text) => Ok(Some(Cow::Owned(text.clone()))),
-                _ => Err(invalid("no string").within(key.clone())),
+                _ => Err(invalid("not a string").within(key.clone())),
             };
             let integer = || {
                 value
                     .as_i64()
-                    .ok_or_else(|| invalid("no 64-bit integer").within(key.clone()))
+                    .ok_or_else(|| invalid("not a 64-bit integer").within(key.clone()))
             };
             let replaced = match key.as_str() {
                 "msg_id" | "mid" => set(&mut envelope.msg_id, text()?),
@@ -325,7 +325,7 @@ impl Envelope<'_> {
     }
 }
 
-/// Sets a slot and tells whether it was set before.
+/// Sets a slot and returns whether it was set before.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     core::mem::replace(slot, value).is_some()
 }

@@ -1,9 +1,9 @@
-//! The types of the registry as marker types, so that the compiler can hold a Rust type
-//! to the type of the field it carries.
+//! The types of the registry as marker types, so that the compiler can check a Rust type against
+//! the type of its field.
 //!
-//! `#[derive(AccpFrame)]` writes `<T as DecodeValue<'_, kind::Text>>` for a field that the
-//! registry declares as `text`; a Rust type that cannot hold text does not compile, and
-//! the choice costs nothing at run time.
+//! `#[derive(AccpFrame)]` writes `<T as DecodeValue<'_, kind::Text>>` for a field that the registry
+//! declares as `text`. A Rust type that cannot hold text does not compile. The choice costs nothing
+//! at run time.
 
 use core::marker::PhantomData;
 

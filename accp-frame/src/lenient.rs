@@ -1,5 +1,5 @@
-//! A reader for text that a model wrote: exactly the shorthands of the draft's own
-//! examples, each repair reported.
+//! A reader for text that a model wrote. It accepts exactly the shorthands of the draft's own
+//! examples, and reports each repair.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -13,23 +13,23 @@ use crate::{DecodeError, DecodeOptions, Frame, Limits};
 /// One repair that [`Frame::parse_lenient`] made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// The byte of the original text at which the shorthand stands, from 0.
+    /// The byte of the shorthand in the original text, from 0.
     pub at: usize,
-    /// Which shorthand it is.
+    /// The shorthand.
     pub shorthand: Shorthand,
-    /// The text as it was.
+    /// The original text.
     pub from: String,
-    /// What it became.
+    /// The repaired text.
     pub to: String,
 }
 
-/// The shorthands that are repaired.
+/// The shorthands that the reader repairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shorthand {
-    /// A bare `@agent` or `@agent:op` in the place of a value.
+    /// A bare `@agent` or `@agent:op` in place of a value.
     Agent,
-    /// An array of `k:v` pairs, meant as a map.
+    /// An array of `k:v` pairs that is meant as a map.
     PairsInArray,
     /// Spaces after a separator.
     Spaces,
@@ -58,15 +58,15 @@ impl fmt::Display for Repair {
 }
 
 impl Frame<'_> {
-    /// Reads one frame, repairing the shorthands of the draft's examples: a bare `@agent`
-    /// or `@agent:op` in the place of a value, an array of `k:v` pairs, spaces after a
-    /// separator. Gives a frame that the strict reader takes, its maps ascending by key,
-    /// and each repair in the order of the text.
+    /// Reads one frame, and repairs the shorthands of the draft's examples: a bare `@agent` or
+    /// `@agent:op` in place of a value, an array of `k:v` pairs, spaces after a separator. Returns
+    /// a frame that the strict reader accepts, with its maps ascending by key, and each repair in
+    /// the order of the text.
     ///
-    /// It is for text that a model wrote. What comes from a peer is read strictly.
+    /// Use it only for text that a model wrote. Text from a peer is read strictly.
     ///
     /// # Errors
-    /// As [`Frame::parse`] for everything else, with the byte of the original text.
+    /// As [`Frame::parse`] for every other fault, with the byte of the original text.
     ///
     /// ```
     /// use accp_runtime::Frame;
@@ -80,7 +80,7 @@ impl Frame<'_> {
         Self::parse_lenient_with(text, &DecodeOptions::default())
     }
 
-    /// As [`Frame::parse_lenient`], under `options`.
+    /// Does the same as [`Frame::parse_lenient`], under `options`.
     ///
     /// # Errors
     /// As [`Frame::parse_lenient`].
@@ -117,7 +117,7 @@ impl Frame<'_> {
     }
 }
 
-/// Where a byte of the repaired text stands in the original.
+/// Returns the place in the original of a byte of the repaired text.
 fn original(moved: &[(usize, usize)], at: usize) -> usize {
     match moved.iter().rev().find(|(repaired, _)| *repaired <= at) {
         Some((repaired, original)) => original + (at - repaired),
@@ -125,14 +125,13 @@ fn original(moved: &[(usize, usize)], at: usize) -> usize {
     }
 }
 
-/// Copies the text, repairing on the way; what it does not know it copies for the strict
-/// reader to refuse.
+/// Copies the text and repairs it. Unknown parts are copied, and the strict reader refuses them.
 struct Lenient<'t> {
     text: &'t str,
     at: usize,
     depth: u32,
     out: String,
-    /// (byte in `out`, byte in `text`) after each change of length.
+    /// Pairs of (byte in `out`, byte in `text`), after each change of length.
     moved: Vec<(usize, usize)>,
     repairs: Vec<Repair>,
 }
@@ -151,7 +150,7 @@ impl<'t> Lenient<'t> {
         self.at = self.text.len();
     }
 
-    /// Copies while `class` holds.
+    /// Copies bytes while `class` holds.
     fn copy(&mut self, class: impl Fn(u8) -> bool) {
         let rest = self.rest();
         let length = rest.bytes().position(|b| !class(b)).unwrap_or(rest.len());
@@ -159,7 +158,7 @@ impl<'t> Lenient<'t> {
         self.at += length;
     }
 
-    /// Copies `byte` if it is next, and drops the spaces behind it.
+    /// Copies `byte` if it is next, and drops the spaces after it.
     fn separator(&mut self, byte: u8) -> bool {
         if self.peek() != Some(byte) {
             return false;
@@ -202,7 +201,7 @@ impl<'t> Lenient<'t> {
         self.copy_rest();
     }
 
-    /// Params with their separators, from the opening bracket to the closing one.
+    /// Copies params with their separators, from the opening bracket to the closing one.
     fn params(&mut self, open: u8, separator: u8, close: u8) {
         self.out.push(open as char);
         self.at += 1;
@@ -239,7 +238,7 @@ impl<'t> Lenient<'t> {
         }
     }
 
-    /// `1*( safe-char / escaped-char )`
+    /// Copies `1*( safe-char / escaped-char )`.
     fn scalar(&mut self) {
         loop {
             self.copy(lexical::is_safe_char);
@@ -254,7 +253,7 @@ impl<'t> Lenient<'t> {
         }
     }
 
-    /// `@agent` or `@agent:op`
+    /// Repairs `@agent` or `@agent:op`.
     fn agent(&mut self) {
         let rest = self.rest();
         let class = |text: &str, class: fn(u8) -> bool| {
@@ -269,7 +268,7 @@ impl<'t> Lenient<'t> {
             let operation = class(operation, is_key_char);
             length += if operation > 0 { 1 + operation } else { 0 };
         }
-        // What goes on is no bare agent, and the strict reader says so.
+        // With any other continuation this is not a bare agent, and the strict reader reports it.
         if !matches!(
             rest.as_bytes().get(length),
             None | Some(b'|' | b',' | b'}' | b']')
@@ -284,8 +283,8 @@ impl<'t> Lenient<'t> {
         self.moved.push((self.out.len(), self.at));
     }
 
-    /// An array or a map. An array of which every element is `k:v` becomes a map, and a
-    /// map's entries stand ascending by key.
+    /// Copies an array or a map. An array becomes a map if each of its elements is `k:v`. The
+    /// entries of a map are put in ascending order by key.
     fn nested(&mut self, open: u8) {
         let start = (self.at, self.out.len());
         self.depth += 1;
@@ -318,7 +317,7 @@ impl<'t> Lenient<'t> {
             return;
         }
         self.at += 1;
-        // With a key that stands twice it is no map, and the strict reader says so.
+        // A repeated key does not give a map, and the strict reader reports it.
         let mut keys: Vec<&str> = entries.iter().map(|(key, _)| *key).collect();
         keys.sort_unstable();
         let twice = keys.windows(2).any(|pair| pair[0] == pair[1]);
@@ -331,14 +330,14 @@ impl<'t> Lenient<'t> {
         }
     }
 
-    /// The key of an element `k:v`, not consumed.
+    /// Returns the key of an element `k:v`, without consuming it.
     fn pair_key(&self) -> Option<&'t str> {
         let rest = self.rest();
         let length = rest.bytes().position(|b| !is_key_char(b))?;
         (length > 0 && rest.as_bytes()[length] == b':').then(|| &rest[..length])
     }
 
-    /// Writes the entries anew, ascending by key, and reports where an array was meant so.
+    /// Writes the entries again, ascending by key, and reports a repair if the map was an array.
     fn as_map(&mut self, start: (usize, usize), open: u8, mut entries: Vec<(&str, String)>) {
         entries.sort_by(|a, b| a.0.cmp(b.0));
         let entries: Vec<String> = entries

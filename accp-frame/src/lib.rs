@@ -1,6 +1,6 @@
 //! Frames of ACCP, the Agent Context Compression Protocol: types, codec, no IO.
 //!
-//! Add `accp-runtime`, which re-exports all of this; its documentation is the place to begin.
+//! Add `accp-runtime`, which re-exports the whole crate; begin with its documentation.
 //!
 //! # Features
 //!
@@ -28,7 +28,7 @@ pub mod kind;
 mod lenient;
 mod message;
 mod private;
-/// The frames of the standard profiles as types (draft sections 3.6 and 10), made from the
+/// The frames of the standard profiles as types (draft sections 3.6 and 10), generated from the
 /// registry.
 #[cfg(feature = "derive")]
 pub mod profiles;
@@ -38,13 +38,13 @@ mod typed;
 mod value;
 mod writer;
 
-/// For the code of `#[derive(AccpFrame)]` alone.
+/// Only for the code that `#[derive(AccpFrame)]` generates.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::private::*;
 }
 
-/// For `accp-context` and `accp-session` alone: it changes with them.
+/// Only for `accp-context` and `accp-session`: it changes with them.
 #[doc(hidden)]
 pub mod __internal {
     pub use crate::check::Sound;

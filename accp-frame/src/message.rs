@@ -1,4 +1,4 @@
-//! Frames as dynamic messages: full key names, by the registry at hand.
+//! Frames as dynamic messages: full key names, by a registry.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -18,12 +18,11 @@ use crate::{
     Intent, Map, Reader, Value, externalise,
 };
 
-/// A message under full names: what a frame says, without a type at compile time.
+/// A message under full names: the content of a frame, without a type at compile time.
 ///
-/// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults),
-/// encoding section 7.2; references are carried, not resolved. There is one spelling for
-/// one message: the schema's fields in their order, further params ascending, defaults
-/// left out, `schema` last.
+/// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults), encoding
+/// section 7.2. References are carried, not resolved. Each message has one spelling: the schema's
+/// fields in their order, extra params ascending, defaults left out, `schema` last.
 ///
 /// ```
 /// use accp_runtime::{Message, Registry, Value};
@@ -38,13 +37,13 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message<'a> {
-    /// Who sends it.
+    /// The sender.
     pub agent: AgentId<'a>,
     /// The intent.
     pub intent: Intent,
-    /// The operation; one outside the core 19 is as good.
+    /// The operation; it need not be one of the core 19.
     pub operation: Cow<'a, str>,
-    /// The code of the schema that the payload follows.
+    /// The code of the payload's schema.
     pub schema: Option<Cow<'a, str>>,
     /// The params under their full names, defaults filled in.
     pub payload: Map<'a>,
@@ -58,11 +57,11 @@ const SCHEMA: &str = "schema";
 const OTHERS: &str = "_";
 
 impl<'a> Message<'a> {
-    /// A message without payload.
+    /// Returns a message without payload.
     ///
     /// # Errors
-    /// E1001 when the agent id or the operation does not fit the grammar, E1002 when the
-    /// intent is none of the draft's (section 4.1).
+    /// E1001 when the agent id or the operation does not fit the grammar, E1002 when the draft has
+    /// no such intent (section 4.1).
     pub fn new(
         agent: impl Into<Cow<'a, str>>,
         intent: &str,
@@ -72,7 +71,7 @@ impl<'a> Message<'a> {
         let Some(intent) = Intent::lookup(intent) else {
             return Err(EncodeError::new(
                 ErrorCode::INVALID_INTENT,
-                format!("`{intent}` is no intent: {}", intents()),
+                format!("`{intent}` is not an intent: {}", intents()),
             ));
         };
         if !lexical::is_key(&operation) {
@@ -106,7 +105,7 @@ impl<'a> Message<'a> {
         self
     }
 
-    /// The same message, owned.
+    /// Returns the same message, owned.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             agent: self.agent.into_owned(),
@@ -121,14 +120,14 @@ impl<'a> Message<'a> {
     /// Reads one frame under the default options.
     ///
     /// # Errors
-    /// E1001 for the grammar, a limit and what stands twice; E1002 for an unknown intent;
-    /// E1003 for an unknown schema code; E1004 for a value of the wrong type, a required
-    /// field or envelope field that is missing.
+    /// E1001 for a breach of the grammar, a limit, or a repeated key; E1002 for an unknown intent;
+    /// E1003 for an unknown schema code; E1004 for a value of the wrong type, or a missing required
+    /// field or envelope field.
     pub fn decode(text: &'a str, registry: &Registry) -> Result<Self, DecodeError> {
         Self::decode_with(text, registry, &DecodeOptions::default())
     }
 
-    /// Reads one frame from bytes, as they come from a transport.
+    /// Reads one frame from the bytes of a transport.
     ///
     /// # Errors
     /// As [`Message::decode`]; a byte that is not printable ASCII is E1001 at its place.
@@ -145,7 +144,7 @@ impl<'a> Message<'a> {
         registry: &Registry,
         options: &DecodeOptions,
     ) -> Result<Self, DecodeError> {
-        // The whole text first: what breaks the grammar is never partially read.
+        // The whole text is read first: a frame that breaks the grammar is never partially decoded.
         let mut r = Reader::new(text, *options)?;
         let header = r.header()?;
         let mut params = Vec::new();
@@ -191,21 +190,21 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The text of the frame under the default options.
+    /// Returns the text of the frame under the default options.
     ///
     /// # Errors
-    /// E1003 when the registry lacks the schema; E1004 for a value that its field cannot
-    /// hold, a required field or envelope field that is missing, and a long value (there
-    /// is nowhere to put it); E1001 for what the grammar or a limit does not allow.
+    /// E1003 when the registry lacks the schema; E1004 for a value that its field cannot hold, a
+    /// missing required field or envelope field, and a long value (there is no place for it); E1001
+    /// for a breach of the grammar or a limit.
     pub fn encode(&self, registry: &Registry) -> Result<String, EncodeError> {
         self.encode_with(registry, EncodeOptions::default())
     }
 
-    /// The text of the frame under `options`. With externals, a value goes by reference
-    /// for its length, and likewise what is nested too deep or over the limits of a frame.
+    /// Returns the text of the frame under `options`. With externals, a value goes by reference if
+    /// it is long, is nested too deep, or exceeds the limits of a frame.
     ///
     /// # Errors
-    /// As [`Message::encode`], and what the externals report.
+    /// As [`Message::encode`], and the errors of the externals.
     pub fn encode_with(
         &self,
         registry: &Registry,
@@ -215,7 +214,8 @@ impl<'a> Message<'a> {
         match options.externals.take() {
             None => self.write(&self.payload, registry, &mut out, options)?,
             Some(externals) => {
-                // What cannot be written at all must not leave anything with the externals.
+                // A message that cannot be written at all must not put any value into the
+                // externals.
                 let text = |payload: &Map<'_>| {
                     let mut out = String::new();
                     self.write(payload, registry, &mut out, externalise::unbounded())?;
@@ -241,7 +241,8 @@ impl<'a> Message<'a> {
         Ok(out)
     }
 
-    /// What the draft recommends and this message does not do. It is no reason to refuse it.
+    /// Returns recommendations of the draft that this message does not follow. They are not a
+    /// reason to refuse the message.
     ///
     /// ```
     /// use accp_runtime::{Message, Registry};
@@ -250,7 +251,7 @@ impl<'a> Message<'a> {
     /// let message = Message::decode(text, &Registry::standard())?;
     /// assert_eq!(
     ///     message.warnings(),
-    ///     ["currency: `euros` is no ISO 4217 code: three capital letters (draft section 10.3)"]
+    ///     ["currency: `euros` is not an ISO 4217 code: three capital letters (draft section 10.3)"]
     /// );
     /// # Ok::<(), accp_runtime::DecodeError>(())
     /// ```
@@ -262,7 +263,7 @@ impl<'a> Message<'a> {
         let is_code = |text: &str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
         let warn = |text| {
             format!(
-                "currency: `{text}` is no ISO 4217 code: three capital letters (draft section 10.3)"
+                "currency: `{text}` is not an ISO 4217 code: three capital letters (draft section 10.3)"
             )
         };
         currency
@@ -272,7 +273,7 @@ impl<'a> Message<'a> {
             .collect()
     }
 
-    /// Where the defaults of its params apply.
+    /// Returns the scope of the defaults of the params.
     pub(crate) fn place(&self) -> Place<'_> {
         Place {
             intent: self.intent.as_str(),
@@ -280,7 +281,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The schema of this message in `registry`.
+    /// Returns the schema of this message in `registry`.
     pub(crate) fn resolve<'r>(
         &self,
         registry: &'r Registry,
@@ -301,7 +302,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Appends the frame with this payload; on an error `out` is as it was.
+    /// Appends the frame with this payload; on an error `out` is unchanged.
     pub(crate) fn write(
         &self,
         payload: &Map<'_>,
@@ -409,7 +410,7 @@ fn has_field(payload: &Map<'_>, field: &accp_registry::Field) -> bool {
 
 #[cold]
 fn no_operation(operation: &str) -> EncodeError {
-    let message = format!("`{operation}` is no operation: letters, digits and '_' only");
+    let message = format!("`{operation}` is not an operation: letters, digits and '_' only");
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 

@@ -1,6 +1,6 @@
-//! What the code of `#[derive(AccpFrame)]` calls. No part of the public API: it changes
-//! with the derive. What does not depend on a struct's types is here, so that the code
-//! of a struct stays small.
+//! Functions for the code of `#[derive(AccpFrame)]`. They are not part of the public API: they
+//! change with the derive. Code that does not depend on a struct's types stands here, so that the
+//! code of a struct stays small.
 
 mod extras;
 mod shape;
@@ -21,14 +21,14 @@ pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 use crate::dynamic::twice;
 use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};
 
-/// Whether a frame with this header and schema code is the one.
+/// Returns whether a frame has this header and schema code.
 pub fn accepts(header: &Header<'_>, schema: Option<&str>, frame: &FrameType<'_>) -> bool {
     header.intent == frame.intent.as_str()
         && header.operation == frame.operation
         && schema == frame.schema
 }
 
-/// Reads a payload by `fields`, which puts the schema code where it is told to.
+/// Reads a payload with `fields`, which puts the schema code into the given slot.
 #[inline]
 pub fn decode<'a, T>(
     header: &Header<'a>,
@@ -56,7 +56,7 @@ pub fn decode<'a, T>(
     }
 }
 
-/// The schema code of the payload.
+/// Reads the schema code of the payload.
 pub fn code<'a>(r: &mut Reader<'a>, code: &mut Option<&'a str>) -> Result<(), DecodeError> {
     let at = r.at();
     if code.is_some() {
@@ -85,7 +85,7 @@ pub fn read<'a, K, T: DecodeValue<'a, K>>(
     }
 }
 
-/// Reads over the value of an unknown key.
+/// Skips the value of an unknown key.
 #[inline]
 pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {
     r.skip_value().map(drop)
@@ -98,7 +98,7 @@ pub fn unknown(r: &Reader<'_>, key: &str, expected: &'static str) -> Result<(), 
     Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
 }
 
-/// The value of a field that the registry does not demand; its payload is read.
+/// Returns the value of a field that the registry does not require, after its payload is read.
 #[inline]
 pub fn take<'a, K, T: DecodeValue<'a, K>>(
     r: &Reader<'a>,
@@ -112,7 +112,7 @@ pub fn take<'a, K, T: DecodeValue<'a, K>>(
     }
 }
 
-/// The value of a field that the registry demands.
+/// Returns the value of a field that the registry requires.
 #[inline]
 pub fn demand<T>(
     r: &Reader<'_>,
@@ -123,7 +123,7 @@ pub fn demand<T>(
     slot.ok_or_else(|| missing(r, name, by))
 }
 
-/// The value of a field that has a default, which is given by its wire text.
+/// Returns the value of a field with a default, which is given by its wire text.
 #[inline]
 pub fn or_default<'a, K, T: DecodeValue<'a, K>>(
     r: &Reader<'a>,
@@ -181,8 +181,8 @@ fn other_schema(at: usize, frame: &FrameType<'_>) -> DecodeError {
     DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
 }
 
-/// The fault that the whole frame has, whatever a reader of its first half met: grammar
-/// before header, header before schema, schema before fields.
+/// Returns the fault of the whole frame, even if a reader met another fault first: the grammar
+/// comes before the header, the header before the schema, the schema before the fields.
 #[cold]
 fn first_fault(error: DecodeError, payload: &Reader<'_>, frame: &FrameType<'_>) -> DecodeError {
     if error.code() == ErrorCode::PARSE_ERROR {
@@ -225,7 +225,7 @@ fn named(error: DecodeError, frame: &FrameType<'_>) -> DecodeError {
     }
 }
 
-/// Refuses a frame that no variant of an enum takes.
+/// Refuses a frame that no variant of an enum accepts.
 #[cold]
 pub fn no_variant<T>(
     header: &Header<'_>,

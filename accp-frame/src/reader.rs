@@ -1,4 +1,4 @@
-//! The scanner: one pass over the text of a frame, borrowing all it can.
+//! The scanner: one pass over the text of a frame; it borrows as much as possible.
 
 mod values;
 
@@ -6,18 +6,18 @@ use accp_registry::lexical::{is_agent_char, is_key_char};
 
 use crate::{DecodeError, ErrorCode, Limits};
 
-/// How a frame is read.
+/// The options for reading a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Bounds on the frame.
+    /// The limits of the frame.
     pub limits: Limits,
-    /// Whether the sender is known to use the marks `"` and `#` and the pairs form of a
-    /// map; from a sender that did not announce them they are ordinary characters.
+    /// Whether the sender is known to use the marks `"` and `#` and the pairs form of a map. From a
+    /// sender that did not announce them they are ordinary characters.
     pub marks: bool,
 }
 
 impl Default for DecodeOptions {
-    /// The default limits, marks understood.
+    /// Returns the default limits, with marks understood.
     fn default() -> Self {
         Self {
             limits: Limits::DEFAULT,
@@ -32,9 +32,9 @@ impl Default for DecodeOptions {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// Who sends the frame.
+    /// The sender of the frame.
     pub agent: &'a str,
-    /// The intent as written; [`accp_registry::Intent::lookup`] knows the standard ones.
+    /// The intent as written; [`accp_registry::Intent::lookup`] finds the standard ones.
     pub intent: &'a str,
     /// The operation.
     pub operation: &'a str,
@@ -43,31 +43,31 @@ pub struct Header<'a> {
 /// Reads a frame from left to right (draft section 3.1).
 ///
 /// A caller reads in the order of the grammar: [`header`](Self::header), then
-/// [`param`](Self::param) and a value until there is none, then
-/// [`metadata`](Self::metadata) likewise, then [`finish`](Self::finish). Every method
-/// either consumes what it names or fails with the byte and what was expected; after an
-/// error the reader is of no further use. Limits are checked as the text is met.
+/// [`param`](Self::param) and a value until there is none, then [`metadata`](Self::metadata) in the
+/// same way, then [`finish`](Self::finish). Every method either consumes the part it is named after
+/// or fails with the byte and the expectation. After an error the reader cannot be used further.
+/// Limits are checked during reading.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     text: &'a str,
-    /// The end of `text` that is still to be read.
+    /// The part of `text` that is still to be read.
     rest: &'a str,
     depth: u32,
     elements: u32,
     params: u32,
     options: DecodeOptions,
-    /// Whether there are escapes in the last scalar.
+    /// Whether the last scalar has escapes.
     escaped: bool,
 }
 
-/// The two kinds of text behind a scalar position.
+/// The first token of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token<'a> {
     /// `~`
     Null,
-    /// A typed literal, its raw text.
+    /// A typed literal, as its raw text.
     Scalar(&'a str),
-    /// `$` and the key that follows.
+    /// `$` and the key after it.
     Ref(&'a str),
     /// `[`, consumed.
     Array,
@@ -78,7 +78,7 @@ pub enum Token<'a> {
 type Result<T> = core::result::Result<T, DecodeError>;
 
 impl<'a> Reader<'a> {
-    /// Starts at the first byte of a frame.
+    /// Returns a reader at the first byte of a frame.
     ///
     /// # Errors
     /// E1001 when the text is longer than the limit.
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads on at `at`, in the same text under the same options.
+    /// Returns a reader at `at`, in the same text under the same options.
     #[must_use]
     pub(crate) fn fork_at(&self, at: usize) -> Self {
         let rest = self.text.get(at..).unwrap_or_default();
@@ -116,13 +116,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next byte to be read, from 0.
+    /// Returns the next byte to be read, from 0.
     #[inline]
     pub fn at(&self) -> usize {
         self.text.len() - self.rest.len()
     }
 
-    /// The options in force.
+    /// Returns the options in force.
     #[inline]
     pub fn options(&self) -> &DecodeOptions {
         &self.options
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// The length of `*( class )`.
+    /// Returns the length of `*( class )`.
     #[inline]
     fn run(&self, class: impl Fn(u8) -> bool) -> usize {
         let bytes = self.rest.as_bytes();
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         length
     }
 
-    /// `1*( class )`
+    /// Consumes `1*( class )`.
     #[inline]
     fn take(&mut self, class: impl Fn(u8) -> bool, what: &'static str) -> Result<&'a str> {
         let length = self.run(class);
@@ -191,11 +191,11 @@ impl<'a> Reader<'a> {
 
     /// ```abnf
     /// header = "@" agent-id ">" intent
-    /// body   = ":" operation "{" [payload] "}"   ; up to and with "{"
+    /// body   = ":" operation "{" [payload] "}"   ; up to and including "{"
     /// ```
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there.
+    /// E1001 with the byte and the expectation there.
     #[inline]
     pub fn header(&mut self) -> Result<Header<'a>> {
         self.expect('@', "'@' at the start of the frame")?;
@@ -214,12 +214,12 @@ impl<'a> Reader<'a> {
 
     /// ```abnf
     /// payload = param *( "|" param )
-    /// param   = key ":" value          ; up to and with ":"
+    /// param   = key ":" value          ; up to and including ":"
     /// ```
-    /// Gives the key, or `None` once `}` is consumed.
+    /// Returns the key, or `None` once `}` is consumed.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; more params than the limit.
+    /// E1001 with the byte and the expectation there, or when there are more params than the limit.
     #[inline]
     pub fn param(&mut self) -> Result<Option<&'a str>> {
         let what = if self.params > 0 && self.eat('|') {
@@ -239,11 +239,11 @@ impl<'a> Reader<'a> {
     /// metadata   = "[" meta-pairs "]"
     /// meta-pairs = param *( "," param )
     /// ```
-    /// Gives the key of the next pair, or `None` once `]` is consumed or when there is no
+    /// Returns the key of the next pair, or `None` once `]` is consumed or when there is no
     /// metadata.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; more pairs than the limit.
+    /// E1001 with the byte and the expectation there, or when there are more pairs than the limit.
     #[inline]
     pub fn metadata(&mut self) -> Result<Option<&'a str>> {
         let what = if self.params == 0 {
@@ -263,14 +263,14 @@ impl<'a> Reader<'a> {
         self.pair_key(what).map(Some)
     }
 
-    /// `key ":"`
+    /// Consumes `key ":"`, and returns the key.
     #[inline]
     fn key(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.run(is_key_char);
         if length == 0 {
             return self.expected(what);
         }
-        // A colon that is known is a character boundary, which the split need not test.
+        // A known colon is a character boundary, so the split need not test for one.
         if self.rest.as_bytes().get(length) != Some(&b':') {
             self.split(length);
             return self.expected("':' after the key");
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// A `param` of the payload or the metadata, up to and with `:`.
+    /// Reads a `param` of the payload or the metadata, up to and including `:`.
     #[expect(
         clippy::inline_always,
         reason = "decode is a tenth slower when this is called"
@@ -296,10 +296,10 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// The end of the frame.
+    /// Checks for the end of the frame.
     ///
     /// # Errors
-    /// E1001 when anything follows.
+    /// E1001 when any text follows.
     #[inline]
     pub fn finish(&self) -> Result<()> {
         if self.rest.is_empty() {
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    /// The schema code of the payload whose params come next; nothing is consumed.
+    /// Returns the schema code of the payload whose params come next, without consuming any text.
     ///
     /// # Errors
     /// E1001 as [`param`](Self::param), for the part of the payload before the code.

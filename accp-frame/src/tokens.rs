@@ -1,4 +1,4 @@
-//! What a frame costs in tokens, part by part.
+//! Token costs of a frame, part by part.
 
 use core::fmt;
 
@@ -20,10 +20,10 @@ use crate::Frame;
 /// assert_eq!(Bytes.count("@a>ping:link{}"), 14);
 /// ```
 pub trait TokenCounter {
-    /// The encoding, such as `o200k_base`.
+    /// Returns the name of the encoding, such as `o200k_base`.
     fn name(&self) -> &str;
 
-    /// The number of tokens in `text`.
+    /// Returns the number of tokens in `text`.
     fn count(&self, text: &str) -> usize;
 }
 
@@ -39,41 +39,41 @@ impl<C: TokenCounter + ?Sized> TokenCounter for &C {
 
 /// Tokens of a frame by part (draft section 3.4).
 ///
-/// A tokenizer merges across the borders of the parts, so `total` is not their sum.
+/// A tokenizer merges characters across the borders of the parts, so `total` is not their sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTokens {
     /// `@agent>intent`
     pub header: usize,
     /// `:operation{payload}`
     pub body: usize,
-    /// `[mid:..,seq:..]`, 0 when there is none.
+    /// `[mid:..,seq:..]`, 0 without metadata.
     pub metadata: usize,
     /// The frame as one text.
     pub total: usize,
 }
 
-/// How a part stands against the limits of the draft.
+/// The relation of a part to the limits of the draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Within {
     /// Within the soft limit.
     Soft,
     /// Over the soft limit, within the hard one.
     Hard,
-    /// Over the hard limit: to be split, or to reference external state.
+    /// Over the hard limit: the frame must be split, or reference external state.
     Over,
 }
 
 /// A soft and a hard limit in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenLimit {
-    /// Over this it is reported.
+    /// Over this limit the part is reported.
     pub soft: usize,
-    /// Over this the frame is split or its values are externalised.
+    /// Over this limit the frame is split or its values are externalised.
     pub hard: usize,
 }
 
 impl TokenLimit {
-    /// Where `tokens` stands.
+    /// Compares a number of tokens with the limits.
     pub const fn check(self, tokens: usize) -> Within {
         if tokens <= self.soft {
             Within::Soft
@@ -115,7 +115,7 @@ impl FrameTokenLimits {
 }
 
 impl FrameTokens {
-    /// Counts a frame in its canonical text.
+    /// Counts the tokens of a frame in its canonical text.
     pub fn count(frame: &Frame<'_>, counter: &(impl TokenCounter + ?Sized)) -> Self {
         let [header, body, metadata] = frame.parts();
         let whole = [header.as_str(), &body, &metadata].concat();
@@ -127,7 +127,7 @@ impl FrameTokens {
         }
     }
 
-    /// Each part with its name, its tokens, its limit and where it stands.
+    /// Returns each part with its name, its tokens, its limit and the result of the check.
     pub fn against(
         &self,
         limits: &FrameTokenLimits,

@@ -11,40 +11,40 @@ use crate::{
 ///
 /// Implemented by `#[derive(AccpFrame)]`, together with [`DecodeFrame`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no frame",
+    message = "`{Self}` is not a frame",
     note = "derive `AccpFrame` for it, with an intent and an operation"
 )]
 pub trait EncodeFrame {
-    /// Which frame this value is: its intent, operation and schema.
+    /// Returns the intent, operation and schema of this frame.
     fn frame_type(&self) -> FrameType<'static>;
 
-    /// Appends the params in the order of the schema, defaults left out.
+    /// Appends the params in the order of the schema, without defaults.
     fn encode_fields(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
 }
 
-/// A type that is read from a frame, borrowing from its text where it can.
+/// A type that is read from a frame; it borrows from the text if possible.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no frame",
+    message = "`{Self}` is not a frame",
     note = "derive `AccpFrame` for it, with an intent and an operation"
 )]
 pub trait DecodeFrame<'a>: Sized {
-    /// Whether a frame with this header, and this schema code in its payload, is of this
+    /// Returns whether a frame with this header, and this schema code in its payload, is of this
     /// type. An enum over several frames asks each of its variants.
     fn accepts(header: &Header<'_>, schema: Option<&str>) -> bool;
 
-    /// Reads the payload that follows `header`, up to and with its `}`, and gives what
-    /// the registry asks of the envelope.
+    /// Reads the payload after `header`, up to and including its `}`, and returns it with the
+    /// envelope fields that the registry requires.
     fn decode_fields(
         header: &Header<'a>,
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
 }
 
-/// A frame type, whatever text it borrows from, so that a handler can be registered for it.
+/// A frame type for every text that it can borrow from, so that a handler can be registered for it.
 ///
 /// Implemented by `#[derive(AccpFrame)]` for types without type parameters.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no frame whatever it borrows from",
+    message = "`{Self}` is not a frame that can borrow from every text",
     note = "derive `AccpFrame` for it; a type with type parameters needs an impl by hand"
 )]
 pub trait FrameFamily {
@@ -62,7 +62,7 @@ pub trait DecodeValue<'a, K>: Sized {
     /// Reads one value.
     fn decode_value(r: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
-    /// What stands for a param that is not there; `None` when it must be.
+    /// Returns the value of a param that is absent; `None` when the param is required.
     #[inline]
     fn absent() -> Option<Self> {
         None
@@ -85,7 +85,7 @@ pub trait DecodeValue<'a, K>: Sized {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typed<'a, T> {
-    /// Who sends it.
+    /// The sender.
     pub agent: AgentId<'a>,
     /// The payload.
     pub frame: T,
@@ -94,7 +94,7 @@ pub struct Typed<'a, T> {
 }
 
 impl<'a, T> Typed<'a, T> {
-    /// Puts a sender and an envelope to a payload.
+    /// Combines a payload with a sender and an envelope.
     pub const fn new(agent: AgentId<'a>, frame: T, envelope: Envelope<'a>) -> Self {
         Self {
             agent,
@@ -106,9 +106,9 @@ impl<'a, T> Typed<'a, T> {
     /// Reads one frame under the default options.
     ///
     /// # Errors
-    /// E1001 for the grammar and what occurs twice; E1002 for an unknown intent; E1003
-    /// for an unknown schema; E1004 for another frame than `T`, a value of the wrong type
-    /// and a required field that is missing.
+    /// E1001 for a breach of the grammar or a repeated key; E1002 for an unknown intent; E1003 for
+    /// an unknown schema; E1004 for another frame than `T`, a value of the wrong type, or a missing
+    /// required field.
     pub fn decode(text: &'a str) -> Result<Self, DecodeError>
     where
         T: DecodeFrame<'a>,
@@ -116,7 +116,7 @@ impl<'a, T> Typed<'a, T> {
         Self::decode_with(text, &DecodeOptions::default())
     }
 
-    /// Reads one frame from bytes, as they come from a transport.
+    /// Reads one frame from the bytes of a transport.
     ///
     /// # Errors
     /// As [`Typed::decode`]; a byte that is not printable ASCII is E1001 at its place.
@@ -151,11 +151,11 @@ impl<'a, T> Typed<'a, T> {
         Ok(typed)
     }
 
-    /// The text of the frame under the default options.
+    /// Returns the text of the frame under the default options.
     ///
     /// # Errors
-    /// E1004 for a value that its field cannot hold, a long value (there is nowhere to
-    /// put it), and an envelope field that the registry requires; E1001 over a limit.
+    /// E1004 for a value that its field cannot hold, a long value (there is no place for it), and a
+    /// missing envelope field that the registry requires; E1001 over a limit.
     pub fn encode(&self) -> Result<String, EncodeError>
     where
         T: EncodeFrame,
@@ -165,10 +165,10 @@ impl<'a, T> Typed<'a, T> {
         Ok(out)
     }
 
-    /// Appends the text of the frame to `out`; on an error `out` is as it was.
+    /// Appends the text of the frame to `out`; on an error `out` is unchanged.
     ///
     /// # Errors
-    /// As [`Typed::encode`], and what the externals report.
+    /// As [`Typed::encode`], and the errors of the externals.
     pub fn encode_into(
         &self,
         out: &mut String,

@@ -1,4 +1,4 @@
-//! Values of the wire, and maps of them.
+//! Values on the wire, and maps of values.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,10 +11,10 @@ pub use accp_registry::{Decimal, lexical::Number};
 use crate::reader::Token;
 use crate::{DecodeError, ErrorCode, Reader};
 
-/// A value as it stands where no type is declared (draft section 3.1.1).
+/// A value in a place without a declared type (draft section 3.1.1).
 ///
-/// One text is one value and one value one text, so `Value` and its wire text can be
-/// exchanged freely. Borrowed from the frame where nothing is escaped.
+/// One text is one value and one value is one text, so a `Value` converts to its wire text and back
+/// without loss. It borrows from the frame if it has no escapes.
 ///
 /// ```
 /// use accp_runtime::{Frame, Value};
@@ -35,7 +35,7 @@ pub enum Value<'a> {
     Integer(i64),
     /// `3.14`
     Decimal(Decimal),
-    /// A JSON number that neither of the former holds, `#40.7127753` on the wire.
+    /// A JSON number that is neither an integer nor a decimal here, `#40.7127753` on the wire.
     Number(Number),
     /// Any text.
     String(Cow<'a, str>),
@@ -48,7 +48,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The same value, owned.
+    /// Returns the same value, owned.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,
@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => Some(text),
@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The words for this kind of value in an error.
+    /// Returns the words for this kind of value in an error.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -86,7 +86,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads one value where no type is declared.
+    /// Reads one value in a place without a declared type.
     ///
     /// # Errors
     /// E1001 with the byte: the grammar, a limit, or a key that occurs twice in a map.
@@ -142,14 +142,14 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A reference whose key does not fit the grammar has no text.
+/// Returns the error for a reference whose key does not fit the grammar.
 #[cold]
 pub(crate) fn no_ref_key(value: &Value<'_>) -> crate::EncodeError {
-    let message = alloc::format!("`{value}` is no reference: letters, digits, '_' and '.' only");
+    let message = alloc::format!("`{value}` is not a reference: letters, digits, '_' and '.' only");
     crate::EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 
-/// Appends `[v1,v2]`, each element by `write`.
+/// Appends `[v1,v2]`, writing each element with `write`.
 pub(crate) fn write_array<T>(
     out: &mut String,
     items: &[T],
@@ -171,7 +171,7 @@ pub(crate) fn push_display(out: &mut String, value: impl fmt::Display) {
 }
 
 impl fmt::Display for Value<'_> {
-    /// The wire text.
+    /// Writes the wire text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.write(&mut text);
@@ -224,7 +224,7 @@ impl<'a> From<Map<'a>> for Value<'a> {
 impl TryFrom<f64> for Value<'_> {
     type Error = crate::EncodeError;
 
-    /// A decimal where one holds the float exactly, else a [`Number`].
+    /// Returns a decimal if one holds the float exactly, otherwise a [`Number`].
     fn try_from(value: f64) -> Result<Self, Self::Error> {
         if !value.is_finite() {
             let message = "a number that is not finite cannot be written";
@@ -239,11 +239,10 @@ impl TryFrom<f64> for Value<'_> {
     }
 }
 
-/// A map: entries with distinct keys, ascending by key as they are written
-/// (draft section 3.1.1).
+/// A map: entries with distinct keys, written ascending by key (draft section 3.1.1).
 ///
-/// Any text may be a key. A map in which one does not fit the production `key`, or whose
-/// only key is `_`, travels as `{_:[[k,v],..]}`.
+/// Any text may be a key. A map travels as `{_:[[k,v],..]}` if one of its keys does not fit the
+/// production `key`, or if its only key is `_`.
 ///
 /// ```
 /// use accp_runtime::{Map, Value};
@@ -259,34 +258,34 @@ pub struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// An empty map.
+    /// Returns an empty map.
     pub const fn new() -> Self {
         Self {
             entries: Vec::new(),
         }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         self.find(key).ok().map(|at| &self.entries[at].1)
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, for changing it.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value<'a>> {
         self.find(key).ok().map(|at| &mut self.entries[at].1)
     }
 
-    /// Sets the value of a key and gives back the one it replaces.
+    /// Sets the value of a key and returns the value that it replaces.
     pub fn insert(&mut self, key: impl Into<Cow<'a, str>>, value: Value<'a>) -> Option<Value<'a>> {
         let key = key.into();
         match self.find(&key) {
@@ -298,24 +297,24 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Takes a key out.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Value<'a>> {
         self.find(key).ok().map(|at| self.entries.remove(at).1)
     }
 
-    /// The entries, ascending by key.
+    /// Returns the entries, ascending by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value<'a>)> + Clone {
         self.entries
             .iter()
             .map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// The entries, ascending by key, their values to be changed.
+    /// Returns the entries, ascending by key, with values that can be changed.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&str, &mut Value<'a>)> {
         self.entries.iter_mut().map(|(key, value)| (&**key, value))
     }
 
-    /// The same map, owned.
+    /// Returns the same map, owned.
     pub fn into_owned(self) -> Map<'static> {
         let own = |(key, value): (Cow<'_, str>, Value<'_>)| {
             (Cow::Owned(key.into_owned()), value.into_owned())
@@ -329,13 +328,13 @@ impl<'a> Map<'a> {
         self.entries.binary_search_by(|(k, _)| k.as_ref().cmp(key))
     }
 
-    /// Whether every key fits the production `key`, so that no pairs form is needed.
+    /// Returns whether every key fits the production `key`, so that the pairs form is not needed.
     pub(crate) fn has_plain_keys(&self) -> bool {
         let lone_underscore = matches!(self.entries.as_slice(), [(key, _)] if key == "_");
         !lone_underscore && self.entries.iter().all(|(key, _)| lexical::is_key(key))
     }
 
-    /// From entries in any order; the first key that occurs twice is the error.
+    /// Builds a map from entries in any order; the error is the first key that occurs twice.
     pub(crate) fn from_entries(
         mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     ) -> Result<Self, Cow<'a, str>> {
@@ -391,7 +390,7 @@ impl<'a> Map<'a> {
     }
 }
 
-/// Appends `[[k,v],..]`, how entries travel whose keys do not fit the production `key`.
+/// Appends `[[k,v],..]`, the form of entries whose keys do not fit the production `key`.
 pub(crate) fn write_pairs<'m, 'a: 'm>(
     out: &mut String,
     entries: impl Iterator<Item = (&'m str, &'m Value<'a>)>,
@@ -406,14 +405,14 @@ pub(crate) fn write_pairs<'m, 'a: 'm>(
     });
 }
 
-/// Whether the elements are `[k,v]` with a text as key, and there is one.
+/// Returns whether there are elements and each is `[k,v]` with a text as key.
 fn is_pairs(items: &[Value<'_>]) -> bool {
     let is_pair = |item: &Value<'_>| matches!(item, Value::Array(pair) if matches!(pair.as_slice(), [Value::String(_), _]));
     !items.is_empty() && items.iter().all(is_pair)
 }
 
-/// Whether a map, of which the key `_` has just been read, is in the pairs form:
-/// `[[k,v],..]` with texts as keys, and nothing after it.
+/// Returns whether a map is in the pairs form: `[[k,v],..]` with texts as keys, and nothing after
+/// it. The reader has just read the key `_` of this map.
 pub(crate) fn at_pairs(r: &Reader<'_>) -> bool {
     let mut ahead = r.clone();
     r.options().marks
@@ -421,8 +420,8 @@ pub(crate) fn at_pairs(r: &Reader<'_>) -> bool {
         && ahead.peek() == Some(b'}')
 }
 
-/// Whether the value of the param `_` holds further params: pairs, whose keys do not fit the
-/// grammar. A key that does has its own param; one message has one spelling.
+/// Returns whether the value of the param `_` holds extra params: pairs whose keys do not fit the
+/// grammar. A key that fits has its own param, because one message has one spelling.
 pub fn are_others(items: &[Value<'_>]) -> bool {
     let is_other = |pair: &Value<'_>| match pair {
         Value::Array(pair) => pair
@@ -434,7 +433,7 @@ pub fn are_others(items: &[Value<'_>]) -> bool {
     is_pairs(items) && items.iter().all(is_other)
 }
 
-/// The key and the value of an element that `is_pairs` has seen.
+/// Returns the key and the value of an element that `is_pairs` has accepted.
 pub fn into_pair(item: Value<'_>) -> Option<(Cow<'_, str>, Value<'_>)> {
     let Value::Array(pair) = item else {
         return None;
@@ -450,7 +449,7 @@ impl<'a, K: Into<Cow<'a, str>>> FromIterator<(K, Value<'a>)> for Map<'a> {
     /// Collects entries; of equal keys the last one counts.
     fn from_iter<I: IntoIterator<Item = (K, Value<'a>)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().map(|(k, v)| (k.into(), v)).collect();
-        // Stable, so the last of equal keys stands last among them.
+        // The sort is stable, so the last of equal keys stays last among them.
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.reverse();
         entries.dedup_by(|later, kept| later.0 == kept.0);
@@ -469,7 +468,7 @@ impl<'a> IntoIterator for Map<'a> {
 }
 
 impl fmt::Display for Map<'_> {
-    /// The wire text.
+    /// Writes the wire text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.write(&mut text);

@@ -1,4 +1,4 @@
-//! The writer: appends one frame, or nothing.
+//! The writer: it appends one whole frame, or nothing.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use accp_registry::Intent;
 use crate::external::{Externals, Reason, put_external};
 use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
 
-/// How a frame is written.
+/// The options for writing a frame.
 ///
 /// ```
 /// use accp_runtime::{EncodeOptions, Message, Registry};
@@ -24,20 +24,20 @@ use crate::{AgentId, EncodeError, Envelope, ErrorCode, Limits, Value};
 /// ```
 #[derive(Debug, Default)]
 pub struct EncodeOptions<'e> {
-    /// Bounds on the frame, the ones its reader will apply.
+    /// The limits of the frame: those that its reader will apply.
     pub limits: Limits,
     /// Switches the 50-character rule off (draft section 3.3, item 4).
     pub inline: bool,
-    /// Applies the 50-character rule to the fields too that the registry lists as inline.
+    /// Applies the 50-character rule also to the fields that the registry lists as inline.
     pub strict: bool,
-    /// Takes the values that go by reference; without it they are an error.
+    /// Takes the values that go by reference; without externals such values are an error.
     pub externals: Option<&'e mut dyn Externals>,
 }
 
 /// Characters above which a scalar goes by reference (draft section 3.3, item 4).
 pub const LONG_VALUE: usize = 50;
 
-/// What a frame is, besides its fields: the same for every value of a frame type.
+/// The facts about a frame besides its fields: the same for every value of a frame type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameType<'f> {
     /// The name of the Rust type, for error paths; empty when there is none.
@@ -46,7 +46,7 @@ pub struct FrameType<'f> {
     pub intent: Intent,
     /// The operation.
     pub operation: &'f str,
-    /// The code of the schema that the payload follows.
+    /// The code of the payload's schema.
     pub schema: Option<&'f str>,
     /// Envelope fields that the registry requires, by short name.
     pub envelope: &'f [&'f str],
@@ -54,7 +54,7 @@ pub struct FrameType<'f> {
 
 /// A value inside a frame, written as the registry type `K`.
 ///
-/// A type of your own implements it by calling the writer, or by delegating to the field
+/// Your own type can implement this trait by calling the writer, or by delegating to the field that
 /// it wraps.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written to a field of type `{K}`",
@@ -65,7 +65,7 @@ pub trait EncodeValue<K> {
     /// Appends the wire text.
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<()>;
 
-    /// Whether there is nothing to write, as with [`None`].
+    /// Returns whether there is nothing to write, as with [`None`].
     #[inline]
     fn is_absent(&self) -> bool {
         false
@@ -74,8 +74,8 @@ pub trait EncodeValue<K> {
 
 /// Appends the text of a frame in the order of the grammar (draft section 3.1).
 ///
-/// What `#[derive(AccpFrame)]` writes is calls of [`field`](Self::field); values append
-/// themselves by the other methods.
+/// `#[derive(AccpFrame)]` generates calls of [`field`](Self::field). Values append themselves with
+/// the other methods.
 #[derive(Debug)]
 pub struct Writer<'w, 'e> {
     out: &'w mut String,
@@ -90,7 +90,7 @@ pub struct Writer<'w, 'e> {
 type Result<T> = core::result::Result<T, EncodeError>;
 
 impl<'w, 'e> Writer<'w, 'e> {
-    /// Appends to `out`.
+    /// Returns a writer that appends to `out`.
     pub fn new(out: &'w mut String, options: EncodeOptions<'e>) -> Self {
         let start = out.len();
         Self {
@@ -104,10 +104,10 @@ impl<'w, 'e> Writer<'w, 'e> {
         }
     }
 
-    /// Appends a whole frame; on an error `out` is as it was.
+    /// Appends a whole frame; on an error `out` is unchanged.
     ///
     /// # Errors
-    /// What `fields` reports; a limit; an envelope field that the frame type requires.
+    /// The errors of `fields`, a limit, or a missing envelope field that the frame type requires.
     pub fn frame(
         mut self,
         agent: &AgentId<'_>,
@@ -204,12 +204,12 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.elements += 1;
     }
 
-    /// Appends a param, unless the value is absent or its text is that of the default
-    /// (draft section 3.3, item 5). An absent value under a default is written as null,
-    /// for its absence would read as the default.
+    /// Appends a param, unless the value is absent or has the text of the default (draft section
+    /// 3.3, item 5). An absent value of a field with a default is written as null, because a reader
+    /// would take a missing param for the default.
     ///
     /// # Errors
-    /// What the value reports, under `name`.
+    /// The error of the value, under `name`.
     #[inline]
     pub fn field<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
@@ -235,7 +235,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends a value and tells whether its text is that of the default.
+    /// Appends a value and returns whether its text equals the default.
     #[inline]
     fn value<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
@@ -244,7 +244,8 @@ impl<'w, 'e> Writer<'w, 'e> {
     ) -> Result<bool> {
         let start = self.out.len();
         if let Some(text) = default.filter(|text| text.len() > LONG_VALUE) {
-            // Before a long value goes out by reference it has to be known for another one.
+            // A long value may go out by reference only after it is known to differ from the
+            // default.
             let (elements, inline) = (self.elements, self.options.inline);
             self.options.inline = true;
             let written = value.encode_value(self);
@@ -263,7 +264,7 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).
     ///
     /// # Errors
-    /// What the value reports, under `name`.
+    /// The error of the value, under `name`.
     pub fn entry<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
         map: &mut Entries,
@@ -296,7 +297,7 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends `[k,v]`.
     ///
     /// # Errors
-    /// What the value reports; nesting over the limit.
+    /// The error of the value, or nesting over the limit.
     pub(crate) fn pair<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
         key: &str,
@@ -311,10 +312,10 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends `{`, what `entries` writes, and `}`.
+    /// Appends `{`, then the output of `entries`, and `}`.
     ///
     /// # Errors
-    /// What `entries` reports; nesting over the limit.
+    /// The errors of `entries`, or nesting over the limit.
     pub fn map(
         &mut self,
         entries: impl FnOnce(&mut Self, &mut Entries) -> Result<()>,
@@ -328,7 +329,7 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends `[`, every item, and `]`.
     ///
     /// # Errors
-    /// What an item reports, under its index; nesting over the limit.
+    /// The error of an item, under its index, or nesting over the limit.
     pub fn array<K, T: EncodeValue<K>>(&mut self, items: &[T]) -> Result<()> {
         self.open('[')?;
         for (at, item) in items.iter().enumerate() {
@@ -359,11 +360,11 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.out.push(bracket);
     }
 
-    /// Appends a text by `write`, or a reference to it when it is long
-    /// (draft section 3.3, item 4).
+    /// Appends a text with `write`, or a reference to the text if it is long (draft section 3.3,
+    /// item 4).
     ///
     /// # Errors
-    /// When the text is long and there is nowhere to put it.
+    /// When the text is long and there is no place for it.
     #[inline]
     pub fn text(&mut self, text: &str, write: impl FnOnce(&mut String, &str)) -> Result<()> {
         if text.len() > LONG_VALUE && self.goes_by_reference(text) {
@@ -373,7 +374,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends a scalar by its wire text, or a reference to it when that is long.
+    /// Appends a scalar by its wire text, or a reference to it if the text is long.
     pub(crate) fn scalar(&mut self, wire: &str, value: &Value<'_>) -> Result<()> {
         if self.goes_by_reference(wire) {
             return self.externalise(value);
@@ -402,7 +403,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.out.push_str(wire);
     }
 
-    /// The text so far, for values that append themselves.
+    /// Returns the text so far, for values that append themselves.
     #[inline]
     pub(crate) fn out(&mut self) -> &mut String {
         self.out

@@ -1,4 +1,4 @@
-//! The texts of errors: what was expected, where, and, for the caller, what to do.
+//! Texts of errors: the place and the expectation, and a cure for the caller.
 
 use accp_runtime::profiles::{ScheduleReq, ToolDone};
 use accp_runtime::{AgentId, Frame, Message, Registry, Typed, Value};
@@ -153,12 +153,12 @@ fn of_the_caller() {
     task: the registry declares string, this is an integer
     deps[0]: the registry declares string, this is an integer
     `d` and `data` are one key
-    x: `$no key` is no reference: letters, digits, '_' and '.' only
+    x: `$no key` is not a reference: letters, digits, '_' and '.' only
     "#);
     insta::assert_snapshot!(all([Message::new("a b", "req", "plan"), Message::new("a", "ask", "plan"), Message::new("a", "req", "a-b")]), @r#"
-    `a b` is no agent id: letters, digits, '-' and '_' only
-    `ask` is no intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
-    `a-b` is no operation: letters, digits and '_' only
+    `a b` is not an agent id: letters, digits, '-' and '_' only
+    `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
+    `a-b` is not an operation: letters, digits and '_' only
     "#);
     let odd = [
         json!([]),
@@ -169,18 +169,19 @@ fn of_the_caller() {
     ];
     insta::assert_snapshot!(all(odd.iter().map(Message::from_json)), @r#"
     a message is an object with the keys agent, intent, operation, schema, payload, metadata
-    `operation` is missing or no string
+    `operation` is missing or is not a string
     unknown key `assignee`; params stand under `payload`
     unknown key `payloads`; did you mean `payload`?
     metadata.seq: negative
     "#);
     insta::assert_snapshot!(all([AgentId::new("dev team")]), @r#"
-    `dev team` is no agent id: letters, digits, '-' and '_' only
+    `dev team` is not an agent id: letters, digits, '-' and '_' only
     "#);
     assert!(Value::try_from(f64::NAN).is_err());
 }
 
-/// Only what the shorthand is in full is repaired, and a repaired frame needs no repair.
+/// The lenient reader must repair only complete shorthands, and a repaired frame must need no
+/// repair.
 #[test]
 fn of_the_lenient_reader() {
     for text in [

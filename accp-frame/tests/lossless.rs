@@ -1,5 +1,5 @@
-//! Every JSON value travels in a frame and comes back equal; every wire text decodes, and
-//! what it says has one spelling.
+//! Round trips: every JSON value comes back equal from a frame, and every wire text decodes to a
+//! value with one spelling.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use accp_runtime::{
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// Keys and texts in which the awkward is likely.
+/// Returns keys and texts that are often awkward.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z_ ]{0,8}",
@@ -62,7 +62,7 @@ fn any_json(depth: u32) -> impl Strategy<Value = Json> {
             prop::collection::vec(inner.clone(), 0..6).prop_map(Json::from),
             prop::collection::btree_map(text(), inner.clone(), 0..6)
                 .prop_map(|map| Json::Object(map.into_iter().collect())),
-            // A reference, and data of its shape.
+            // A reference, or data of the same shape.
             (1..4_usize, "[a-z.]{0,6}")
                 .prop_map(|(n, key)| json!({ format!("{}ref", "$".repeat(n)): key })),
         ]
@@ -134,7 +134,7 @@ proptest! {
         }
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let Ok(frame) = Message::from_json(&message).unwrap().encode_with(registry, options) else {
-            // Keys that are one key, such as `d` and `data`, or nesting over the limit.
+            // Two names of one key, such as `d` and `data`, or nesting over the limit.
             return Ok(());
         };
         let back = Message::decode(&frame, registry).unwrap();
@@ -142,7 +142,8 @@ proptest! {
         prop_assert_eq!(Message::from_json(&back.to_json()).unwrap(), back, "{}", frame);
     }
 
-    /// Any text between the separators is a value, and its canonical text says the same.
+    /// Any text between the separators must be a value, and its canonical text must have the same
+    /// meaning.
     #[test]
     fn a_wire_text_has_one_meaning(raw in r##"([!-?A-Z^_`a-z"#%]|\\[@>:{}\[\]|$,~\\]){1,12}"##) {
         let frame = format!("@a>qry:lookup{{field:{raw}}}");
@@ -210,8 +211,8 @@ fn a_value_leaves_its_frame_for_the_first_reason_that_applies() {
     assert_eq!(kept.0["cold.k0"].1, Reason::Limit);
 }
 
-/// One message, one spelling: a key that fits the grammar has its own param, and in `_` it
-/// is data like any other.
+/// One message must have one spelling: a key that fits the grammar has its own param, and inside
+/// `_` such a key is ordinary data.
 #[test]
 fn the_param_of_other_keys_holds_only_those() {
     let registry = Registry::shared();
@@ -230,7 +231,7 @@ fn the_param_of_other_keys_holds_only_those() {
     }
 }
 
-/// What the caller hands over cannot break out of its place in the frame.
+/// No input of a caller may break out of its place in the frame.
 #[test]
 fn nothing_a_caller_gives_breaks_the_frame() {
     let registry = Registry::shared();
@@ -263,7 +264,7 @@ fn nothing_a_caller_gives_breaks_the_frame() {
         let number = Value::Number(accp_frame::Number::Float(number));
         assert!(message().with("x", number).encode(registry).is_err());
     }
-    // A bracket at the end of a metadata value is no start of the block.
+    // A bracket at the end of a metadata value does not start the block.
     let envelope = Envelope::new("m[", 1).answering("c[");
     let text = message()
         .in_envelope(envelope.clone())

@@ -23,7 +23,7 @@ pub struct Bpe {
 }
 
 impl Bpe {
-    /// The names that [`Bpe::for_encoding`] takes, the default first.
+    /// The names that [`Bpe::for_encoding`] accepts, the default first.
     ///
     /// ```
     /// use accp_tokens::Bpe;
@@ -32,7 +32,8 @@ impl Bpe {
     /// ```
     pub const ENCODINGS: [&str; 2] = ["o200k_base", "cl100k_base"];
 
-    /// `o200k_base`, the default: 200,000 tokens, of GPT-4o and everything from its vendor since.
+    /// Returns `o200k_base`, the default: 200,000 tokens, used by GPT-4o and all later models of
+    /// its vendor.
     ///
     /// ```
     /// use accp_tokens::{Bpe, TokenCounter};
@@ -46,7 +47,7 @@ impl Bpe {
         }
     }
 
-    /// `cl100k_base`: 100,000 tokens, of GPT-4, GPT-3.5 and the embedding models.
+    /// Returns `cl100k_base`: 100,000 tokens, used by GPT-4, GPT-3.5 and the embedding models.
     ///
     /// ```
     /// use accp_tokens::{Bpe, TokenCounter};
@@ -60,7 +61,7 @@ impl Bpe {
         }
     }
 
-    /// The encoding of this name, exactly as in [`Bpe::ENCODINGS`].
+    /// Returns the encoding with this name, exactly as in [`Bpe::ENCODINGS`].
     ///
     /// ```
     /// use accp_tokens::{Bpe, TokenCounter};
@@ -77,7 +78,7 @@ impl Bpe {
         }
     }
 
-    /// The tokens of a text, as many as [`count`](TokenCounter::count) says.
+    /// Returns the tokens of a text, as many as [`count`](TokenCounter::count) counts.
     ///
     /// ```
     /// use accp_tokens::{Bpe, TokenCounter};

@@ -1,9 +1,9 @@
 //! Exact BPE token counts of ACCP frames, and of any other text.
 //!
-//! Every budget and limit of ACCP is in tokens (draft sections 3.4, 5.1 and 7.1), and the
-//! encode pipeline counts with a BPE tokenizer (section 6.4), so this crate never estimates:
-//! [`Bpe`] gives the number that `tiktoken` gives for the encodings `o200k_base` and
-//! `cl100k_base`, and hands it to the runtime as a [`TokenCounter`].
+//! Every budget and limit of ACCP is in tokens (draft sections 3.4, 5.1 and 7.1), and the encode
+//! pipeline counts with a BPE tokenizer (section 6.4), so this crate never estimates. For the
+//! encodings `o200k_base` and `cl100k_base`, [`Bpe`] counts exactly as `tiktoken` does. The runtime
+//! uses it as a [`TokenCounter`].
 //!
 //! ```
 //! use accp_tokens::{Bpe, TokenCounter};
@@ -16,11 +16,11 @@
 //! assert_eq!(bpe.count(frame), 41);
 //! ```
 //!
-//! # Which encoding
+//! # Choice of the encoding
 //!
-//! [`Bpe::for_encoding`] takes the name of an encoding, [`Bpe::for_model`] that of a model. Most
-//! vendors publish no tokenizer; for their models the count is that of a named substitute and is
-//! marked as one. Print the mark next to the number.
+//! [`Bpe::for_encoding`] takes the name of an encoding, and [`Bpe::for_model`] the name of a model.
+//! Most vendors publish no tokenizer. For their models the count comes from a named substitute and
+//! is marked as one. Print the mark next to the number.
 //!
 //! ```
 //! use accp_tokens::Bpe;
@@ -29,20 +29,20 @@
 //! assert_eq!(Bpe::for_model("some-model").to_string(), "o200k_base (substitute)");
 //! ```
 //!
-//! # What a count holds
+//! # Contents of a count
 //!
 //! - The text as it stands: no Unicode normalisation, no trimming. Special tokens such as
-//!   `<|endoftext|>` are counted as the text they are.
-//! - Not what a provider adds around a message.
-//! - Token counts do not add up: the tokens of two texts, counted apart, may be more or fewer than
-//!   those of the two joined. Count the whole where the whole is meant.
+//!   `<|endoftext|>` are counted as ordinary text.
+//! - Not the text that a provider adds around a message.
+//! - Token counts do not add up: two texts counted apart may have more or fewer tokens than the
+//!   joined text. If you need the count of the joined text, count the joined text.
 //!
-//! # What it costs
+//! # Costs
 //!
-//! Counting takes time and memory linear in the text, whatever the text: a million spaces are no
-//! worse than prose. The tables are part of the binary (32 MB for `o200k_base`, 15 MB for
-//! `cl100k_base`) and are unpacked once a process, at first use. Link this crate where counts are
-//! wanted; the runtime does not.
+//! Counting takes time and memory linear in the length of every text: a million spaces are no worse
+//! than prose. The tables are part of the binary (32 MB for `o200k_base`, 15 MB for `cl100k_base`)
+//! and are unpacked once per process, at first use. Link this crate only if you need counts; the
+//! runtime does not link it.
 
 mod bpe;
 mod model;

@@ -1,27 +1,27 @@
-//! Which encoding a model counts in.
+//! The encodings of models.
 
 use crate::{Bpe, TokenCounter};
 use std::fmt;
 
 /// The counter for a model, and whether it is the model's own.
 ///
-/// [`Display`](fmt::Display) is the name to print beside a count: that of the encoding, with
-/// `(substitute)` where the count is not the model's own.
+/// [`Display`](fmt::Display) gives the name to print beside a count: the name of the encoding, with
+/// `(substitute)` if the encoding is not the model's own.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelCounter {
     /// Counts the tokens.
     pub counter: Bpe,
-    /// True where the model is known to use this encoding; false where it stands in for a
-    /// tokenizer that is not public or not built in.
+    /// Whether the model is known to use this encoding. If false, the encoding is a substitute for
+    /// a tokenizer that is not public or not built in.
     pub exact: bool,
 }
 
 impl Bpe {
-    /// The encoding of a model, or [`Bpe::default`] marked as a substitute.
+    /// Returns the encoding of a model, or [`Bpe::default`] marked as a substitute.
     ///
-    /// Known are OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`),
-    /// fine-tuned (`ft:gpt-4o:org`), or behind a router (`openai/gpt-4o`). A name that merely
-    /// resembles one is not trusted.
+    /// It knows OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`), fine-tuned
+    /// (`ft:gpt-4o:org`), or behind a router (`openai/gpt-4o`). A name that is merely similar does
+    /// not match.
     ///
     /// ```
     /// use accp_tokens::{Bpe, TokenCounter};
@@ -64,9 +64,9 @@ impl fmt::Display for ModelCounter {
     }
 }
 
-/// Models that count in `o200k_base`, as tiktoken's `model.py` has them.
+/// Models that count in `o200k_base`, as tiktoken's `model.py` lists them.
 ///
-/// A row is the name itself and the name with `-` and more. A row that ends in `.` takes
+/// A row matches its name, and its name followed by `-` and more. A row that ends in `.` matches
 /// any continuation: the minor versions of a generation.
 const O200K_MODELS: [&str; 11] = [
     "o1",
@@ -83,7 +83,7 @@ const O200K_MODELS: [&str; 11] = [
     "gpt-oss",
 ];
 
-/// Models that count in `cl100k_base`, in rows of the same kind.
+/// Models that count in `cl100k_base`, in rows of the same format.
 const CL100K_MODELS: [&str; 7] = [
     "gpt-4",
     "gpt-3.5",
@@ -94,7 +94,7 @@ const CL100K_MODELS: [&str; 7] = [
     "text-embedding-3",
 ];
 
-/// The model under a fine-tuning or a router's name.
+/// Returns the model under a fine-tuning or a router's name.
 fn base(model: &str) -> &str {
     let model = model.strip_prefix("openai/").unwrap_or(model);
     match model.strip_prefix("ft:") {
@@ -117,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
     use tiktoken_rs::tokenizer::{Tokenizer, get_tokenizer};
 
-    /// What tiktoken says of a model; `None` where it does not know the model.
+    /// Returns tiktoken's encoding of a model; `None` if tiktoken does not know the model.
     fn reference(model: &str) -> Option<&'static str> {
         match get_tokenizer(model)? {
             Tokenizer::O200kBase | Tokenizer::O200kHarmony => Some("o200k_base"),

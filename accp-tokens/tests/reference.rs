@@ -1,6 +1,6 @@
-//! `tiktoken-rs` is the reference: our counts are its counts.
+//! Comparison of our counts with those of `tiktoken-rs`, the reference.
 //!
-//! It backtracks over long runs of one class, so every text that is compared stays short.
+//! The reference backtracks over long runs of one class, so every compared text is short.
 
 use accp_tokens::{Bpe, TokenCounter};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ fn code_like() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..10).prop_map(|lines| lines.concat())
 }
 
-/// Texts with few classes of characters, so that every border between two classes is met:
+/// Returns texts with few classes of characters, so that every border between two classes occurs:
 /// white space of all kinds, letters by case, marks, digits, contractions.
 fn class_borders() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -183,9 +183,9 @@ fn known_counts() {
     for (o200k, cl100k, text) in [
         (0, 0, ""),
         (6, 6, "What are Q3 findings?"),
-        // Special tokens are text: as themselves they would be 1.
+        // Special tokens count as text; as special tokens they would count 1.
         (7, 7, "<|endoftext|>"),
-        // One letter in two spellings: normalised they would count the same.
+        // One letter in two spellings; after normalisation both would count the same.
         (1, 1, "é"),
         (2, 2, "e\u{301}"),
         (
@@ -201,8 +201,9 @@ fn known_counts() {
     }
 }
 
-/// The reference panics on a million spaces, so the counts are derived: the longest token of each
-/// run (128 spaces, 8 letters, 3 digits, 16 marks) divides it, and a repeated line repeats its count.
+/// A million characters must count correctly. The reference panics on a million spaces, so the
+/// expected counts are derived. The longest token of each run (128 spaces, 8 letters, 3 digits, 16
+/// marks) divides the run, and a repeated line repeats its count.
 #[test]
 fn a_million_characters_are_no_trouble() {
     const MILLION: usize = 1_000_000;

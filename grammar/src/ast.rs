@@ -1,8 +1,8 @@
-//! The syntax tree of a frame: what stands where, borrowed from the text.
+//! The syntax tree of a frame, borrowed from the text.
 //!
-//! Every node knows its bytes, and [`Display`](std::fmt::Display) writes them back as they
-//! were. The tree holds no meaning: keys may repeat, and `007` is an integer of the
-//! grammar while its [`literal`](Scalar::literal) is a string.
+//! Every node knows its bytes, and [`Display`](std::fmt::Display) writes them back unchanged. The
+//! tree holds no meaning: keys may repeat, and `007` is an integer of the grammar while its
+//! [`literal`](Scalar::literal) is a string.
 
 use std::fmt;
 
@@ -36,20 +36,20 @@ pub struct Span {
 pub struct Frame<'a> {
     /// The sender, without its `@`.
     pub agent: &'a str,
-    /// The intent, any letters: which intents there are is no matter of the grammar.
+    /// The intent: any letters. The grammar does not say which intents exist.
     pub intent: &'a str,
     /// The operation.
     pub operation: &'a str,
     /// The params of the body; empty for `{}`.
     pub payload: Vec<Param<'a>>,
-    /// The pairs of the metadata, at least one; `None` where the frame has no brackets.
+    /// The pairs of the metadata, at least one; `None` if the frame has no brackets.
     pub metadata: Option<Vec<Param<'a>>>,
     /// The whole text.
     pub span: Span,
 }
 
 impl Frame<'_> {
-    /// The bytes of the agent id.
+    /// Returns the bytes of the agent id.
     pub fn agent_span(&self) -> Span {
         let start = self.span.start + 1;
         Span {
@@ -58,7 +58,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The bytes of the intent.
+    /// Returns the bytes of the intent.
     pub fn intent_span(&self) -> Span {
         let start = self.agent_span().end + 1;
         Span {
@@ -67,7 +67,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The bytes of the operation.
+    /// Returns the bytes of the operation.
     pub fn operation_span(&self) -> Span {
         let start = self.intent_span().end + 1;
         Span {
@@ -93,7 +93,7 @@ pub struct Param<'a> {
 }
 
 impl Param<'_> {
-    /// The bytes of the key.
+    /// Returns the bytes of the key.
     pub fn key_span(&self) -> Span {
         Span {
             start: self.span.start,
@@ -105,9 +105,9 @@ impl Param<'_> {
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value<'a> {
-    /// What it is.
+    /// The kind of the value, with its content.
     pub kind: ValueKind<'a>,
-    /// All of it: with the brackets of an array or map, and the `$` of a reference.
+    /// The whole value: with the brackets of an array or map, and the `$` of a reference.
     pub span: Span,
 }
 
@@ -134,14 +134,14 @@ pub enum ValueKind<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scalar<'a> {
-    /// The text as it stands in the frame, delimiters still escaped.
+    /// The text in the frame; its delimiters are still escaped.
     pub raw: &'a str,
     /// The production that it matches.
     pub rule: ScalarRule,
 }
 
 impl<'a> Scalar<'a> {
-    /// What the text means where no type is declared.
+    /// Returns the meaning of the text in a place without a declared type.
     ///
     /// ```
     /// use accp_grammar::ast::{ScalarRule, ValueKind};

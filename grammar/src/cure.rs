@@ -1,7 +1,7 @@
-//! Where in a frame a fault is, and what to do about it.
+//! The place of a fault in a frame, and its cure.
 //!
-//! The text before a fault is the beginning of a frame, so a look at its last bytes tells
-//! what goes before; the rules that pest tried tell what was to follow.
+//! The text before a fault is the beginning of a frame, so its last bytes show the part before the
+//! fault. The rules that pest tried show the expected part.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use accp_registry::lexical;
 
 use crate::pest_parser::Rule;
 
-/// What goes before the fault: `after the agent id`.
+/// Names the part before the fault: `after the agent id`.
 pub(crate) fn place(rules: &[Rule], before: &str) -> String {
     let last = before.chars().next_back();
     for rule in rules {
@@ -37,7 +37,7 @@ pub(crate) fn place(rules: &[Rule], before: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What to do about a fault, where more can be said than what was expected.
+/// Returns the cure of a fault, if it says more than the expectation.
 pub(crate) fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static, str>> {
     let expects = |any: &[Rule]| any.iter().any(|rule| rules.contains(rule));
     let ends_value = expects(&[
@@ -105,7 +105,7 @@ pub(crate) fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<
 const REFERENCE: &str =
     r"a reference is '$' and letters, digits, '_' or '.'; a '$' in a value is written '\$'";
 
-/// The cure for a character where a value should begin; only delimiters cannot.
+/// Returns the cure for a character where a value should begin; only delimiters cannot begin one.
 fn for_value(found: char) -> Cow<'static, str> {
     match found {
         '@' => Cow::Borrowed(
@@ -118,11 +118,11 @@ fn for_value(found: char) -> Cow<'static, str> {
     }
 }
 
-/// The cure for a character that cannot follow a value.
+/// Returns the cure for a character that cannot follow a value.
 fn after_value(rules: &[Rule], before: &str, found: char) -> Option<Cow<'static, str>> {
     let expects = |rule: Rule| rules.contains(&rule);
-    // After a string pest tells that it tried an escape; of the other values the first or
-    // the last byte tells which it is.
+    // After a string, pest reports that it tried an escape. The first or the last byte identifies
+    // the other values.
     let value = before
         .rfind([':', ',', '['])
         .map_or(before, |at| &before[at + 1..]);
@@ -150,7 +150,7 @@ fn after_value(rules: &[Rule], before: &str, found: char) -> Option<Cow<'static,
     }))
 }
 
-/// The cure for what is no printable ASCII.
+/// Returns the cure for a character outside printable ASCII.
 fn unprintable(found: char, before: &str, is_value: bool, may_end: bool) -> Cow<'static, str> {
     let fixed = match found {
         '\n' | '\r' if may_end => "a frame is one line; leave out the line end",
@@ -172,9 +172,9 @@ fn unprintable(found: char, before: &str, is_value: bool, may_end: bool) -> Cow<
     Cow::Borrowed(fixed)
 }
 
-/// The key of the innermost value that the text ends in or after, shortened.
+/// Returns the key of the innermost value at the end of the text, shortened.
 fn last_key(before: &str) -> String {
-    // Each open bracket: where its current entry begins, and where the key of it ends.
+    // For each open bracket: the start of its current entry, and the end of the entry's key.
     let mut open: Vec<(usize, Option<usize>)> = Vec::new();
     let mut is_escaped = false;
     for (at, byte) in before.bytes().enumerate() {

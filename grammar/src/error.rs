@@ -1,4 +1,4 @@
-//! Why a text is no frame, in words of the protocol.
+//! Syntax errors, in words of the protocol.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use pest::error::{ErrorVariant, InputLocation};
 use crate::cure;
 use crate::pest_parser::Rule;
 
-/// The first byte at which a text stops being a frame, and what could stand there.
+/// The first byte at which a text cannot be a frame, and the parts that could stand there.
 ///
-/// [`Display`](fmt::Display) is for whoever wrote the frame: it may show a key or a
-/// character of it. What may go back to a peer is [`SyntaxError::for_peer`].
+/// [`Display`](fmt::Display) is for the author of the frame: it may show a key or a character of
+/// the frame. [`SyntaxError::for_peer`] may go back to a peer.
 ///
 /// ```
 /// let error = accp_grammar::parse("@dev>done:plan{pri:high;why:x").unwrap_err();
@@ -31,11 +31,11 @@ pub struct SyntaxError {
     cure: Option<Cow<'static, str>>,
 }
 
-/// What is wrong, without a piece of the frame.
+/// The fault, without any text of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// One of these must follow, besides more of the name or value that goes before.
+    /// One of these must follow, or more of the name or value before.
     Expected(Vec<Expected>),
     /// The frame has more bytes than this limit.
     FrameBytes(usize),
@@ -73,13 +73,14 @@ pub enum Expected {
     End,
 }
 
-/// What a peer is told of a [`SyntaxError`]: code, byte, expected; never its payload.
+/// The part of a [`SyntaxError`] that a peer may see: code, byte and expectation, but never its
+/// payload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} at byte {at}: {fault}", SyntaxError::CODE)]
 pub struct PeerError {
     /// The byte of the frame, from 0.
     pub at: usize,
-    /// What is wrong there.
+    /// The fault at this byte.
     pub fault: Fault,
 }
 
@@ -87,19 +88,19 @@ impl SyntaxError {
     /// `PARSE_ERROR` of draft section 3.6: the code of every fault of the grammar.
     pub const CODE: &str = "E1001";
 
-    /// The byte, from 0; the length of the text when it ends too early. No frame begins
-    /// with the text up to and with this byte, while one begins with the text before it.
-    /// Where a limit is passed: the first byte that is too much.
+    /// Returns the byte, from 0; the length of the text when it ends too early. A frame can begin
+    /// with the text before this byte, but none begins with the text up to and including it. For a
+    /// limit this is the first byte beyond it.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// What is wrong, for programs.
+    /// Returns the fault, for programs.
     pub fn fault(&self) -> &Fault {
         &self.fault
     }
 
-    /// What should stand there, and after what: `'>' after the agent id`.
+    /// Returns the expected part, and the part before it: `'>' after the agent id`.
     pub fn expected(&self) -> String {
         let fault = self.fault.to_string();
         let words = fault.strip_prefix("expected ").unwrap_or(&fault);
@@ -110,17 +111,17 @@ impl SyntaxError {
         )
     }
 
-    /// What stands there; `None` at the end of the text.
+    /// Returns the character at this place; `None` at the end of the text.
     pub fn found(&self) -> Option<char> {
         self.found
     }
 
-    /// What to do about it, where more can be said than what was expected.
+    /// Returns the cure, if it says more than the expectation.
     pub fn cure(&self) -> Option<&str> {
         self.cure.as_deref()
     }
 
-    /// What may be sent to the peer that wrote the frame.
+    /// Returns the error that may be sent to the peer that wrote the frame.
     pub fn for_peer(&self) -> PeerError {
         PeerError {
             at: self.at,
@@ -128,7 +129,7 @@ impl SyntaxError {
         }
     }
 
-    /// A limit that is passed at a byte.
+    /// Returns the error for a limit that is exceeded at a byte.
     pub(crate) fn limit(at: usize, fault: Fault) -> Self {
         let cure = match fault {
             Fault::FrameBytes(_) => Some("split it into parts, or send values by reference"),
@@ -146,10 +147,10 @@ impl SyntaxError {
         }
     }
 
-    /// The fault that pest found: the furthest place at which it tried a rule.
+    /// Returns the fault that pest found: the furthest place at which it tried a rule.
     ///
-    /// The generated grammar gives each mark a rule of its own and keeps no token across a
-    /// place where a text may break off, so this is the first byte that cannot stand.
+    /// The generated grammar gives each mark its own rule, and no token continues over a place
+    /// where a text may break off. So this place is the first byte that cannot stand there.
     pub(crate) fn of_pest(text: &str, error: &pest::error::Error<Rule>) -> Self {
         let (InputLocation::Pos(at) | InputLocation::Span((at, _))) = error.location;
         let ErrorVariant::ParsingError {
@@ -257,7 +258,7 @@ impl fmt::Display for Expected {
 }
 
 impl Expected {
-    /// `None` for `escaped-char`, which only goes on with a string that could end here.
+    /// Returns `None` for `escaped-char`, which only continues a string that could end here.
     fn of(rule: Rule) -> Option<Self> {
         Some(match rule {
             Rule::agent_id => Expected::AgentId,

@@ -1,4 +1,4 @@
-//! The generator: ABNF and a table of decisions in, a pest grammar out.
+//! The generator: makes a pest grammar from ABNF and a table of decisions.
 
 mod first;
 mod overrides;
@@ -16,11 +16,11 @@ use crate::grammar::Grammar;
 impl Grammar<'_> {
     /// Makes the pest grammar of the ABNF.
     ///
-    /// [`overrides`](Grammar::overrides) state what a PEG must decide and ABNF leaves open: the
-    /// order of alternatives, the boundaries of tokens, the names of marks (their format is
-    /// described in `accp.overrides`). A decision that the generator would have to take
-    /// silently is an error instead: alternatives that can begin alike need an `order`,
-    /// repetitions need the row `* greedy`. The result is the same text at every run, and its
+    /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the
+    /// boundaries of tokens, the names of marks. [`overrides`](Grammar::overrides) states these
+    /// decisions (`accp.overrides` describes their format). The generator takes no decision
+    /// silently. Alternatives that can begin alike need an `order`, and repetitions need the row `*
+    /// greedy`; without it they are an error. The result is the same text at every run, and its
     /// first line names the command that makes it.
     ///
     /// # Errors
@@ -45,11 +45,11 @@ impl Grammar<'_> {
         Ok(head + &rules(self.abnf, self.overrides)?)
     }
 
-    /// Compares a pest grammar, such as one on disk, with what [`Grammar::generate`] makes: the
-    /// work of `accp grammar --check`.
+    /// Compares a pest grammar, such as one on disk, with the result of [`Grammar::generate`]. This
+    /// is the work of `accp grammar --check`.
     ///
     /// # Errors
-    /// When the texts differ: the first line that does, and the command that repairs it.
+    /// When the texts differ: the first line that differs, and the command that repairs it.
     pub fn check(&self, pest: &str) -> Result<(), GenerateError> {
         let fresh = self.generate()?;
         if fresh == pest {
@@ -61,14 +61,14 @@ impl Grammar<'_> {
             file: Source::Pest,
             line,
             message: format!(
-                "this is not what the ABNF and the overrides give; run `{}` to make the file anew",
+                "this differs from the grammar that the ABNF and the overrides give; run `{}` to write the file again",
                 self.command
             ),
         })
     }
 }
 
-/// The rules of the pest grammar.
+/// Returns the rules of the pest grammar.
 fn rules(abnf: &str, overrides: &str) -> Result<String, GenerateError> {
     let rules = Rules::parse(abnf)?;
     let overrides = Overrides::parse(overrides, &rules)?;
@@ -105,17 +105,17 @@ pub struct GenerateError {
 }
 
 impl GenerateError {
-    /// Which of the texts is at fault.
+    /// Returns the text with the mistake.
     pub fn file(&self) -> Source {
         self.file
     }
 
-    /// The line, counted from 1.
+    /// Returns the line, counted from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// What is wrong and what would be right, without the place.
+    /// Returns the mistake and its correction, without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -243,7 +243,7 @@ impl fmt::Display for Rendered<'_> {
     }
 }
 
-/// How tightly the place of an expression binds: below it, parentheses are needed.
+/// The binding strength of the place of an expression. A weaker expression needs parentheses.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Level {
     Choice,
@@ -256,7 +256,7 @@ struct Renderer<'a> {
     overrides: &'a Overrides,
     rule: &'a Definition,
     decisions: &'a Decisions,
-    /// Literals met so far: `marks` names them in this order.
+    /// The number of literals so far: `marks` names them in this order.
     literals: usize,
     marks: Vec<(String, String)>,
 }
@@ -333,7 +333,7 @@ impl Renderer<'_> {
         Ok(parts.join(separator))
     }
 
-    /// The next literal: as it is, or as the rule that `marks` gives it.
+    /// Returns the next literal: as it is, or as the rule that `marks` names.
     fn mark(&mut self, literal: String) -> Result<String, GenerateError> {
         self.literals += 1;
         let names = self.decisions.marks.as_deref().unwrap_or_default();
@@ -356,7 +356,7 @@ impl Renderer<'_> {
 
     fn character(&self, value: u32) -> Result<char, GenerateError> {
         char::from_u32(value)
-            .ok_or_else(|| self.error(&format!("%x{value:X} is no Unicode character")))
+            .ok_or_else(|| self.error(&format!("%x{value:X} is not a Unicode character")))
     }
 
     fn error(&self, message: &str) -> GenerateError {

@@ -2,21 +2,21 @@
 
 use accp_registry::Protocol;
 
-/// The grammar of a protocol: what it is made from, and what the generator makes of it.
+/// The grammar of a protocol: its sources, and the generated grammar.
 ///
-/// The rules of the ABNF bear the names of the parts of the head that the protocol has; the
-/// first rule is a whole message.
+/// The ABNF has a rule for each part of the head, under the name that the protocol gives the part.
+/// Its first rule is a whole message.
 #[derive(Debug, Clone, Copy)]
 pub struct Grammar<'t> {
     /// The protocol. Its files are `NAME.abnf`, `NAME.overrides` and `NAME.pest`.
     pub protocol: &'static Protocol,
-    /// The command that writes the generated file anew.
+    /// The command that writes the generated file again.
     pub command: &'static str,
     /// The ABNF.
     pub abnf: &'t str,
-    /// The decisions that a PEG needs and the ABNF does not hold, each with its reason.
+    /// The decisions that a PEG needs and the ABNF does not make, each with its reason.
     pub overrides: &'t str,
-    /// The pest grammar that the generator makes of the two, as checked in.
+    /// The pest grammar that the generator makes from both texts, as checked in.
     pub pest: &'t str,
 }
 

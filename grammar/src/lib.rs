@@ -1,10 +1,10 @@
 //! The frame grammar of ACCP (draft section 3.1) and the reference parser made from it.
 //!
-//! `accp.abnf` is the draft's grammar; the generator (feature `generator`) makes `accp.pest`
-//! out of it, with the decisions of `accp.overrides`. Which files make the grammar of a
-//! protocol says a [`Grammar`]; [`ACCP`] is the one. [`parse`] runs `accp.pest` on pest. It is
-//! exact and explains itself, not fast: it gives the strict verdict and the byte of a
-//! fault, and is the judge of the scanner in accp-runtime, which programs use.
+//! `accp.abnf` is the draft's grammar. The generator (feature `generator`) makes `accp.pest` from
+//! it, with the decisions of `accp.overrides`. A [`Grammar`] names the files that make the grammar
+//! of a protocol; [`ACCP`] is the only one. [`parse`] runs `accp.pest` on pest. It is exact and
+//! explains its errors, but it is not fast. Its strict verdict, with the byte of a fault, is the
+//! reference for the scanner in accp-runtime, which programs use.
 //!
 //! ```
 //! let frame = accp_grammar::parse("@planner>req:schedule{who:dev_team|pri:high}[mid:1,seq:2]")?;

@@ -1,14 +1,14 @@
-//! The limits of a frame, held to the tree.
+//! The limits of a frame, checked on the tree.
 
 pub use accp_registry::Limits;
 
 use crate::ast::{Frame, Param, Value, ValueKind};
 use crate::error::{Fault, SyntaxError};
 
-/// The first bracket that opens a level too many, in a text that need not be a frame.
+/// Returns the first bracket beyond the limit of nesting, in any text.
 ///
-/// Exact for every text that begins like a frame: there each bracket is a mark, unless it
-/// is escaped, and the body or the metadata is one level more than the values in it.
+/// The result is exact for every text that begins like a frame. There each bracket is a mark,
+/// unless it is escaped, and the body or the metadata counts one level more than the values inside.
 pub(crate) fn too_deep(text: &str, depth: u32) -> Option<usize> {
     let most = u64::from(depth) + 1;
     let mut open = 0_u64;
@@ -26,7 +26,7 @@ pub(crate) fn too_deep(text: &str, depth: u32) -> Option<usize> {
     None
 }
 
-/// Refuses a frame with too many params, or too many elements in all.
+/// Refuses a frame with too many params, or too many elements in total.
 pub(crate) fn check_counts(frame: &Frame<'_>, limits: &Limits) -> Result<(), SyntaxError> {
     let mut counter = Counter {
         read: 0,

@@ -1,4 +1,4 @@
-//! The reference parser: pest's tree made into ours.
+//! The reference parser: turns the tree of pest into ours.
 
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -12,7 +12,7 @@ use crate::pest_parser::{FrameParser, Rule};
 /// Parses one frame, strictly, within the default [`Limits`].
 ///
 /// # Errors
-/// The first byte at which no frame can go on, with what could stand there (E1001).
+/// The first byte at which no frame can continue, with the parts that could stand there (E1001).
 ///
 /// ```
 /// let error = accp_grammar::parse("@planner:plan{}").unwrap_err();
@@ -23,14 +23,15 @@ pub fn parse(text: &str) -> Result<Frame<'_>, SyntaxError> {
     parse_with(text, &ACCP.protocol.limits)
 }
 
-/// Parses one frame, strictly, within the limits given.
+/// Parses one frame, strictly, within the given limits.
 ///
-/// The length is checked before anything else, nesting before the grammar runs, counts on
-/// the finished tree. A fault of the grammar comes before nesting when it stands before it.
+/// The length is checked first, then nesting, then the grammar, and the counts on the finished
+/// tree. A fault of the grammar is reported instead of nesting when it stands before the bracket
+/// that is too deep.
 ///
 /// # Errors
 /// As [`parse`], and [`Fault::FrameBytes`], [`Fault::Depth`], [`Fault::Params`],
-/// [`Fault::Elements`] for what is over a limit.
+/// [`Fault::Elements`] for a frame over a limit.
 pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
     check_length(text.len(), limits)?;
     parse_bounded(text, limits)
@@ -39,8 +40,8 @@ pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Synta
 fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
     let depth = limits.depth.min(Limits::MAX_DEPTH);
     if let Some(at) = limits::too_deep(text, depth) {
-        // The grammar runs up to and with the bracket: it may stand there wrongly, or
-        // behind another fault.
+        // The grammar runs up to and including the bracket: the bracket itself may be wrong there,
+        // or a fault may come before it.
         return Err(match run(&text[..=at]) {
             Err(error) if error.at() <= at => error,
             _ => SyntaxError::limit(at, Fault::Depth(depth)),
@@ -54,7 +55,7 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Syntax
 /// Parses one frame from bytes that need not be text, within the default [`Limits`].
 ///
 /// # Errors
-/// As [`parse`]. A byte that is not UTF-8 is a fault at its place, and found as U+FFFD.
+/// As [`parse`]. A byte that is not UTF-8 is a fault at its place, reported as U+FFFD.
 ///
 /// ```
 /// let error = accp_grammar::parse_bytes(b"@a>req:plan{task:\xff}").unwrap_err();
@@ -67,8 +68,8 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Frame<'_>, SyntaxError> {
         Ok(text) => return parse_bounded(text, limits),
         Err(error) => error.valid_up_to(),
     };
-    // The replacement character is as wrong everywhere as the byte it stands for, so the
-    // first fault of this text is the first fault of the bytes.
+    // The replacement character is wrong wherever its byte is wrong, so the first fault of this
+    // text is the first fault of the bytes.
     let text = String::from_utf8_lossy(&bytes[..valid_up_to]) + "\u{fffd}";
     Err(match parse_bounded(&text, limits) {
         Err(error) if error.at() < valid_up_to => error,
@@ -125,7 +126,7 @@ fn params(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
     params.flat_map(entries).collect()
 }
 
-/// The `key ":" value` sequences of a `param` or a `map`; their marks are passed over.
+/// Returns the `key ":" value` sequences of a `param` or a `map`, without their marks.
 fn entries(pair: Pair<'_, Rule>) -> Vec<Param<'_>> {
     let mut entries = Vec::new();
     let mut key = None;

@@ -1,4 +1,4 @@
-//! The parser that pest makes of `accp.pest`: its rules bear the names of the ABNF.
+//! The parser that pest makes of `accp.pest`: its rules have the names of the ABNF.
 #![allow(unreachable_pub, clippy::pedantic)]
 
 #[derive(pest_derive::Parser)]

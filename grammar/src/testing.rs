@@ -6,7 +6,7 @@ use proptest::sample::{Index, select};
 
 const DELIMITERS: &str = r"@>:{}[]|$,~\";
 
-/// Wire texts of valid frames: escapes, every kind of value, nesting to the limit of 5,
+/// Returns wire texts of valid frames: escapes, every kind of value, nesting to the limit of 5,
 /// empty lists, repeated keys, with and without metadata.
 pub fn frame_text() -> impl Strategy<Value = String> {
     (
@@ -23,8 +23,8 @@ pub fn frame_text() -> impl Strategy<Value = String> {
         })
 }
 
-/// Bytes that were a valid frame before a few of them were changed, inserted, removed,
-/// doubled, or cut off: mostly no frame, but close to one.
+/// Returns the bytes of valid frames with a few bytes changed, inserted, removed, doubled, or cut
+/// off. Most of them are not frames, but close to one.
 pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
     (frame_text(), vec((any::<Index>(), edit()), 1..4)).prop_map(|(text, edits)| {
         edits
@@ -44,7 +44,7 @@ pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// One value as it stands in a frame, nested up to 5 deep.
+/// Returns one value as it stands in a frame, nested up to 5 deep.
 pub fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => scalar(),
@@ -59,7 +59,7 @@ pub fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// One scalar as it stands in a frame: literals, what nearly is one, and strings.
+/// Returns one scalar as it stands in a frame: literals, near literals, and strings.
 pub fn scalar() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => "-?[0-9]{1,20}",
@@ -74,8 +74,8 @@ pub fn scalar() -> impl Strategy<Value = String> {
     ]
 }
 
-/// One character of a string: safe, or a delimiter with its escape. Nothing is filtered:
-/// runs of millions of cases would end in too many rejects.
+/// Returns one character of a string: safe, or a delimiter with its escape. Nothing is filtered,
+/// because runs of millions of cases would end in too many rejects.
 fn character() -> impl Strategy<Value = String> {
     let (delimiters, safe): (Vec<char>, Vec<char>) =
         ('!'..='~').partition(|c| DELIMITERS.contains(*c));
@@ -89,7 +89,7 @@ fn entry(value: impl Strategy<Value = String>) -> impl Strategy<Value = String> 
     (key(), value).prop_map(|(key, value)| format!("{key}:{value}"))
 }
 
-/// Few short keys among the others, so that some repeat.
+/// Returns keys, many of them short, so that some repeat.
 fn key() -> impl Strategy<Value = String> {
     prop_oneof!["[a-c]", "[A-Za-z0-9_]{1,10}"]
 }

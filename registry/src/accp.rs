@@ -1,4 +1,4 @@
-//! The Agent Context Compression Protocol, described.
+//! The description of the Agent Context Compression Protocol.
 
 use crate::lexical;
 use crate::limits::Limits;
@@ -17,8 +17,8 @@ const NAME: NameRule = NameRule {
 /// The Agent Context Compression Protocol (draft sections 3 and 4):
 /// `@agent>intent:operation{key:value|..}[key:value,..]`.
 ///
-/// The intents are closed, and a frame with another is E1002. Operations are open: a `frames`
-/// entry registers one. A key that is not known is read over.
+/// The intents are closed: a frame with any other intent is E1002. Operations are open: a `frames`
+/// entry registers one. A reader skips unknown keys.
 pub static ACCP: Protocol = Protocol {
     name: "accp",
     noun: "frame",
@@ -80,7 +80,7 @@ pub static ACCP: Protocol = Protocol {
         attribute: "accp",
         rest: "flatten",
         variable: "ACCP_REGISTRY",
-        // What is done comes first: `ScheduleReq`.
+        // The operation comes first: `ScheduleReq`.
         type_name: &[1, 0],
         version_doc: "The version of the registry: the `v` of `sync:registry`.",
         hash_doc: "The hash of the registry, all of it; its first digits are the `hash` of\n\

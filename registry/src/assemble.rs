@@ -1,4 +1,4 @@
-//! From documents to one registry: what is checked across schemas, and the defaults.
+//! Building one registry from documents: the checks across schemas, and the defaults.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 use crate::read;
 use crate::types::Type;
 
-/// A registry document, and where it came from.
+/// A registry document and its source.
 pub(crate) struct Source<'a> {
     file: Option<&'a str>,
     json: Value,
@@ -25,7 +25,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Parses the JSON.
+    /// Parses a document as JSON.
     pub(crate) fn parse(file: Option<&'a str>, text: &'a str) -> Result<Self, Problems> {
         match serde_json::from_str(text) {
             Ok(json) => Ok(Self {
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A document that never was text.
+    /// Returns a document that was never text.
     pub(crate) fn from_value(json: Value) -> Source<'static> {
         Source {
             file: None,
@@ -61,7 +61,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Gives a problem of this document its place.
+    /// Adds the place in this document to a problem.
     fn place(&self, mut problem: Problem) -> Problem {
         problem.file = self.file.map(ToOwned::to_owned);
         let place =
@@ -71,14 +71,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The byte that `serde_json` means: lines and columns from 1, columns in bytes, and 0 for
-/// a line that ends before it begins.
+/// Returns the byte offset for a place of `serde_json`. It counts lines from 1 and columns in bytes
+/// from 1. Column 0 means the line end before the line.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     lines.map(str::len).sum::<usize>() + column.saturating_sub(1)
 }
 
-/// Makes one registry of several documents.
+/// Builds one registry from several documents.
 pub(crate) fn assemble(
     protocol: &'static Protocol,
     sources: &[Source<'_>],
@@ -108,7 +108,7 @@ pub(crate) fn assemble(
                         "/tokenizer",
                         format!("the tokenizer is `{tokenizer}` here and `{other}` elsewhere"),
                     )
-                    .cure("registries that are merged count with one tokenizer"),
+                    .cure("merged registries must use one tokenizer"),
                 ),
                 _ => registry.tokenizer = Some(tokenizer),
             }
@@ -124,7 +124,7 @@ pub(crate) fn assemble(
         return Ok(registry);
     }
     let mut problems = assembly.problems;
-    // Where a text is at hand the problems stand in its order.
+    // Problems of a text stand in the order of the text.
     let mut placed: Vec<(usize, Problem)> = problems
         .drain(..)
         .map(|(index, problem)| (index, sources[index].place(problem)))
@@ -135,12 +135,12 @@ pub(crate) fn assemble(
     ))
 }
 
-/// What is known while the documents come together.
+/// The state while the documents are put together.
 #[derive(Default)]
 struct Assembly {
-    /// With the index of the document.
+    /// Each problem with the index of its document.
     problems: Vec<(usize, Problem)>,
-    /// The document that defines a schema, by its name.
+    /// The index of the document that defines a schema, by the schema's name.
     origin: BTreeMap<String, usize>,
 }
 
@@ -160,7 +160,7 @@ impl Assembly {
         if let Some(other) = registry.schema_by_name(&schema.name) {
             if !other.means_the_same(&schema) {
                 let message = format!(
-                    "the schema `{}` is already defined, and not like this",
+                    "the schema `{}` is already defined, with other content",
                     schema.name
                 );
                 let cure = "give one of the two another name and another code";
@@ -180,7 +180,7 @@ impl Assembly {
         registry.insert(schema);
     }
 
-    /// Every schema that a type names must be there.
+    /// Checks that every schema named by a type exists.
     fn check_nested(&mut self, registry: &mut Registry) {
         let codes: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
         for schema in &mut registry.schemas {
@@ -203,7 +203,7 @@ impl Assembly {
                 };
                 let message = format!("`{code}` is neither a type nor the code of a schema");
                 let problem = Problem::new(pointer, message).cure(cure);
-                // One mistake, one message: the default is not held against it.
+                // One mistake gives one message, so the default is not checked against this type.
                 field.ty = Type::Any;
                 let source = self.origin.get(&schema.name).copied().unwrap_or_default();
                 self.problems.push((source, problem));
@@ -211,8 +211,9 @@ impl Assembly {
         }
     }
 
-    /// Works out the wire text of every default: first where it rests on no other schema's
-    /// defaults, then where it rests on those, until none is left or they form a circle.
+    /// Computes the wire text of every default. It takes the schemas whose defaults need no others
+    /// first, then those that need these. It stops when none is left, or when the rest form a
+    /// circle.
     fn resolve_defaults(&mut self, registry: &mut Registry) {
         let mut open: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
         loop {
@@ -234,7 +235,7 @@ impl Assembly {
             let problem = Problem::new(
                 pointer,
                 format!(
-                    "the defaults of `{}` need themselves: they never end",
+                    "the defaults of `{}` contain themselves, so they never end",
                     schema.name
                 ),
             );
@@ -282,8 +283,8 @@ impl Assembly {
     }
 }
 
-/// The codes of the schemas whose own defaults must be known before those of `schema`:
-/// the ones that a default of it holds a value of.
+/// Returns the codes of the schemas whose defaults must be known before those of `schema`: a
+/// default of `schema` holds a value of each.
 fn rests_on(registry: &Registry, schema: &Schema) -> BTreeSet<String> {
     fn walk(registry: &Registry, ty: &Type, value: &Value, out: &mut BTreeSet<String>) {
         match (ty, value) {

@@ -1,4 +1,4 @@
-//! A decimal of at most six places, exact.
+//! Exact decimals of at most six places.
 
 use alloc::string::ToString as _;
 use core::fmt;
@@ -8,7 +8,7 @@ const PLACES: usize = 6;
 
 /// A decimal with at most six places, as ACCP carries it (draft section 3.1.1).
 ///
-/// Exact over its whole range: the integer part is any [`i64`]. It is never rounded.
+/// Exact over its whole range: the integer part is any [`i64`]. A decimal is never rounded.
 ///
 /// ```
 /// use accp_registry::Decimal;
@@ -24,7 +24,7 @@ pub struct Decimal {
     millionths: i128,
 }
 
-/// Why a text is not a [`Decimal`].
+/// The reason why a text is not a [`Decimal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecimalError {
@@ -40,7 +40,8 @@ pub enum DecimalError {
 }
 
 impl Decimal {
-    /// The decimal of so many millionths; `None` when the integer part is outside [`i64`].
+    /// Returns the decimal with this many millionths; `None` when the integer part is outside
+    /// [`i64`].
     pub const fn from_millionths(millionths: i128) -> Option<Self> {
         let whole = millionths / SCALE;
         if whole < i64::MIN as i128 || whole > i64::MAX as i128 {
@@ -49,16 +50,16 @@ impl Decimal {
         Some(Self { millionths })
     }
 
-    /// The value in millionths.
+    /// Returns the value in millionths.
     pub const fn millionths(self) -> i128 {
         self.millionths
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     pub fn to_f64(self) -> f64 {
         const EXACT: u128 = 1 << 53;
         if self.millionths.unsigned_abs() <= EXACT {
-            // Both are exact, and one division rounds correctly.
+            // Both numbers are exact, and one division rounds correctly.
             self.millionths as f64 / SCALE as f64
         } else {
             self.to_string().parse().unwrap_or(f64::NAN) // infallible: plain decimal
@@ -68,7 +69,7 @@ impl Decimal {
     /// Reads `["-"] 1*DIGIT [ "." 1*6DIGIT ]`; leading and trailing zeros are allowed.
     ///
     /// # Errors
-    /// When the text is no decimal, has more than six places, or is out of range.
+    /// When the text is not a decimal, has more than six places, or is out of range.
     pub fn parse(text: &str) -> Result<Self, DecimalError> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -98,7 +99,7 @@ impl Decimal {
         Self::from_millionths(millionths).ok_or(DecimalError::Range)
     }
 
-    /// Whether `text` is the canonical spelling of this value.
+    /// Returns whether `text` is the canonical spelling of this value.
     pub(crate) fn is_spelt(self, text: &str) -> bool {
         let places = text.split_once('.').map_or("", |(_, fraction)| fraction);
         let digits = text.strip_prefix('-');
@@ -111,7 +112,8 @@ impl Decimal {
 }
 
 impl fmt::Display for Decimal {
-    /// The canonical spelling: at least one place, no trailing zero after it.
+    /// Writes the canonical spelling: at least one place, and no trailing zero after the first
+    /// place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.millionths < 0 { "-" } else { "" };
         let magnitude = self.millionths.unsigned_abs();

@@ -1,4 +1,4 @@
-//! What turns one registry into another, as it travels when two peers differ (draft section
+//! Deltas: they turn one registry into another, and travel when two peers differ (draft section
 //! 6.4).
 
 mod error;
@@ -14,10 +14,10 @@ use crate::assemble::{Source, assemble};
 use crate::hash::{Hash, write_canonical};
 use crate::model::{Registry, Schema};
 
-/// The schemas in which two registries differ, bound to both of them by their full hashes.
+/// The schemas in which two registries differ, bound to both registries by their full hashes.
 ///
-/// Docs and `keep` do not travel, nor do the version and the tokenizer of the registry: the
-/// hash does not cover them, so nothing would tell whether they had been changed on the way.
+/// Docs and `keep` do not travel, nor do the version and the tokenizer of the registry. The hash
+/// does not cover them, so a peer could not detect that somebody changed them on the way.
 ///
 /// ```
 /// use accp_registry::{Delta, DeltaPolicy, Field, Registry, Schema, Type};
@@ -37,25 +37,24 @@ use crate::model::{Registry, Schema};
 pub struct Delta {
     base: Hash,
     result: Hash,
-    /// The schemas that are new or other than before, as in a registry document.
+    /// The schemas that are new or changed, as in a registry document.
     schemas: Map<String, Value>,
-    /// The names of those that are gone, ascending.
+    /// The names of the removed schemas, ascending.
     removed: Vec<String>,
 }
 
-/// What a delta may do to the registry it is applied to. By default it may add codes and
-/// nothing else.
+/// The changes that a delta may make to a registry. By default it may only add codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeltaPolicy {
-    /// A code that is known may come to stand for something else.
+    /// Whether a known code may get another meaning.
     pub allow_redefine: bool,
-    /// A code that is known may stand for nothing any more.
+    /// Whether a known code may lose its meaning.
     pub allow_remove: bool,
 }
 
 impl Registry {
-    /// What turns `base` into this registry. From [`Registry::empty`] it is all of it, and
-    /// then a peer can apply it whatever it holds.
+    /// Returns the delta that turns `base` into this registry. From [`Registry::empty`] the delta
+    /// holds the whole registry, so a peer can apply it to any registry.
     pub fn delta_from(&self, base: &Self) -> Delta {
         let mut document = self.to_json();
         let mut schemas = Map::new();
@@ -83,29 +82,29 @@ impl Registry {
 }
 
 impl Delta {
-    /// What the text of a delta may have: 256 KiB. A registry that differs by more is no
-    /// matter of a session: give it to both sides.
+    /// The maximum size of the text of a delta: 256 KiB. If registries differ by more, give both
+    /// sides the same registry outside of the session.
     pub const MAX_BYTES: usize = 256 * 1024;
 
-    /// What a list or an object in it may have: as many entries as a frame has params.
+    /// The maximum number of entries in a list or object of a delta: as many as a frame has params.
     pub const MAX_ENTRIES: usize = 256;
 
-    /// The registry that it starts from.
+    /// Returns the hash of the registry that the delta starts from.
     pub const fn base(&self) -> Hash {
         self.base
     }
 
-    /// The registry that it leads to.
+    /// Returns the hash of the registry that the delta leads to.
     pub const fn result(&self) -> Hash {
         self.result
     }
 
-    /// Whether it holds all of a registry, because it starts from the empty one.
+    /// Returns whether the delta holds a whole registry, because it starts from the empty one.
     pub fn is_whole(&self) -> bool {
         self.base == Registry::empty().hash()
     }
 
-    /// The text: one line of JSON, the same for equal deltas.
+    /// Returns the text: one line of JSON, the same for equal deltas.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
         let json = json!({
@@ -118,11 +117,11 @@ impl Delta {
         text
     }
 
-    /// Reads what [`to_json`](Self::to_json) gives. What the schemas say is looked at when
-    /// the delta is applied.
+    /// Reads the text that [`to_json`](Self::to_json) gives. The content of the schemas is only
+    /// checked when the delta is applied.
     ///
     /// # Errors
-    /// When the text is too large or no delta.
+    /// When the text is too large or not a delta.
     pub fn from_json(text: &str) -> Result<Self, DeltaError> {
         if text.len() > Self::MAX_BYTES {
             return Err(too_many("bytes", Self::MAX_BYTES, text.len()));
@@ -158,12 +157,12 @@ impl Delta {
         })
     }
 
-    /// The registry that this delta makes of `held`, with the version and the tokenizer of
-    /// `held`.
+    /// Returns the registry that results from applying this delta to `held`. It keeps the version
+    /// and the tokenizer of `held`.
     ///
     /// # Errors
-    /// As [`DeltaError`] says, in this order: `held` is not what the delta starts from, what
-    /// it leads to is faulty, or not what it names, or more than `policy` allows.
+    /// In this order: the delta starts from another registry than `held`, its result is faulty, its
+    /// result is not the one it names, or it changes more than `policy` allows.
     pub fn apply(&self, held: &Registry, policy: DeltaPolicy) -> Result<Registry, DeltaError> {
         let before = held.hash();
         let mut document = if self.is_whole() {
@@ -195,8 +194,8 @@ impl Delta {
     }
 }
 
-/// Whether every code that is known means the same still, so far as `policy` asks for it.
-/// The name of a schema does not travel in frames, so it may change.
+/// Checks that every known code keeps its meaning, as far as `policy` demands. The name of a schema
+/// does not travel in frames, so it may change.
 fn permit(held: &Registry, next: &Registry, policy: DeltaPolicy) -> Result<(), DeltaError> {
     let (mut redefined, mut removed) = (Vec::new(), Vec::new());
     let protocol = held.protocol;
@@ -218,7 +217,7 @@ fn permit(held: &Registry, next: &Registry, policy: DeltaPolicy) -> Result<(), D
     Ok(())
 }
 
-/// Takes out what the hash does not cover.
+/// Removes the parts that the hash does not cover.
 fn remove_uncovered(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;
@@ -236,7 +235,7 @@ fn remove_uncovered(schema: &mut Value) {
     }
 }
 
-/// Checking a registry compares names with one another, so their number is bounded first.
+/// Limits the number of entries, because checking a registry compares its names with one another.
 fn check_entries(json: &Value) -> Result<(), DeltaError> {
     let (length, inner): (usize, Vec<&Value>) = match json {
         Value::Array(items) => (items.len(), items.iter().collect()),

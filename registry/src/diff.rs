@@ -1,4 +1,4 @@
-//! What differs between two registries, and what of it breaks a peer on the older one.
+//! The differences between two registries, and whether they break a peer on the older one.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,11 +13,11 @@ use crate::types::{EnumValue, Type};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The JSON pointer (RFC 6901) of what changed, in the registry that holds it.
+    /// The JSON pointer (RFC 6901) of the changed part, in the registry that holds it.
     pub pointer: String,
-    /// What changed, from what to what.
+    /// The change, from the old state to the new one.
     pub description: String,
-    /// The rule by which it breaks a peer on the older registry, if it does.
+    /// The rule by which the change breaks a peer on the older registry; `None` if it does not.
     pub breaking: Option<&'static str>,
 }
 
@@ -31,13 +31,13 @@ impl fmt::Display for Change {
     }
 }
 
-/// What changed from one registry to the next, in the order of the schemas' names.
+/// Returns the changes from one registry to the next, in the order of the schemas' names.
 ///
-/// It is empty if, and only if, versions, tokenizers and hashes are equal.
+/// The list is empty if, and only if, versions, tokenizers and hashes are equal.
 ///
-/// Peers update at different times, so for a while both registries are on the wire. A
-/// change breaks when a frame that one side may write is refused by the other, or means
-/// something else there, whichever way it goes:
+/// Peers update at different times, so for a while both registries are on the wire. A change breaks
+/// when one side may write a frame that the other side refuses or reads with another meaning, in
+/// either direction:
 ///
 /// | Change | Breaks a peer on the older registry |
 /// |---|---|
@@ -45,20 +45,20 @@ impl fmt::Display for Change {
 /// | schema removed | yes: its frames are unknown to one side (E1003) |
 /// | schema renamed | no: only the code travels |
 /// | code changed | yes: frames with either code are unknown to one side (E1003) |
-/// | field added | no: a reader ignores keys that it does not know, or fills the default |
+/// | field added | no: a reader ignores unknown keys, or fills in the default |
 /// | field removed | yes: its value is lost to the side that relies on it |
-/// | required added or removed | yes: one side leaves out what the other refuses to miss (E1004) |
+/// | required added or removed | yes: one side leaves out a field that the other requires (E1004) |
 /// | abbreviation changed | yes: one side does not know the key |
-/// | type changed | yes, widened or not: the wider side writes what the narrower one refuses (E1004) |
+/// | type changed | yes, even if widened: the wider side writes values that the narrower one refuses (E1004) |
 /// | enum value added, removed, or its symbol changed | yes: one side does not know the value (E1004) |
 /// | default added, removed or changed | yes: a field left out means another value |
-/// | frame added | no: what was not declared is not relied on |
-/// | frame removed | yes: one side sends what the other no longer declares |
-/// | what a frame requires, in fields or in the envelope | yes: as for `required` |
-/// | which fields a frame fills with defaults | yes: as for the default |
-/// | `inline`, `optional`, orders, versions, tokenizer | no: either form is understood |
+/// | frame added | no: nobody relies on an undeclared frame |
+/// | frame removed | yes: one side sends a frame that the other no longer declares |
+/// | required fields of a frame or its envelope | yes: as for `required` |
+/// | fields that a frame fills with defaults | yes: as for the default |
+/// | `inline`, `optional`, orders, versions, tokenizer | no: both forms are understood |
 ///
-/// Docs and `keep` are no difference.
+/// Docs and `keep` do not count as differences.
 ///
 /// ```
 /// use accp_registry::{Registry, diff};
@@ -105,8 +105,8 @@ pub fn diff(old: &Registry, new: &Registry) -> Vec<Change> {
     changes.list
 }
 
-/// The schema of `there` that `schema` of `here` became or came from: the one of its name,
-/// else the one of its code, unless that one has a namesake here.
+/// Returns the schema of `there` that matches `schema` of `here`. This is the one with the same
+/// name, or else the one with the same code, unless `here` has a schema with that other name.
 fn counterpart<'r>(schema: &Schema, here: &Registry, there: &'r Registry) -> Option<&'r Schema> {
     there.schema_by_name(&schema.name).or_else(|| {
         let other = there.schema(&schema.code)?;
@@ -114,8 +114,9 @@ fn counterpart<'r>(schema: &Schema, here: &Registry, there: &'r Registry) -> Opt
     })
 }
 
-const REFUSED_FIELD: &str = "one side leaves out what the other refuses to miss (E1004)";
-const REFUSED_ENVELOPE: &str = "one side leaves out what the other refuses to miss (E1001, E1004)";
+const REFUSED_FIELD: &str = "one side leaves out a field that the other requires (E1004)";
+const REFUSED_ENVELOPE: &str =
+    "one side leaves out an envelope field that the other requires (E1001, E1004)";
 const OTHER_VALUE: &str = "a field left out means another value";
 
 struct Changes {
@@ -124,7 +125,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// `frame req:plan`
+    /// Names a frame in a description: `frame req:plan`
     fn what(&self, frame: &FrameSpec) -> String {
         format!("{} {}", self.protocol.noun, self.title(frame))
     }
@@ -236,7 +237,7 @@ impl Changes {
                 (Type::Enum(_), Type::Enum(_)) => {
                     Some("one side refuses the values that only the other knows (E1004)")
                 }
-                _ => Some("one side refuses, or reads otherwise, what the other writes (E1004)"),
+                _ => Some("one side refuses a value of the other, or reads another value (E1004)"),
             };
             let description = format!("the type of `{name}` changed from {} to {}", old.ty, new.ty);
             self.push(key("types"), description, breaking);
@@ -287,7 +288,7 @@ impl Changes {
                 self.push(
                     at.clone(),
                     description,
-                    Some("one side sends what the other no longer declares"),
+                    Some("one side sends a frame that the other no longer declares"),
                 );
             }
         }
@@ -347,7 +348,7 @@ impl Changes {
                 && fills(old_schema, old, &field.name) != fills(new_schema, new, &field.name)
         };
         let breaking = new_schema.fields.iter().any(|field| differs(&field));
-        let description = format!("the fields that {} is about changed", self.title(new));
+        let description = format!("the fields with defaults in {} changed", self.title(new));
         self.push(
             format!("{at}/fields"),
             description,
@@ -360,7 +361,7 @@ fn named<'s>(schema: &'s Schema, name: &str) -> Option<&'s Field> {
     schema.fields.iter().find(|field| field.name == name)
 }
 
-/// The names that only the first list holds.
+/// Returns the names that only the first list holds.
 fn only<'l>(list: &'l [String], other: &[String]) -> Vec<&'l String> {
     list.iter().filter(|name| !other.contains(name)).collect()
 }

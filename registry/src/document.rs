@@ -1,4 +1,4 @@
-//! From the model back to a document.
+//! Writing a registry back as a document.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -10,8 +10,8 @@ use crate::model::{Field, FrameSpec, Registry, Schema};
 use crate::protocol::Protocol;
 
 impl Registry {
-    /// The registry as a document of the same format, with types and abbreviations spelt
-    /// out; reading it gives an equal registry.
+    /// Returns the registry as a document of the same format, with types and abbreviations written
+    /// out. Reading the document gives an equal registry.
     pub fn to_json(&self) -> Value {
         let mut document = json!({ "version": self.version });
         if let Some(tokenizer) = &self.tokenizer {
@@ -26,7 +26,7 @@ impl Registry {
 }
 
 impl Schema {
-    /// The schema as it stands in a registry document, without its name.
+    /// Returns the schema as an entry of a registry document, without its name.
     fn to_json(&self, protocol: &Protocol) -> Value {
         let mut out = self.shape(protocol);
         put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
@@ -39,7 +39,8 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// What the hash covers: the schema without docs and `keep`, each default by its wire text.
+    /// Returns the part that the hash covers: the schema without docs and `keep`, each default as
+    /// its wire text.
     #[cfg(feature = "hash")]
     pub(crate) fn to_canonical(&self, protocol: &Protocol) -> Value {
         let mut out = self.shape(protocol);
@@ -58,7 +59,7 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// What both documents share.
+    /// Returns the part that both documents share.
     fn shape(&self, protocol: &Protocol) -> Map<String, Value> {
         let mut out = Map::new();
         out.insert("code".into(), json!(self.code));
@@ -117,7 +118,7 @@ fn put(out: &mut Map<String, Value>, key: &str, value: Option<Value>) {
     }
 }
 
-/// Puts an object from field name to what `of` gives, unless it is empty.
+/// Puts an object with the value that `of` gives for each field, unless the object is empty.
 fn put_map(
     out: &mut Map<String, Value>,
     key: &str,

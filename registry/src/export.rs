@@ -1,9 +1,9 @@
-//! Grammars for constrained decoding: what a model may write, so that it can write nothing
-//! that a decoder refuses.
+//! Grammars for constrained decoding. They describe the frames that a model may write, so that it
+//! writes nothing that a decoder refuses.
 //!
-//! A registry gives one [`Grammar`], its frames by intent and operation; Lark, GBNF and a
-//! regular expression are three spellings of it. [`Export::json_schema`] describes the same
-//! frames in their JSON form.
+//! A registry gives one [`Grammar`], with its frames by intent and operation. Lark, GBNF and a
+//! regular expression are three spellings of the grammar. [`Export::json_schema`] describes the
+//! same frames in their JSON form.
 //!
 //! ```
 //! use accp_registry::Registry;
@@ -21,20 +21,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! Every text of the grammar is a frame that a decoder with this registry takes, and every
-//! frame that an encoder writes of the fields of its schema is a text of the grammar. The
-//! order is that of the encoder: the fields as the schema has them, those of a nested record
-//! ascending by key, `schema` last. Any value may be `~` or a reference, as in any frame.
+//! Every text of the grammar is a frame that a decoder with this registry accepts. Every frame that
+//! an encoder writes with the fields of its schema is a text of the grammar. The order is that of
+//! the encoder: the fields in the order of the schema, the fields of a nested record ascending by
+//! key, `schema` last. Any value may be `~` or a reference, as in any frame.
 //!
-//! Three things no such grammar can say, so a decoder still has to:
+//! No such grammar can express three things, so a decoder still has to check them:
 //!
-//! - In a map whose keys are data a key may stand twice.
-//! - A frame may be longer, or have more elements, than [`Limits`] allow. Nesting is counted.
-//! - A `number` above 15 digits: `#0.30000000000000004` is the spelling of a float and
-//!   `#0.30000000000000003` of none. The grammar has the plain form, `0.30000000000000004`,
-//!   which decoders take, and behind the mark `#` up to 15 digits.
+//! - In a map whose keys are data a key may appear twice.
+//! - A frame may be longer, or have more elements, than [`Limits`] allow. The grammar does limit
+//!   nesting.
+//! - A `number` of more than 15 digits: `#0.30000000000000004` is the spelling of a float, and
+//!   `#0.30000000000000003` of none. The grammar has the plain form, `0.30000000000000004`, which
+//!   decoders accept, and allows up to 15 digits behind the mark `#`.
 
 mod frames;
 mod gbnf;
@@ -54,18 +55,18 @@ pub use grammar::{Expr, Grammar, Rule};
 use crate::{Limits, Registry, Type};
 use frames::Frame;
 
-/// Which frames, and with how much of their metadata.
+/// The frames to describe, and how much of their metadata.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The frames, as `req:schedule`; all of them when there is none.
+    /// The frames, as `req:schedule`; all frames if the list is empty.
     pub frames: Vec<String>,
-    /// With metadata: `mid` and `seq`, then the other fields of the envelope. Without, a
-    /// frame has only what its registry entry requires, as the `cid` of an answer: a model
-    /// does not number its frames.
+    /// Whether frames have metadata: `mid` and `seq`, then the other fields of the envelope.
+    /// Without it, a frame has only the envelope fields that its registry entry requires, such as
+    /// the `cid` of an answer: a model does not number its frames.
     pub envelope: bool,
 }
 
-/// The frames of a registry that a grammar is to describe.
+/// The frames of a registry that a grammar describes.
 #[derive(Debug)]
 pub struct Export<'r> {
     registry: &'r Registry,
@@ -73,9 +74,9 @@ pub struct Export<'r> {
 }
 
 impl<'r> Export<'r> {
-    /// The levels of arrays and maps that decoders take by default ([`Limits::DEFAULT`]).
+    /// The levels of arrays and maps that decoders accept by default ([`Limits::DEFAULT`]).
     pub const DEPTH: u32 = Limits::DEFAULT.depth;
-    /// The levels that are usual in a regular expression: each makes it four times as long.
+    /// The usual number of levels in a regular expression: each level makes it four times as long.
     pub const REGEX_DEPTH: u32 = 2;
 
     /// Chooses the frames.
@@ -88,21 +89,23 @@ impl<'r> Export<'r> {
         Ok(Self { registry, frames })
     }
 
-    /// The grammar of the frames as they stand on the wire, with so many levels of arrays
-    /// and maps.
+    /// Returns the grammar of the frames as they stand on the wire, with at most `depth` levels of
+    /// arrays and maps.
     ///
     /// # Errors
-    /// [`ExportError::TooDeep`] when `depth` is below [`Export::DEPTH`] and a field needs
-    /// more. What a field of type `any` holds is cut to the depth without an error.
+    /// [`ExportError::TooDeep`] when `depth` is below [`Export::DEPTH`] and a field needs more. The
+    /// value of a field of type `any` is cut to the depth without an error.
     pub fn grammar(&self, depth: u32) -> Result<Grammar, ExportError> {
         self.check_depth(depth)?;
         Ok(rules::grammar(self.registry, &self.frames, depth))
     }
 
-    /// A JSON Schema (2020-12) of the frames in their JSON form, keys under their full
-    /// names, with so many levels of arrays and objects. Its integers end 1,023 before those
-    /// of 64 bits do, where the last float is that all engines can take for a bound. To a JSON
-    /// Schema `-0` is an integer and `1e999` a number; readers of JSON see a float, and none.
+    /// Returns a JSON Schema (2020-12) of the frames in their JSON form, keys under their full
+    /// names, with at most `depth` levels of arrays and objects.
+    ///
+    /// Its range of integers ends 1,023 before that of 64 bits, at the last float that all engines
+    /// accept as a bound. For a JSON Schema `-0` is an integer and `1e999` a number. Readers of
+    /// JSON see a float in the first and no number in the second.
     ///
     /// # Errors
     /// As [`Export::grammar`].
@@ -112,7 +115,7 @@ impl<'r> Export<'r> {
     }
 
     fn check_depth(&self, depth: u32) -> Result<(), ExportError> {
-        // What decoders refuse at any rate is no loss.
+        // Decoders refuse deeper values anyway, so nothing is lost.
         if depth >= Self::DEPTH {
             return Ok(());
         }
@@ -133,7 +136,7 @@ impl<'r> Export<'r> {
     }
 }
 
-/// The levels of arrays and maps that a declared type needs, counted up to `most`.
+/// Returns the levels of arrays and maps that a declared type needs, counted up to `most`.
 fn levels(registry: &Registry, ty: &Type, most: u32) -> u32 {
     if most == 0 {
         return 0;
@@ -152,25 +155,25 @@ fn levels(registry: &Registry, ty: &Type, most: u32) -> u32 {
     }
 }
 
-/// Why a registry gives no such grammar.
+/// The reason why a registry gives no such grammar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// A frame that is asked for is not in the registry.
+    /// A requested frame is not in the registry.
     #[error("there is no frame `{name}`; {cure}")]
     UnknownFrame {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest frame, or all of them.
+        /// The nearest frame, or all frames.
         cure: String,
     },
-    /// No schema says which frames carry it.
+    /// No schema declares frames.
     #[error(
         "no schema of the registry has `frames`, so there is no frame to write; add to one \
          \"frames\": [{{ \"intent\": \"req\", \"operation\": \"plan\" }}]"
     )]
     NoFrames,
-    /// A field travels under the key that stands for pairs.
+    /// A field travels under the key of pairs.
     #[error(
         "the field `{field}` travels as `_`, the key under which a map has its pairs; give it \
          another abbreviation"
@@ -183,27 +186,27 @@ pub enum ExportError {
     #[error(
         "the field `{field}` of type {ty} needs {}, the grammar has {depth}; {}",
         match levels { Some(levels) => format!("{levels} levels of arrays and maps"), None => String::from("any number of levels of arrays and maps") },
-        match levels { Some(levels) => format!("take a depth of {levels}"), None => format!("take a depth of {}, all that decoders read", Export::DEPTH) },
+        match levels { Some(levels) => format!("take a depth of {levels}"), None => format!("take a depth of {}, the most that decoders read", Export::DEPTH) },
     )]
     TooDeep {
         /// The code of the schema and the name of the field.
         field: String,
         /// The type of the field.
         ty: Type,
-        /// The levels that it needs; `None` when there is no end to them.
+        /// The levels that the field needs; `None` when they have no end.
         levels: Option<u32>,
         /// The levels that the grammar has.
         depth: u32,
     },
-    /// The regular expression would be larger than any engine takes.
+    /// The regular expression would be larger than any engine accepts.
     #[error(
-        "the regular expression would have {bytes} bytes, at most {most} are of use; take a lower \
+        "the regular expression would have {bytes} bytes, but engines take at most {most}; take a lower \
          depth, fewer frames, or another format"
     )]
     TooLarge {
-        /// How long it would be.
+        /// The length that it would have.
         bytes: u64,
-        /// How long it may be.
+        /// The maximum length.
         most: u64,
     },
 }

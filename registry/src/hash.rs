@@ -1,4 +1,5 @@
-//! The hash by which two peers know that they hold the same registry (draft section 6.4).
+//! The hash of a registry: peers compare it to know that they hold the same one (draft section
+//! 6.4).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,14 +14,14 @@ use crate::model::Registry;
 
 /// The digest of a registry.
 ///
-/// SHA-256 over the canonical JSON (RFC 8785) of the schemas, resolved and without docs and
-/// `keep`: types and abbreviations spelt out, each default as its wire text. So the hash does
-/// not depend on spacing, on the order of keys, on docs and advice, or on whether a file
-/// writes down what it could leave out; and defaults that differ on the wire (`1` and `1.0` in a field of
-/// type `any`) do not hash alike, as they would if they were JSON numbers.
+/// SHA-256 over the canonical JSON (RFC 8785) of the schemas. The schemas are resolved: types and
+/// abbreviations are written out, each default is its wire text, docs and `keep` are left out. So
+/// the hash does not depend on spacing, the order of keys, docs and advice, or on whether a file
+/// writes values that it could leave out. Defaults that differ on the wire (`1` and `1.0` in a
+/// field of type `any`) give different hashes; as JSON numbers they would give the same one.
 ///
-/// That leaves objects, arrays, strings and whole numbers below 2^53, for which RFC 8785
-/// is a sort order and no number formatting: twenty lines here instead of a dependency.
+/// Only objects, arrays, strings and whole numbers below 2^53 remain. For these RFC 8785 is a sort
+/// order without number formatting: twenty lines here instead of a dependency.
 ///
 /// ```
 /// use accp_registry::Registry;
@@ -33,21 +34,20 @@ use crate::model::Registry;
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The digest of bytes, such as a value that is kept outside the context.
+    /// Returns the digest of bytes, such as a value that is kept outside the context.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest.
+    /// Returns the bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first hex digits, as `sync:registry` carries them: 6 to 64, and no fewer or
-    /// more whatever is asked for.
+    /// Returns the first hex digits, as `sync:registry` carries them: at least 6 and at most 64.
     ///
-    /// Short hashes answer "are we the same?" among peers that trust each other; where
-    /// more is at stake, compare all of it.
+    /// Short hashes answer "are we the same?" among peers that trust each other. If more is at
+    /// stake, compare all digits.
     pub fn short(&self, digits: usize) -> String {
         let mut text = self.to_string();
         text.truncate(digits.clamp(6, 64));
@@ -64,7 +64,7 @@ impl fmt::Display for Hash {
 impl FromStr for Hash {
     type Err = HashSyntax;
 
-    /// Reads all 64 digits, of either case.
+    /// Reads all 64 digits, in either case.
     fn from_str(text: &str) -> Result<Self, HashSyntax> {
         let digits = text.as_bytes();
         let mut bytes = [0; 32];
@@ -80,7 +80,7 @@ impl FromStr for Hash {
 }
 
 impl Serialize for Hash {
-    /// As its 64 digits.
+    /// Writes the 64 digits.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -105,8 +105,8 @@ impl fmt::Debug for Hash {
 }
 
 impl Registry {
-    /// The hash of the schemas; the version and the tokenizer of the registry are no part
-    /// of it, for `sync:registry` announces them beside it.
+    /// Returns the hash of the schemas. It does not cover the version and the tokenizer of the
+    /// registry, because `sync:registry` announces them beside the hash.
     pub fn hash(&self) -> Hash {
         let schemas = self.schemas();
         let schemas =
@@ -121,7 +121,7 @@ fn hash_of(json: &Value) -> Hash {
     Hash(Sha256::digest(text).into())
 }
 
-/// RFC 8785 for JSON without fractions.
+/// Writes JSON without fractions as RFC 8785 does.
 pub(crate) fn write_canonical(out: &mut String, json: &Value) {
     match json {
         Value::Array(items) => {
@@ -146,12 +146,12 @@ pub(crate) fn write_canonical(out: &mut String, json: &Value) {
             }
             out.push('}');
         }
-        // serde_json escapes what RFC 8785 escapes, and as it does.
+        // serde_json escapes the same characters as RFC 8785, in the same way.
         scalar => out.push_str(&scalar.to_string()),
     }
 }
 
-/// The members by the UTF-16 code units of their keys (RFC 8785 section 3.2.3).
+/// Sorts the members by the UTF-16 code units of their keys (RFC 8785 section 3.2.3).
 fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut members: Vec<_> = members.iter().collect();
     members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn is_the_sha_256_of_the_canonical_text() {
-        // FIPS 180-2, and the empty object.
+        // The empty object, by FIPS 180-2.
         assert_eq!(
             hash_of(&json!({})).to_string(),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",

@@ -1,7 +1,7 @@
-//! Places in a JSON text: where a pointer leads, and which keys stand twice.
+//! Places in a JSON text: the place of each pointer, and the repeated keys.
 //!
-//! `serde_json` parses; this asks it for the raw text of one level at a time, and the
-//! address of a raw text tells its offset.
+//! `serde_json` parses. This module asks it for the raw text of one level at a time, and computes
+//! the offset of a raw text from its address.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -12,24 +12,24 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The JSON pointer of a member or an element (RFC 6901).
+/// Returns the JSON pointer of a member or an element (RFC 6901).
 pub(crate) fn child(parent: &str, step: impl fmt::Display) -> String {
     let step = alloc::format!("{step}");
     alloc::format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Where the parts of a text are.
+/// The places of all parts of a text.
 #[derive(Default)]
 pub(crate) struct Places {
-    /// The offset of what a pointer leads to: of the key of a member, of the first byte of
-    /// an element or of the document. Of equal keys the last one counts, as in the value.
+    /// The offset of the part at each pointer: of the key of a member, or of the first byte of an
+    /// element or the document. Of equal keys the last one counts, as in the value.
     offsets: BTreeMap<String, usize>,
-    /// The pointers of the keys that stand a second time in their object.
+    /// The pointers of the keys that are repeated in their object.
     pub(crate) duplicates: Vec<String>,
 }
 
 impl Places {
-    /// The places of a text that is valid JSON.
+    /// Finds the places in a text that is valid JSON.
     pub(crate) fn of(text: &str) -> Self {
         let mut places = Self::default();
         let root = Member {
@@ -58,7 +58,7 @@ impl Places {
         }
     }
 
-    /// The offset of what the pointer leads to, or of the nearest thing around it.
+    /// Returns the offset of the part at this pointer, or of the nearest part around it.
     pub(crate) fn find(&self, mut pointer: &str) -> usize {
         loop {
             match (self.offsets.get(pointer), pointer.rfind('/')) {
@@ -74,7 +74,7 @@ impl Places {
 struct Member<'a> {
     /// The key, or the index.
     step: String,
-    /// Of the key, or of the element.
+    /// The offset of the key, or of the element.
     at: usize,
     raw: &'a str,
 }
@@ -163,7 +163,7 @@ mod tests {
         })
     }
 
-    /// Every part of a value, with its pointer and how its text begins.
+    /// Lists every part of a value: its pointer and the first character of its text.
     fn parts(json: &Value, pointer: &str, out: &mut Vec<(String, String)>) {
         let begins = |json: &Value| json.to_string().chars().take(1).collect::<String>();
         match json {

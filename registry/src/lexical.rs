@@ -1,8 +1,8 @@
-//! How a scalar is spelt on the wire: literals, the text form and its mark, keys.
+//! The spelling of scalars on the wire: literals, the text form and its mark, keys.
 //!
-//! The grammar (draft section 3.1) says which characters may stand where; this module
-//! says what they mean, so that one text is one value and every value has one text.
-//! The reference parser, the scanner, the writer and the derive macro all call it.
+//! The grammar (draft section 3.1) says which characters may stand where. This module gives their
+//! meaning: one text is one value, and every value has one text. The reference parser, the scanner,
+//! the writer and the derive macro all call it.
 //!
 //! ```
 //! use accp_registry::lexical::{self, Literal};
@@ -30,33 +30,33 @@ pub use self::class::{
 };
 use crate::decimal::{Decimal, DecimalError};
 
-/// Starts a `string` or untyped value that is written in the text form.
+/// Begins a `string` or untyped value in the text form.
 pub const MARK: u8 = b'"';
-/// Starts the plain decimal spelling of a JSON number that no literal holds.
+/// Begins the plain decimal spelling of a JSON number that no literal can hold.
 pub const NUMBER_MARK: u8 = b'#';
 
-/// What the wire text of one scalar is, in a position to which no type is declared.
+/// The meaning of the wire text of one scalar, in a place without a declared type.
 ///
-/// Only canonical spellings are typed, so `007`, `-0`, `1.10` and digit runs outside
-/// [`i64`] are strings: every text is one value, and every value has one text.
+/// Only canonical spellings are typed, so `007`, `-0`, `1.10` and digits outside [`i64`] are
+/// strings: every text is one value, and every value has one text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Literal<'a> {
     /// `true` or `false`.
     Boolean(bool),
     /// An integer without leading zeros, within [`i64`].
     Integer(i64),
-    /// A decimal of 1 to 6 places without a trailing zero, but the one in `1.0`.
+    /// A decimal of 1 to 6 places without a trailing zero, except the zero in `1.0`.
     Decimal(Decimal),
-    /// A number that neither of the former holds, spelt after `#`.
+    /// A number that neither an integer nor a decimal literal can hold, spelt after `#`.
     Number(Number),
     /// A string that follows the mark `"`, still in the text form ([`decode_text`]).
     Text(&'a str),
-    /// A raw string, delimiters still escaped ([`unescape`]).
+    /// A raw string; its delimiters are still escaped ([`unescape`]).
     String(&'a str),
 }
 
 impl<'a> Literal<'a> {
-    /// Classifies the wire text of one scalar. Total: any text is something.
+    /// Classifies the wire text of one scalar. Every text has a class.
     pub fn classify(raw: &'a str) -> Self {
         let Some(&first) = raw.as_bytes().first() else {
             return Literal::String(raw);
@@ -95,10 +95,10 @@ fn canonical_integer(raw: &str) -> Option<i64> {
     if canonical { raw.parse().ok() } else { None }
 }
 
-/// Reads an integer where the schema asks for one: leading zeros are allowed.
-/// `None` when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
+/// Reads an integer in a place where the schema declares one. Leading zeros are allowed. `None`
+/// when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
 pub fn parse_integer(raw: &str) -> Option<i64> {
-    // The standard library's reader takes a plus sign as well.
+    // The standard library also accepts a plus sign.
     if raw.starts_with('+') {
         None
     } else {
@@ -106,19 +106,19 @@ pub fn parse_integer(raw: &str) -> Option<i64> {
     }
 }
 
-/// A JSON number outside the literals: above [`i64`], or a float that has more than six
-/// places, is negative zero, or whose integer part is outside [`i64`].
+/// A JSON number outside the literals. It is above [`i64`], or a float that has more than six
+/// places, is negative zero, or has an integer part outside [`i64`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Number {
     /// An integer above [`i64::MAX`].
     Unsigned(u64),
-    /// A finite float that is no decimal literal.
+    /// A finite float that is not a decimal literal.
     Float(f64),
 }
 
 impl Number {
-    /// Reads the plain decimal spelling that follows `#`; only the canonical one counts.
+    /// Reads the plain decimal spelling after `#`; only the canonical spelling counts.
     pub fn parse(spelling: &str) -> Option<Self> {
         let bytes = spelling.as_bytes();
         if !bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'.')) {
@@ -135,8 +135,8 @@ impl Number {
             .then_some(number)
     }
 
-    /// Appends the wire text: a decimal literal where one holds the float, else `#` and
-    /// the plain decimal spelling.
+    /// Appends the wire text: a decimal literal if one holds the float, otherwise `#` and the plain
+    /// decimal spelling.
     pub fn write(self, out: &mut String) {
         match self {
             Number::Unsigned(value) => {
@@ -158,10 +158,11 @@ impl fmt::Display for Number {
     }
 }
 
-/// Appends a finite float: `1.0`, `3.14`, or `#40.7127753` when no literal holds it.
+/// Appends a finite float: `1.0`, `3.14`, or `#40.7127753` when no literal can hold it.
 ///
-/// A float that is not finite has no text; callers refuse it first, and this writes the
-/// string `NaN` or `inf`, marked so that it cannot be read as anything else.
+/// A float that is not finite has no wire text, and callers refuse it first. For such a float this
+/// function writes the string `NaN` or `inf`, with a mark, so that nothing reads it as another
+/// value.
 pub fn write_float(out: &mut String, value: f64) {
     let start = out.len();
     out.push(NUMBER_MARK as char);
@@ -172,7 +173,7 @@ pub fn write_float(out: &mut String, value: f64) {
         return;
     }
     if !spelling.contains('.') {
-        // Only what could be taken for an integer needs the point.
+        // The point is needed only if the text would read as an integer.
         let integer = spelling.parse::<i64>().is_ok() || spelling.parse::<u64>().is_ok();
         if integer && spelling != "-0" {
             out.push_str(".0");
@@ -191,7 +192,7 @@ fn push_display(out: &mut String, value: impl fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-/// Resolves the escapes of a raw string: `a\:b` is `a:b`. Borrows when there are none.
+/// Resolves the escapes of a raw string: `a\:b` is `a:b`. Borrows when there are no escapes.
 pub fn unescape(raw: &str) -> Cow<'_, str> {
     if !raw.as_bytes().contains(&b'\\') {
         return Cow::Borrowed(raw);
@@ -208,7 +209,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Reads the raw text of a `string` field: marked or raw, never another type.
+/// Reads the raw text of a `string` field: marked or raw, but never of another type.
 pub fn decode_string(raw: &str) -> Cow<'_, str> {
     match raw.as_bytes().first() {
         Some(&MARK) => decode_text(&raw[1..]),
@@ -216,10 +217,10 @@ pub fn decode_string(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads the text form. Total: every text decodes.
+/// Reads the text form. Every text decodes.
 ///
-/// `__` is an underscore, `_` a space, a run of `%XX` that is UTF-8 is what it spells
-/// (any other stays as written), `%` alone is the empty text.
+/// `__` is an underscore, and `_` a space. A run of `%XX` that is UTF-8 decodes to its characters;
+/// any other run stays as written. `%` alone is the empty text.
 pub fn decode_text(raw: &str) -> Cow<'_, str> {
     if raw == "%" {
         return Cow::Borrowed("");
@@ -278,7 +279,7 @@ pub fn decode_text(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The byte that `%XX` at the start of `bytes` stands for.
+/// Returns the byte that `%XX` at the start of `bytes` encodes.
 fn percent(bytes: &[u8]) -> Option<u8> {
     match bytes {
         [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
@@ -290,7 +291,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
     (byte as char).to_digit(16).map(|digit| digit as u8)
 }
 
-/// Whether the text form of `text` is `text` itself.
+/// Returns whether the text form of `text` is `text` itself.
 #[inline]
 pub fn is_plain(text: &str) -> bool {
     !text.is_empty() && shared_classes(text) & PLAIN != 0
@@ -337,8 +338,8 @@ pub fn write_text(out: &mut String, text: &str) {
     out.push_str(text.get(copied..).unwrap_or_default());
 }
 
-/// Appends a string where the reader finds no declared type: raw, or marked when the raw
-/// text is empty, holds more than VCHAR, or would be read as something else.
+/// Appends a string in a place without a declared type. The string is written raw, or with a mark
+/// when the raw text is empty, holds more than VCHAR, or would read as another value.
 pub fn write_untyped(out: &mut String, text: &str) {
     write_marked(
         out,
@@ -347,8 +348,8 @@ pub fn write_untyped(out: &mut String, text: &str) {
     );
 }
 
-/// Appends a string where the schema says `string`: as [`write_untyped`], but `42` and
-/// `true` need no mark, for the reader knows that they are strings.
+/// Appends a string in a place where the schema declares `string`: as [`write_untyped`], but `42`
+/// and `true` need no mark, because the reader knows that they are strings.
 pub fn write_string(out: &mut String, text: &str) {
     write_marked(out, text, false);
 }
@@ -368,7 +369,7 @@ fn write_marked(out: &mut String, text: &str, mark: bool) {
     }
 }
 
-/// Whether a text, of which the shared classes are known, is VCHAR throughout.
+/// Returns whether a text is entirely VCHAR, given the classes that its bytes share.
 fn is_printable(shared: u8, text: &str) -> bool {
     shared & SAFE != 0 || text.bytes().all(|byte| CLASS[byte as usize] != 0)
 }
@@ -386,16 +387,16 @@ pub fn write_escaped(out: &mut String, text: &str) {
     out.push_str(&text[copied..]);
 }
 
-/// Reads a decimal where the schema asks for one: `142` and `007.50` are accepted.
+/// Reads a decimal in a place where the schema declares one: `142` and `007.50` are accepted.
 ///
 /// # Errors
-/// When the text is no decimal, has more than six places, or is out of range.
+/// When the text is not a decimal, has more than six places, or is out of range.
 pub fn parse_decimal(raw: &str) -> Result<Decimal, DecimalError> {
     Decimal::parse(raw)
 }
 
-/// Reads a float where the schema says `number`: any literal, or the `#` spelling.
-/// `None` when the text is no number.
+/// Reads a float in a place where the schema declares `number`: any literal, or the `#` spelling.
+/// `None` when the text is not a number.
 pub fn parse_number(raw: &str) -> Option<f64> {
     if let Some(spelling) = raw.strip_prefix('#') {
         return match Number::parse(spelling)? {

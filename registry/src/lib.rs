@@ -1,11 +1,10 @@
 //! The ACCP schema registry: its model, the standard profiles and tables, and the lexical
 //! rules that every codec of the protocol shares.
 //!
-//! A registry (draft section 6) says what a schema code stands for: fields, defaults,
-//! types, abbreviations. [`Registry::standard`] holds the profiles of the draft,
-//! [`Registry::from_json`] and `Registry::load` read your own, with every mistake told at
-//! once. What the generator has to know of ACCP itself stands in one value, [`ACCP`]: see
-//! [`protocol`].
+//! A registry (draft section 6) gives the meaning of each schema code: fields, defaults, types and
+//! abbreviations. [`Registry::standard`] holds the profiles of the draft. [`Registry::from_json`]
+//! and `Registry::load` read your own registry and report all mistakes at once. The generator reads
+//! its facts about ACCP from one value, [`ACCP`]: see [`protocol`].
 //!
 //! ```
 //! use accp_registry::Registry;
@@ -34,28 +33,28 @@
 //!
 //! | Key | Holds |
 //! |---|---|
-//! | `types` | the type of a field ([`Type`]); without one it has the type of its default, else `any` |
-//! | `abbreviations` | what travels for a field; without one the standard abbreviation, else its name |
+//! | `types` | the type of a field ([`Type`]); a field without one has the type of its default, or `any` |
+//! | `abbreviations` | the key of a field on the wire; by default the standard abbreviation, or the name |
 //! | `required` | fields that every frame with this schema carries |
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
-//! | `frames` | per head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
-//! | `doc`, `docs` | what the schema is for; what each field means |
+//! | `doc`, `docs` | the purpose of the schema; the meaning of each field |
 //!
 //! At the top, `version` and `tokenizer` are optional.
 //!
 //! # Features
 //!
-//! All are on by default. Without any the crate needs `alloc` only, and does what a derive
-//! needs of it.
+//! All are on by default. Without any feature the crate needs `alloc` only, and does everything
+//! that the derive needs.
 //!
 //! | Feature | Adds |
 //! |---|---|
 //! | `std` | reading from files |
-//! | `hash` | [`Registry::hash`], by which peers know that they hold the same registry |
+//! | `hash` | [`Registry::hash`]: peers compare it to know that they hold the same registry |
 //! | `delta` | [`Delta`], which turns one registry into another; it needs `hash` |
-//! | `tools` | [`export`] and [`diff()`], for tools that look at registries |
+//! | `tools` | [`export`] and [`diff()`], for tools that examine registries |
 #![no_std]
 
 extern crate alloc;

@@ -1,8 +1,8 @@
-//! Bounds that are checked before work is done.
+//! Limits that are checked before any work.
 
-/// What a frame may cost to read (draft section 9, item 5); over a limit it is refused.
+/// The limits on reading a frame (draft section 9, item 5). A frame over a limit is refused.
 ///
-/// The limits hold for writing too: an encoder never emits what its own reader refuses.
+/// The limits hold for writing too: an encoder never emits a frame that its own reader refuses.
 ///
 /// ```
 /// use accp_registry::Limits;
@@ -14,11 +14,11 @@
 pub struct Limits {
     /// Bytes of a whole frame: 64 KiB by default.
     pub frame_bytes: usize,
-    /// Levels of arrays and maps, 5 by default: `[1]` is one level, `[{a:[]}]` three. The
-    /// braces of the body and the brackets of the metadata are no level. More than
-    /// [`Limits::MAX_DEPTH`] counts as that.
+    /// Levels of arrays and maps, 5 by default: `[1]` is one level, `[{a:[]}]` three. The braces of
+    /// the body and the brackets of the metadata do not count. A setting above
+    /// [`Limits::MAX_DEPTH`] counts as that maximum.
     pub depth: u32,
-    /// Params of the payload, and pairs of the metadata, each: 256 by default.
+    /// Params of the payload, and also pairs of the metadata: 256 each by default.
     pub params: u32,
     /// All params, metadata pairs, array elements and map entries of a frame, at every
     /// level: 4096 by default. `{a:[1,2]|b:{c:~}}[seq:1]` has six.
@@ -34,10 +34,10 @@ impl Limits {
         elements: 4096,
     };
 
-    /// Deeper nesting is refused whatever the setting, to keep the stack bounded.
+    /// Deeper nesting is refused under every setting, to keep the stack bounded.
     pub const MAX_DEPTH: u32 = 128;
 
-    /// No limit but the depth, which stays bounded.
+    /// No limits, except the depth, which stays bounded.
     pub const NONE: Self = Self {
         frame_bytes: usize::MAX,
         depth: Self::MAX_DEPTH,

@@ -13,17 +13,17 @@ use crate::problem::{Problem, Problems};
 use crate::protocol::Protocol;
 
 impl Registry {
-    /// Reads a registry file, or all of those in a directory ([`registry_files`]) as one
-    /// registry: a schema of one file may nest a schema of another.
+    /// Reads a registry file, or all registry files of a directory ([`registry_files`]) as one
+    /// registry. A schema of one file may nest a schema of another.
     ///
     /// # Errors
-    /// Every mistake in every file, with file, line and column; also when a file cannot be
+    /// Every mistake in every file, with file, line and column; also every file that cannot be
     /// read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Problems> {
         Self::load_of(&ACCP, path)
     }
 
-    /// As [`Registry::load`], for another protocol.
+    /// Reads a registry of another protocol, as [`Registry::load`] does.
     ///
     /// # Errors
     /// As [`Registry::load`].
@@ -43,7 +43,8 @@ impl Registry {
                 Err(found) => problems.extend(found),
             }
         }
-        // What is missing because a file is not JSON is no mistake of the others.
+        // A schema may be missing only because its file is not JSON, so the other files are not
+        // checked.
         if problems.is_empty() {
             assemble(protocol, &sources)
         } else {
@@ -52,11 +53,11 @@ impl Registry {
     }
 }
 
-/// The files that [`Registry::load`] reads for this path, sorted: the file itself, or the
-/// `*.json` of a directory, without `*.schema.json` and without subdirectories.
+/// Returns the sorted files that [`Registry::load`] reads for this path: the file itself, or the
+/// `*.json` files of a directory. It leaves out `*.schema.json` and subdirectories.
 ///
 /// # Errors
-/// When there is nothing at the path, or no such file in the directory.
+/// When the path does not exist, or the directory holds no such file.
 pub fn registry_files(path: &Path) -> Result<Vec<PathBuf>, Problems> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {
@@ -100,7 +101,7 @@ mod tests {
         directory
     }
 
-    /// The error's text, with the directory taken out.
+    /// Returns the text of the error, without the directory.
     fn error(directory: &tempfile::TempDir) -> String {
         let text = Registry::load(directory.path()).unwrap_err().to_string();
         let prefix = directory.path().display().to_string();

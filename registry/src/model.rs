@@ -1,4 +1,4 @@
-//! The registry: schemas by name and code, always checked.
+//! The registry: checked schemas, by name and by code.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -13,8 +13,8 @@ use crate::types::Type;
 
 /// A set of schemas that fit together (draft section 6.2).
 ///
-/// However it came about, every check of this crate has passed: names and codes are
-/// unambiguous, types are known, defaults fit their types.
+/// A registry has passed every check of this crate, from whichever source it comes: names and codes
+/// are unambiguous, types are known, defaults fit their types.
 ///
 /// ```
 /// use accp_registry::Registry;
@@ -33,7 +33,7 @@ use crate::types::Type;
 pub struct Registry {
     /// The version that `sync:registry` announces as `v` (draft section 6.4).
     pub version: u64,
-    /// The tokenizer that the budgets of this registry are counted with.
+    /// The tokenizer that counts the budgets of this registry.
     pub tokenizer: Option<String>,
     pub(crate) protocol: &'static Protocol,
     /// Sorted by name.
@@ -50,16 +50,16 @@ pub struct Schema {
     pub code: String,
     /// The version of the schema.
     pub version: u64,
-    /// What it is for.
+    /// The purpose of the schema.
     pub doc: Option<String>,
     /// The fields, in the order of `fields` and then of `optional`.
     pub fields: Vec<Field>,
-    /// The frames that carry it, and what each of them demands.
+    /// The frames that carry the schema, and the demands of each.
     pub frames: Vec<FrameSpec>,
-    /// The full names of the fields that are worth keeping when the rest of a record leaves
-    /// the context, because later calls need their values. Empty: none of them is. `None`: it
-    /// is not known. Advice to whoever cuts a context: like a doc, it changes nothing that
-    /// travels, and the hash does not cover it.
+    /// The full names of the fields to keep when the rest of a record leaves the context, because
+    /// later calls need their values. Empty: no field is to be kept. `None`: the registry does not
+    /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
+    /// wire, and the hash does not cover it.
     pub keep: Option<Vec<String>>,
 }
 
@@ -69,25 +69,25 @@ pub struct Schema {
 pub struct Field {
     /// The full name.
     pub name: String,
-    /// What travels: its own abbreviation, else the standard one, else the name.
+    /// The key on the wire: the field's own abbreviation, or the standard one, or the name.
     pub short: String,
     /// Its type.
     pub ty: Type,
-    /// The value of the field where a frame leaves it out.
+    /// The value of the field in a frame that leaves it out.
     pub default: Option<Value>,
-    /// The default as it would stand in a frame; a value with this text is left out.
+    /// The default as its wire text. An encoder leaves out a value with this text.
     pub default_wire: Option<String>,
-    /// Every frame with this schema must carry it.
+    /// Whether every frame with this schema must carry the field.
     pub required: bool,
-    /// It stands under `optional`: beyond the field set that the draft gives.
+    /// Whether the field stands under `optional`: beyond the field set of the draft.
     pub optional: bool,
-    /// It is sent in the frame even when it is long (OPT-03 has an exception for it).
+    /// Whether the field is sent in the frame even when it is long (an exception of OPT-03).
     pub inline: bool,
-    /// What it means.
+    /// The meaning of the field.
     pub doc: Option<String>,
 }
 
-/// What a frame with one head demands of its schema.
+/// The demands that a frame with one head makes on its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameSpec {
@@ -96,21 +96,22 @@ pub struct FrameSpec {
     pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
-    /// The fields that it is about; the others get no default. `None`: all of them.
+    /// The fields that may take their defaults in this frame; other fields get none. `None`: all
+    /// fields.
     pub fields: Option<Vec<String>>,
-    /// Envelope fields that it must carry, by short name.
+    /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
-    /// What this frame says.
+    /// The meaning of the frame.
     pub doc: Option<String>,
 }
 
 impl Registry {
-    /// A registry without schemas, version 1.
+    /// Returns a registry without schemas, version 1.
     pub fn empty() -> Self {
         Self::empty_of(&ACCP)
     }
 
-    /// A registry of another protocol, without schemas, version 1.
+    /// Returns a registry of another protocol, without schemas, version 1.
     pub fn empty_of(protocol: &'static Protocol) -> Self {
         Self {
             version: 1,
@@ -120,35 +121,35 @@ impl Registry {
         }
     }
 
-    /// The protocol that its schemas are for.
+    /// Returns the protocol of the schemas.
     pub fn protocol(&self) -> &'static Protocol {
         self.protocol
     }
 
-    /// The schema with this code; `None` is E1003.
+    /// Returns the schema with this code; `None` is E1003.
     pub fn schema(&self, code: &str) -> Option<&Schema> {
         self.schemas.iter().find(|schema| schema.code == code)
     }
 
-    /// The schema with this name.
+    /// Returns the schema with this name.
     pub fn schema_by_name(&self, name: &str) -> Option<&Schema> {
         let found = self.schemas.binary_search_by(|s| s.name.as_str().cmp(name));
         self.schemas.get(found.ok()?)
     }
 
-    /// The first schema that a frame with this head carries, and what it demands of it.
+    /// Returns the first schema that a frame with this head carries, and the demands of that frame.
     pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<(&Schema, &FrameSpec)> {
         let mut schemas = self.schemas.iter();
         schemas.find_map(|schema| Some((schema, schema.frame(head)?)))
     }
 
-    /// The schemas, sorted by name.
+    /// Returns the schemas, sorted by name.
     pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Schema> {
         self.schemas.iter()
     }
 
-    /// Whether the operation is registered: a core one, or named by a `frames` entry
-    /// (draft section 4.3). Operations that are not are accepted in frames all the same.
+    /// Returns whether the operation is registered: as a core operation, or by a `frames` entry
+    /// (draft section 4.3). Frames may also carry operations that are not registered.
     pub fn has_operation(&self, operation: &str) -> bool {
         let mut frames = self.schemas.iter().flat_map(|schema| &schema.frames);
         is_core_operation(operation) || frames.any(|frame| frame.operation() == operation)
@@ -170,7 +171,7 @@ impl Default for Registry {
 }
 
 impl Schema {
-    /// A schema without fields, version 1, for [`Registry::register`].
+    /// Returns a schema without fields, version 1, for [`Registry::register`].
     ///
     /// ```
     /// use accp_registry::{Field, Registry, Schema, Type};
@@ -194,19 +195,19 @@ impl Schema {
         }
     }
 
-    /// The field with this full or short name, and its index in [`Schema::fields`].
+    /// Returns the field with this full or short name, and its index in [`Schema::fields`].
     pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
         let mut fields = self.fields.iter().enumerate();
         fields.find(|(_, field)| field.name == key || field.short == key)
     }
 
-    /// What a frame with this head demands, where the registry says.
+    /// Returns the demands of a frame with this head, if the registry declares them.
     pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
         self.frames.iter().find(|frame| frame.has_head(head))
     }
 
-    /// Whether the field at this index takes its default in such a frame: not when the
-    /// matching `frames` entry lists `fields` without it, nor when that entry requires it.
+    /// Returns whether the field at this index takes its default in a frame with this head. A field
+    /// takes none when the matching `frames` entry lists `fields` without it, or requires it.
     pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let Some(field) = self.fields.get(index) else {
             return false;
@@ -215,8 +216,8 @@ impl Schema {
         field.default.is_some() && frame.is_none_or(|frame| frame.fills(&field.name))
     }
 
-    /// The full names of the fields that such a frame must carry: the schema's first,
-    /// then those of the matching `frames` entry.
+    /// Returns the full names of the fields that a frame with this head must carry: first those
+    /// that the schema requires, then those of the matching `frames` entry.
     pub fn required<'s, S: AsRef<str>>(
         &'s self,
         head: &[S],
@@ -228,7 +229,7 @@ impl Schema {
         always.map(|field| field.name.as_str()).chain(here)
     }
 
-    /// Whether the two differ in nothing but their docs and what they keep.
+    /// Returns whether two schemas differ only in their docs and `keep`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
@@ -243,12 +244,14 @@ impl Schema {
 }
 
 impl Field {
-    /// A field without a default; abbreviated as the draft does, if it does.
+    /// Returns a field without a default, with the standard abbreviation of the draft if there is
+    /// one.
     pub fn new(name: &str, ty: Type) -> Self {
         Self::of(&ACCP, name, ty)
     }
 
-    /// A field without a default; abbreviated as the protocol does, if it does.
+    /// Returns a field without a default, with the standard abbreviation of the protocol if there
+    /// is one.
     pub(crate) fn of(protocol: &Protocol, name: &str, ty: Type) -> Self {
         Self {
             name: name.to_owned(),
@@ -265,7 +268,7 @@ impl Field {
 }
 
 impl FrameSpec {
-    /// A frame that demands nothing.
+    /// Returns a frame without demands.
     pub fn new<S: AsRef<str>>(head: &[S]) -> Self {
         Self {
             head: head.iter().map(|word| word.as_ref().to_owned()).collect(),
@@ -276,12 +279,12 @@ impl FrameSpec {
         }
     }
 
-    /// The intent's code: the first part of an ACCP head.
+    /// Returns the intent's code: the first part of an ACCP head.
     pub fn intent(&self) -> &str {
         self.head.first().map_or("", String::as_str)
     }
 
-    /// The operation: the second part of an ACCP head.
+    /// Returns the operation: the second part of an ACCP head.
     pub fn operation(&self) -> &str {
         self.head.get(1).map_or("", String::as_str)
     }
@@ -291,7 +294,7 @@ impl FrameSpec {
         self.head.iter().map(String::as_str).eq(words)
     }
 
-    /// Whether a field with a default takes it when this frame leaves the field out.
+    /// Returns whether a field with a default takes it when this frame leaves the field out.
     fn fills(&self, name: &str) -> bool {
         let about = self.fields.as_ref();
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);

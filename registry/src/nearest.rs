@@ -1,15 +1,15 @@
-//! The suggestion after a typing mistake.
+//! Suggestions for mistyped names.
 
 use alloc::vec::Vec;
 use core::mem;
 
-/// Names of more characters get no suggestion.
+/// Longer names, in characters, get no suggestion.
 const LONGEST: usize = 64;
 
-/// The candidate that `name` was probably meant to be: the nearest by edit distance (a
-/// swap of neighbours is one edit), if at most one in three characters differs, or just one.
+/// Returns the candidate that `name` was probably meant to be: the nearest by edit distance (a swap
+/// of neighbours is one edit). At most one in three characters may differ, or a single one.
 ///
-/// Case is ignored in the comparison; the first of equally near candidates wins.
+/// The comparison ignores case; the first of equally near candidates wins.
 ///
 /// ```
 /// use accp_registry::nearest;
@@ -24,7 +24,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     for candidate in candidates {
         let other = candidate.chars().count();
         let limit = (length.max(other) / 3).max(1);
-        // Nobody mistypes a name of this length, and the time goes with its square.
+        // Nobody mistypes a name of this length, and the running time grows with its square.
         if length.max(other) > LONGEST || length.abs_diff(other) > limit {
             continue;
         }
@@ -38,7 +38,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// The number of insertions, deletions, replacements and swaps of neighbours between two
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours between two
 /// texts (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

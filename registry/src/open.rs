@@ -1,4 +1,4 @@
-//! How a registry comes about: the standard profiles, a document, other registries.
+//! The sources of a registry: the standard profiles, a document, other registries.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,14 +10,15 @@ use crate::problem::Problems;
 use crate::protocol::Protocol;
 
 impl Registry {
-    /// The standard profiles: CH, TC, TX, ST, TA (draft section 10) and ER (3.6).
+    /// Returns the standard profiles: CH, TC, TX, ST, TA (draft section 10) and ER (3.6).
     ///
-    /// It reads the built-in JSON each time; with feature `std`, `Registry::shared` keeps one.
+    /// This function reads the built-in JSON at each call; with feature `std`, `Registry::shared`
+    /// keeps one registry.
     pub fn standard() -> Self {
         Self::standard_of(&ACCP)
     }
 
-    /// The registry that is built in for a protocol.
+    /// Returns the built-in registry of a protocol.
     pub fn standard_of(protocol: &'static Protocol) -> Self {
         let texts = protocol.profiles.iter();
         Self::built_in(protocol, texts.map(|&(file, text)| (Some(file), text)))
@@ -30,14 +31,14 @@ impl Registry {
         let sources: Result<Vec<_>, _> = texts
             .map(|(file, text)| Source::parse(file, text))
             .collect();
-        // Tests hold what is built in to be without fault.
+        // Tests check that the built-in texts have no mistakes.
         sources
             .and_then(|sources| assemble(protocol, &sources))
             .unwrap_or_else(|_| Self::empty_of(protocol))
     }
 
-    /// The frames that a session speaks about itself: link, log, checkpoints. They name no
-    /// schema on the wire, and what peers compare does not cover them.
+    /// Returns the control frames of a session: link, log, checkpoints. These frames name no schema
+    /// on the wire, and the hash that peers compare does not cover them.
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -57,7 +58,7 @@ impl Registry {
         Self::built_in(&ACCP, texts.into_iter())
     }
 
-    /// [`Registry::standard`], read once.
+    /// Returns [`Registry::standard`], which is read only once.
     #[cfg(feature = "std")]
     pub fn shared() -> &'static Self {
         static SHARED: std::sync::OnceLock<Registry> = std::sync::OnceLock::new();
@@ -67,13 +68,13 @@ impl Registry {
     /// Reads a registry document (draft section 6.2).
     ///
     /// # Errors
-    /// Every mistake in it, with line and column.
+    /// Returns every mistake in the document, with line and column.
     pub fn from_json(text: &str) -> Result<Self, Problems> {
         Self::from_json_of(&ACCP, text)
     }
 
-    /// Reads a registry document of another protocol: the same format, with the parts of its
-    /// head as keys of the `frames` entries.
+    /// Reads a registry document of another protocol. The format is the same, except that the keys
+    /// of the `frames` entries are the parts of that protocol's head.
     ///
     /// # Errors
     /// As [`Registry::from_json`].
@@ -81,7 +82,7 @@ impl Registry {
         assemble(protocol, &[Source::parse(None, text)?])
     }
 
-    /// Adds each standard profile whose name and code this registry does not define itself.
+    /// Adds each standard profile whose name and code are free in this registry.
     pub fn with_profiles(mut self) -> Self {
         for profile in Self::standard_of(self.protocol).schemas {
             let taken = |own: &Schema| own.name == profile.name || own.code == profile.code;
@@ -92,12 +93,12 @@ impl Registry {
         self
     }
 
-    /// Adds a schema (`RegisterSchema`, draft section 7.1). It passes every check, whoever
-    /// made it; `default_wire` is worked out here.
+    /// Adds a schema (`RegisterSchema`, draft section 7.1). The schema must pass every check of a
+    /// registry document. This function computes its `default_wire`.
     ///
     /// # Errors
-    /// When the schema is faulty, or its name or code is taken by another; nothing is
-    /// changed then.
+    /// When the schema has a mistake, or when another schema has its name or code. The registry is
+    /// then unchanged.
     pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
         self.merge(Self {
             version: self.version,
@@ -107,11 +108,11 @@ impl Registry {
         })
     }
 
-    /// Adds the schemas of another registry. One that is already there, and equal, is
-    /// kept; the higher version counts.
+    /// Adds the schemas of another registry. Where both registries hold an equal schema, it is kept
+    /// once. The higher version becomes the version of the result.
     ///
     /// # Errors
-    /// When a name or a code means two things; nothing is changed then.
+    /// When a name or a code means two things. The registry is then unchanged.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "what is merged is not used on"

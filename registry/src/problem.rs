@@ -1,4 +1,4 @@
-//! Everything that is wrong in a registry, each with its place and its cure.
+//! The mistakes of a registry, each with its place and its cure.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,19 +8,19 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The file, as the caller named it; `None` for text that came without a name.
+    /// The file, as the caller named it; `None` for text without a file name.
     pub file: Option<String>,
-    /// Where in the text; `None` when there is no text, as for a schema built in memory.
+    /// The place in the text; `None` when there is no text, as for a schema built in memory.
     pub position: Option<Position>,
     /// The JSON pointer (RFC 6901) of the faulty member or element; empty for the document.
     pub pointer: String,
-    /// What was expected and what was found.
+    /// The expected value and the found value.
     pub message: String,
-    /// What to do about it.
+    /// The way to correct the mistake.
     pub cure: Option<String>,
 }
 
-/// A place in a text. Both count from 1.
+/// A place in a text. Line and column count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
@@ -30,7 +30,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a byte in a text.
+    /// Returns the position of a byte in a text.
     pub(crate) fn of(text: &str, at: usize) -> Self {
         let mut at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -46,7 +46,7 @@ impl Position {
 }
 
 impl Problem {
-    /// A problem that no place is known for yet.
+    /// Returns a problem whose file and position are not known yet.
     pub(crate) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             file: None,
@@ -82,7 +82,7 @@ impl fmt::Display for Problem {
 
 impl core::error::Error for Problem {}
 
-/// Every mistake found in one go, in the order of the files and of the text. Never empty.
+/// All mistakes of one run, in the order of the files and of the text. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
@@ -93,12 +93,12 @@ impl Problems {
         Self { list }
     }
 
-    /// The problems, in order.
+    /// Returns the problems, in order.
     pub fn iter(&self) -> core::slice::Iter<'_, Problem> {
         self.list.iter()
     }
 
-    /// How many there are; never 0.
+    /// Returns the number of problems; never 0.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.list.len()

@@ -1,4 +1,4 @@
-//! Reading one registry document: what can be said of it without knowing the others.
+//! Reading one registry document, as far as possible without the others.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -36,11 +36,11 @@ const SCHEMA_KEYS: &[&str] = &[
     "keep",
 ];
 
-/// The keys of an entry of `frames`: the parts of the head, and these. `envelope` is one
-/// where the protocol has an envelope.
+/// The keys of an entry of `frames`, besides the parts of the head. `envelope` is allowed only if
+/// the protocol has an envelope.
 const FRAME_KEYS: &[&str] = &["required", "fields", "envelope", "doc"];
 
-/// What a document says; as far as it could be read.
+/// The content of a document, as far as it could be read.
 #[derive(Default)]
 pub(crate) struct Document {
     pub(crate) version: Option<u64>,
@@ -48,7 +48,7 @@ pub(crate) struct Document {
     pub(crate) schemas: Vec<Schema>,
 }
 
-/// Reads a document and notes what is wrong in it.
+/// Reads a document and notes its mistakes.
 pub(crate) fn document(
     protocol: &'static Protocol,
     json: &Value,
@@ -72,14 +72,14 @@ pub(crate) fn document(
                 reader.name(&at, "schema name", name);
                 document.schemas.extend(reader.schema(&at, name, schema));
             }
-            // The order of a JSON object is a matter of serde_json's features.
+            // The order of the keys of a JSON object depends on serde_json's features.
             document.schemas.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
     document
 }
 
-/// A field by its name, with its place in the document.
+/// A field, with its place in the document.
 struct Named {
     at: String,
     field: Field,
@@ -114,7 +114,7 @@ impl Reader<'_> {
         if Type::is_reserved(&code) {
             self.report(
                 Problem::new(&at, format!("the code `{code}` is the name of a type")).cure(
-                    "take another code: where a type is asked for, a code stands for its schema",
+                    "take another code: the code of a schema can stand in the place of a type",
                 ),
             );
         } else {
@@ -123,7 +123,7 @@ impl Reader<'_> {
         Some(code)
     }
 
-    /// `fields`, then `optional`.
+    /// Reads `fields`, then `optional`.
     fn fields(&mut self, at: &str, object: &Map<String, Value>) -> Vec<Named> {
         let mut fields: Vec<Named> = Vec::new();
         if !object.contains_key("fields") {
@@ -175,7 +175,8 @@ impl Reader<'_> {
                 Some(Ok(ty)) => {
                     if !self.protocol.nests && ty.nests() {
                         let noun = self.protocol.noun;
-                        let message = format!("`{ty}` nests, and no value of a {noun} does");
+                        let message =
+                            format!("`{ty}` nests, but the values of a {noun} cannot nest");
                         self.report(
                             Problem::new(at, message).cure("use a list, or split the field"),
                         );
@@ -229,7 +230,7 @@ impl Reader<'_> {
         self.check_distinct(fields);
     }
 
-    /// No key may mean two fields.
+    /// Checks that no key means two fields.
     fn check_distinct(&mut self, fields: &[Named]) {
         for (index, Named { at, field }) in fields.iter().enumerate() {
             let Field { name, short, .. } = field;
@@ -254,7 +255,7 @@ impl Reader<'_> {
                     .cure(format!("give `{name}` another abbreviation")),
                 );
             } else if let Some(other) = fields[..index].iter().find(|o| o.field.short == *short)
-                // Else it was told of the other field.
+                // Otherwise the other field's message already reported it.
                 && short != name
             {
                 let other = &other.field.name;
@@ -332,7 +333,7 @@ impl Reader<'_> {
             frame.fields = Some(about.into_iter().map(name).collect());
         }
         let envelope = object.get("envelope");
-        // Where there is no envelope, the key is unknown, which is told.
+        // In a protocol without an envelope this key is unknown, and reported as such.
         let envelope = envelope.filter(|_| !self.protocol.envelope.is_empty());
         for (at, name) in self.strings(&child(at, "envelope"), envelope) {
             if let Some(field) = self.protocol.envelope_field(name) {
@@ -353,8 +354,8 @@ impl Reader<'_> {
         frame
     }
 
-    /// The words of a head, empty where they are missing. Those of a closed vocabulary are in
-    /// it; the others fit their rule.
+    /// Reads the words of a head; empty where they are missing. A word of a closed vocabulary must
+    /// be in it, and any other word must fit its rule.
     fn head(&mut self, at: &str, object: &Map<String, Value>) -> Vec<String> {
         let protocol = self.protocol;
         let missing = protocol.head.iter();
@@ -382,12 +383,13 @@ impl Reader<'_> {
         words.map(Option::unwrap_or_default).collect()
     }
 
-    /// The key of the schema, if this is it: no field can have it.
+    /// Returns the key of the schema if `name` equals it: no field can have this name.
     fn reserved(&self, name: &str) -> Option<&'static str> {
         self.protocol.schema_key.filter(|key| *key == name)
     }
 
-    /// An object whose keys are names of fields: the values, by index of the field.
+    /// Reads an object whose keys are names of fields, and returns its values with the index of
+    /// each field.
     fn by_field<'j>(
         &mut self,
         at: &str,
@@ -404,7 +406,7 @@ impl Reader<'_> {
         out
     }
 
-    /// A list of names of fields: the place of each, and the index of the field.
+    /// Reads a list of names of fields, and returns the place and the index of each field.
     fn field_names(
         &mut self,
         at: &str,

@@ -1,5 +1,5 @@
-//! The shapes that a registry document is made of, with a problem noted for each that is
-//! not as expected.
+//! Readers for the JSON shapes of a registry document. Each notes a problem when a shape is not as
+//! expected.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -14,11 +14,11 @@ use crate::nearest::nearest;
 use crate::problem::Problem;
 use crate::protocol::{NameRule, Protocol};
 
-/// The largest version: what every JSON reader takes for the same number (RFC 7493).
+/// The largest version: up to it, every JSON reader reads the same number (RFC 7493).
 const MAX_VERSION: u64 = (1 << 53) - 1;
 
-/// Looks at JSON values, and notes what is wrong with them. Every method takes the JSON
-/// pointer of the value.
+/// Reads JSON values and notes what is wrong with them. Every method takes the JSON pointer of the
+/// value.
 pub(crate) struct Reader<'p> {
     pub(crate) protocol: &'static Protocol,
     pub(crate) problems: &'p mut Vec<Problem>,
@@ -36,12 +36,12 @@ impl Reader<'_> {
         }
     }
 
-    /// A name is a key of the grammar.
+    /// Checks that a name is a key of the grammar.
     pub(crate) fn name(&mut self, at: &str, what: &str, name: &str) {
         self.fits(at, what, self.protocol.key, name);
     }
 
-    /// A name is one that the rule allows.
+    /// Checks that the rule allows a name.
     pub(crate) fn fits(&mut self, at: &str, what: &str, rule: NameRule, name: &str) {
         if !(rule.fits)(name) {
             self.report(
@@ -119,7 +119,7 @@ impl Reader<'_> {
     }
 }
 
-/// Adds the nearest of the known names, or all of them.
+/// Adds the nearest known name to a problem, or all known names.
 pub(crate) fn suggest<'a, I: Iterator<Item = &'a str>>(
     problem: Problem,
     name: &str,
@@ -133,7 +133,7 @@ pub(crate) fn suggest<'a, I: Iterator<Item = &'a str>>(
     problem.cure(cure)
 }
 
-/// A JSON value in an error message: what it is, and the value if it is short.
+/// Shows a JSON value in an error message: its kind, and the value if it is short.
 pub(crate) struct Shown<'a>(pub(crate) &'a Value);
 
 impl fmt::Display for Shown<'_> {

@@ -1,5 +1,5 @@
 //! The closed and open code tables of the draft: intents, errors, operations, standard
-//! abbreviations and envelope fields. Each is written down once, here.
+//! abbreviations and envelope fields. Each is written only here.
 
 use core::fmt;
 use core::str::FromStr;
@@ -27,7 +27,7 @@ macro_rules! intents {
     };
 }
 
-/// What a frame wants: the closed set of draft section 4.1, with ping and pong of 11.2.
+/// The purpose of a frame: the closed set of draft section 4.1, with ping and pong of 11.2.
 ///
 /// ```
 /// use accp_registry::Intent;
@@ -52,9 +52,9 @@ intents! {
     CANCEL "cancel" "Cancel"      "Abort an in-progress task";
     STREAM "stream" "Stream"      "Begin streaming incremental results";
     END    "end"    "End stream"  "Close a streaming sequence";
-    /// Link only, not one of [`Intent::CORE`].
+    /// Link only; not one of [`Intent::CORE`].
     PING   "ping"   "Ping"        "Ask whether the peer is there";
-    /// Link only, not one of [`Intent::CORE`].
+    /// Link only; not one of [`Intent::CORE`].
     PONG   "pong"   "Pong"        "Answer a ping";
 }
 
@@ -62,7 +62,7 @@ impl Intent {
     /// The twelve core intents of draft section 4.1.
     pub const CORE: &[Self] = Self::ALL.split_at(12).0;
 
-    /// The intent with this code; `None` is E1002. Case counts.
+    /// Returns the intent with this code; `None` is E1002. Case matters.
     pub fn lookup(code: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -70,17 +70,17 @@ impl Intent {
             .find(|intent| intent.as_str() == code)
     }
 
-    /// The code on the wire.
+    /// Returns the code on the wire.
     pub const fn as_str(self) -> &'static str {
         INTENTS[self.0 as usize].0
     }
 
-    /// The meaning in a word: `Request`.
+    /// Returns the meaning in a word: `Request`.
     pub const fn meaning(self) -> &'static str {
         INTENTS[self.0 as usize].1
     }
 
-    /// The meaning in a sentence, without its full stop.
+    /// Returns the meaning in a sentence, without its full stop.
     pub const fn description(self) -> &'static str {
         INTENTS[self.0 as usize].2
     }
@@ -109,7 +109,7 @@ macro_rules! error_codes {
             /// The sixteen codes of draft section 3.6.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The name in the table of the draft; `None` for a code outside it.
+            /// Returns the name in the table of the draft; `None` for a code outside the table.
             pub const fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => Some(stringify!($name)),)*
@@ -117,7 +117,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// Whether sending again may help; `None` for a code outside the table.
+            /// Returns whether a retry may help; `None` for a code outside the table.
             pub const fn is_retryable(self) -> Option<bool> {
                 match self {
                     $(Self::$name => Some($retryable),)*
@@ -125,7 +125,7 @@ macro_rules! error_codes {
                 }
             }
 
-            /// What it means in a sentence, without its full stop.
+            /// Returns the meaning in a sentence, without its full stop.
             pub const fn description(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => Some($text),)*
@@ -136,8 +136,8 @@ macro_rules! error_codes {
     };
 }
 
-/// An error code, `E1001` on the wire (draft section 3.6). Codes outside the table survive
-/// a round trip.
+/// An error code, `E1001` on the wire (draft section 3.6). Codes outside the table are read and
+/// written back unchanged.
 ///
 /// ```
 /// use accp_registry::{Category, ErrorCode};
@@ -174,7 +174,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// The code with this number; `None` above 9999.
+    /// Returns the code with this number; `None` above 9999.
     pub const fn new(number: u16) -> Option<Self> {
         if number <= 9999 {
             Some(Self(number))
@@ -183,12 +183,12 @@ impl ErrorCode {
         }
     }
 
-    /// The number after the `E`, 0 to 9999.
+    /// Returns the number after the `E`, 0 to 9999.
     pub const fn number(self) -> u16 {
         self.0
     }
 
-    /// The category, given by the first digit.
+    /// Returns the category, given by the first digit.
     pub const fn category(self) -> Category {
         match self.0 / 1000 {
             1 => Category::Parse,
@@ -232,7 +232,7 @@ impl FromStr for ErrorCode {
 #[error("an error code is E and four digits, as in E1001")]
 pub struct ErrorCodeSyntax;
 
-/// Where an error belongs (draft section 3.6, table 5).
+/// The category of an error (draft section 3.6, table 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Category {
@@ -252,8 +252,8 @@ pub enum Category {
     Other,
 }
 
-/// The nineteen core operations (draft section 4.3), in its order. Operations outside the
-/// table are accepted in a frame, and registered by a `frames` entry of a schema.
+/// The nineteen core operations (draft section 4.3), in the order of the draft. A frame may carry
+/// an operation outside the table; a `frames` entry of a schema registers one.
 pub static OPERATIONS: &[&str] = &[
     "analyze",
     "plan",
@@ -276,7 +276,7 @@ pub static OPERATIONS: &[&str] = &[
     "purge",
 ];
 
-/// Whether the operation is one of [`OPERATIONS`].
+/// Returns whether the operation is one of [`OPERATIONS`].
 pub fn is_core_operation(operation: &str) -> bool {
     OPERATIONS.contains(&operation)
 }
@@ -285,18 +285,18 @@ pub fn is_core_operation(operation: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Abbreviation {
-    /// What travels.
+    /// The short form on the wire.
     pub short: &'static str,
-    /// The full name that encoders abbreviate and decoders expand to.
+    /// The full name. Encoders abbreviate it, and decoders expand to it.
     pub full: &'static str,
-    /// The second meaning that the draft gives; a schema that means it says so.
+    /// The second meaning in the draft; a schema with this meaning declares it.
     pub also: Option<&'static str>,
-    /// The draft's words.
+    /// The words of the draft.
     pub doc: &'static str,
 }
 
 impl Abbreviation {
-    /// The entry whose short form this is.
+    /// Returns the entry with this short form.
     pub fn lookup(short: &str) -> Option<&'static Self> {
         ABBREVIATIONS.iter().find(|entry| entry.short == short)
     }
@@ -304,7 +304,7 @@ impl Abbreviation {
 
 macro_rules! abbreviations {
     ($($short:literal $full:literal $(or $also:literal)? => $doc:literal;)*) => {
-        /// The sixteen standard abbreviations (draft section 4.2), in its order.
+        /// The sixteen standard abbreviations, in the order of draft section 4.2.
         pub static ABBREVIATIONS: &[Abbreviation] = &[$(Abbreviation {
             short: $short,
             full: $full,
@@ -335,15 +335,16 @@ abbreviations! {
     "why"  "rationale"            => "rationale code";
 }
 
-/// The standard abbreviation of a full name: `priority` is `pri`.
+/// Returns the standard abbreviation of a full name: `priority` is `pri`.
 ///
-/// Second meanings (`dataset`, `fields`) have none here: expanding would not bring them back.
+/// Second meanings (`dataset`, `fields`) have no abbreviation here, because expanding it would not
+/// give them back.
 pub fn abbreviate(full: &str) -> Option<&'static str> {
     let entry = ABBREVIATIONS.iter().find(|entry| entry.full == full)?;
     Some(entry.short)
 }
 
-/// The full name of a standard abbreviation: `pri` is `priority`.
+/// Returns the full name of a standard abbreviation: `pri` is `priority`.
 pub fn expand(short: &str) -> Option<&'static str> {
     Some(Abbreviation::lookup(short)?.full)
 }
@@ -354,18 +355,18 @@ pub fn expand(short: &str) -> Option<&'static str> {
 pub struct EnvelopeField {
     /// The full name.
     pub full: &'static str,
-    /// What travels.
+    /// The short name on the wire.
     pub short: &'static str,
     /// The type of the value.
     pub kind: EnvelopeKind,
-    /// How strongly the draft asks for it.
+    /// The strength of the demand of the draft.
     pub required: Requirement,
-    /// The draft's words.
+    /// The words of the draft.
     pub doc: &'static str,
 }
 
 impl EnvelopeField {
-    /// The field with this full or short name.
+    /// Returns the field with this full or short name.
     pub fn lookup(name: &str) -> Option<&'static Self> {
         ENVELOPE
             .iter()
@@ -383,7 +384,7 @@ pub enum EnvelopeKind {
     Integer,
 }
 
-/// How strongly the draft asks for something, in the words of BCP 14.
+/// The strength of a demand of the draft, in the words of BCP 14.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Requirement {
     /// Optional.
@@ -406,7 +407,7 @@ impl fmt::Display for Requirement {
 
 macro_rules! envelope {
     ($($full:literal $short:literal $kind:ident $required:ident $doc:literal;)*) => {
-        /// The seven envelope fields (draft section 3.5), in its order.
+        /// The seven envelope fields, in the order of draft section 3.5.
         pub static ENVELOPE: &[EnvelopeField] = &[$(EnvelopeField {
             full: $full,
             short: $short,

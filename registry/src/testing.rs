@@ -1,4 +1,4 @@
-//! A protocol that is unlike ACCP, for the tests of every stage that reads a description.
+//! A protocol unlike ACCP, for the tests of every stage that reads a description.
 
 use crate::limits::Limits;
 use crate::protocol::{
@@ -26,8 +26,8 @@ const KEY: NameRule = NameRule {
     list: "A-Z, a-z, 0-9 and `_`, a letter first",
 };
 
-/// `TASK|AREA|key:value|..`: a head by position, of open vocabularies; no schema in the text,
-/// no metadata, no nesting, no abbreviations, no escapes.
+/// `TASK|AREA|key:value|..`: a head by position, with open vocabularies; no schema in the text, no
+/// metadata, no nesting, no abbreviations, no escapes.
 pub static TOY: Protocol = Protocol {
     name: "toy",
     noun: "packet",
@@ -83,7 +83,7 @@ pub static TOY: Protocol = Protocol {
     },
 };
 
-/// A field may be called `schema`, and `priority` travels under its full name.
+/// The field `schema` is allowed here, and `priority` travels under its full name.
 const PACKET: &str = r#"{ "schemas": { "packet": {
     "code": "P",
     "fields": ["schema", "priority", "parts"],

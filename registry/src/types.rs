@@ -1,4 +1,4 @@
-//! The type of a field, and how it is spelt in a registry.
+//! The type of a field, and its spelling in a registry.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Type {
-    /// `string`: a name or an id, raw where it can be.
+    /// `string`: a name or an id, written raw where possible.
     String,
     /// `text`: what people write, always in the text form.
     Text,
@@ -50,12 +50,12 @@ pub enum Type {
     Map(Box<Type>),
     /// A schema's code: a map of that schema's fields.
     Schema(String),
-    /// `any`: whatever a frame can hold.
+    /// `any`: every value that a frame can hold.
     Any,
 }
 
-/// A value of an enumeration. Both spellings decode; the symbol, where there is one, is
-/// what travels.
+/// A value of an enumeration. Decoders read both spellings. Encoders write the symbol if there is
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EnumValue {
     /// The name, VCHAR without `,` and `=`.
@@ -65,13 +65,13 @@ pub struct EnumValue {
 }
 
 impl EnumValue {
-    /// What is written: the symbol, else the name.
+    /// Returns the text that encoders write: the symbol, or the name.
     pub fn wire(&self) -> &str {
         self.symbol.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Why a text is not a [`Type`].
+/// The reason why a text is not a [`Type`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TypeSyntax {
@@ -84,12 +84,12 @@ impl Type {
         "string", "text", "integer", "decimal", "number", "boolean", "agent", "any",
     ];
 
-    /// Whether a schema cannot have this code because it is the name of a type.
+    /// Returns whether a schema cannot have this code, because it is the name of a type.
     pub fn is_reserved(code: &str) -> bool {
         code == "enum" || Self::WORDS.contains(&code)
     }
 
-    /// The type of a field that declares a default and no type.
+    /// Returns the type of a field that declares a default but no type.
     pub fn of_default(default: &Value) -> Self {
         match default {
             Value::Null => Type::Any,
@@ -112,7 +112,7 @@ impl Type {
         }
     }
 
-    /// The code of the schema that this type is made of, if any.
+    /// Returns the code of the schema inside this type, if any.
     pub fn schema_code(&self) -> Option<&str> {
         match self {
             Type::List(item) | Type::Map(item) => item.schema_code(),
@@ -121,7 +121,7 @@ impl Type {
         }
     }
 
-    /// Whether a value of this type holds maps, or lists of lists.
+    /// Returns whether a value of this type holds maps, or lists of lists.
     pub(crate) fn nests(&self) -> bool {
         match self {
             Type::Map(_) | Type::Schema(_) => true,
@@ -173,7 +173,7 @@ fn syntax(message: String) -> TypeSyntax {
     TypeSyntax { message }
 }
 
-/// What stands between `open` and `close`; `None` when the text does not start so.
+/// Returns the text between `open` and `close`; `None` when the text does not begin with `open`.
 fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Result<Option<&'a str>, TypeSyntax> {
     let Some(rest) = text.strip_prefix(open) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The wire text of a JSON value, by its type.
+//! Writing JSON values as wire text, by their types.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 use crate::reader::Shown;
 use crate::types::{EnumValue, Type};
 
-/// A JSON value is not of the type that the registry declares.
+/// A JSON value does not have the type that the registry declares.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}expected {expected}, found {found}", if pointer.is_empty() { String::new() } else { format!("at {pointer}: ") })]
 pub struct TypeError {
@@ -38,31 +38,31 @@ impl TypeError {
         }
     }
 
-    /// The JSON pointer (RFC 6901) into the value; empty for the whole of it.
+    /// Returns the JSON pointer (RFC 6901) into the value; empty for the whole value.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// What the type asks for.
+    /// Returns what the type expects.
     pub fn expected(&self) -> &str {
         &self.expected
     }
 
-    /// What the value is.
+    /// Returns what the value is instead.
     pub fn found(&self) -> &str {
         &self.found
     }
 }
 
 impl Type {
-    /// Appends the canonical wire text of a JSON value of this type. Null is `~` whatever
-    /// the type; the fields of a nested schema go by their short names, and those that
-    /// equal their default are left out.
+    /// Appends the canonical wire text of a JSON value of this type. Null is `~` for every type.
+    /// The fields of a nested schema are written under their short names, without those that equal
+    /// their default.
     ///
-    /// In a map that is data, a key outside the key set makes it `{_:[[k,v],..]}`.
+    /// A map of data is written as `{_:[[k,v],..]}` if one of its keys is outside the key set.
     ///
     /// # Errors
-    /// When the value, or something in it, has another type; `out` is unchanged then.
+    /// When the value, or a part of it, has another type; `out` is then unchanged.
     ///
     /// ```
     /// use accp_registry::{Registry, Type};
@@ -149,13 +149,13 @@ impl Writer<'_> {
         let _ = write!(self.out, "{value}");
     }
 
-    /// A number where no type is declared.
+    /// Writes a number in a place without a declared type.
     fn number(&mut self, number: &Number) {
         match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(value), ..) => self.display(value),
             (_, Some(value), _) => lexical::Number::Unsigned(value).write(self.out),
             (.., Some(value)) => lexical::write_float(self.out, value),
-            // Only a serde_json that keeps numbers as text has one that is none of these.
+            // Only a serde_json that keeps numbers as text can reach this case.
             _ => lexical::write_untyped(self.out, &number.to_string()),
         }
     }
@@ -172,7 +172,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A map whose keys are data.
+    /// Writes a map whose keys are data.
     fn map(
         &mut self,
         item: &Type,
@@ -205,7 +205,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A map whose keys are the fields of a schema.
+    /// Writes a map whose keys are the fields of a schema.
     fn record(
         &mut self,
         schema: &Schema,
@@ -257,29 +257,29 @@ impl Writer<'_> {
     }
 }
 
-/// The exact decimal of a JSON number.
+/// Returns the exact decimal of a JSON number.
 fn decimal(number: &Number) -> Option<Decimal> {
     match number.as_i64() {
         Some(value) => Some(Decimal::from(value)),
-        // A float is displayed by the shortest digits that mean it, without an exponent.
+        // Displaying a float gives its shortest digits, without an exponent.
         None => Decimal::parse(&number.as_f64()?.to_string()).ok(),
     }
 }
 
-/// The float that is exactly this JSON number.
+/// Returns the float that equals this JSON number exactly.
 fn float(number: &Number) -> Option<f64> {
     let float = number.as_f64()?;
     if number.is_f64() {
         return Some(float);
     }
-    // Compared as whole numbers: every integer of 64 bits fits an i128.
+    // Both are compared as whole numbers: an i128 holds every 64-bit integer.
     let exact = number
         .as_i64()
         .map_or_else(|| number.as_u64().map(i128::from), |v| Some(v.into()));
     (exact == Some(float as i128)).then_some(float)
 }
 
-/// The type in the words of an error message.
+/// Returns the type in words, for an error message.
 fn expected(ty: &Type) -> Cow<'static, str> {
     match ty {
         Type::String | Type::Text => "a string".into(),

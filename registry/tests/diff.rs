@@ -1,4 +1,4 @@
-//! The rules of the module `diff`, one by one.
+//! Rules of the module `diff`, one by one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Registry, diff};
@@ -8,7 +8,7 @@ fn registry(schema: &str) -> Registry {
     Registry::from_json(&format!(r#"{{ "schemas": {{ {schema} }} }}"#)).unwrap()
 }
 
-/// What changes from one version of a schema `a` with the code `A` to the next.
+/// Returns the changes from one version of a schema `a` with the code `A` to the next.
 fn changes(old: &str, new: &str) -> String {
     let schema = |keys: &str| registry(&format!(r#""a": {{ "code": "A", {keys} }}"#));
     told(&schema(old), &schema(new))
@@ -67,17 +67,17 @@ fn fields() {
     assert_snapshot!(changes(r#""fields": ["x"]"#, r#""fields": ["x", "y"], "required": ["y"]"#), @"
     /schemas/a/fields: the field `y` was added
     /schemas/a/required: `y` is now required
-        breaks: one side leaves out what the other refuses to miss (E1004)
+        breaks: one side leaves out a field that the other requires (E1004)
     ");
     assert_snapshot!(changes(r#""fields": ["x", "y"]"#, r#""fields": ["y", "x"]"#), @"/schemas/a/fields: the order of the fields changed from `x, y` to `y, x`");
     assert_snapshot!(changes(r#""fields": ["x"]"#, r#""fields": ["x"], "required": ["x"], "inline": ["x"]"#), @"
     /schemas/a/required: `x` is now required
-        breaks: one side leaves out what the other refuses to miss (E1004)
+        breaks: one side leaves out a field that the other requires (E1004)
     /schemas/a/inline: `x` is now inline
     ");
     assert_snapshot!(changes(r#""fields": ["x"], "required": ["x"]"#, r#""fields": [], "optional": ["x"]"#), @"
     /schemas/a/required: `x` is no longer required
-        breaks: one side leaves out what the other refuses to miss (E1004)
+        breaks: one side leaves out a field that the other requires (E1004)
     /schemas/a/optional: `x` is now optional
     ");
     assert_snapshot!(changes(r#""fields": ["priority"]"#, r#""fields": ["priority"], "abbreviations": { "priority": "p" }"#), @"
@@ -91,7 +91,7 @@ fn types() {
     let fields = |ty: &str| format!(r#""fields": ["x"], "types": {{ "x": "{ty}" }}"#);
     assert_snapshot!(changes(&fields("integer"), &fields("any")), @"
     /schemas/a/types/x: the type of `x` changed from integer to any
-        breaks: one side refuses, or reads otherwise, what the other writes (E1004)
+        breaks: one side refuses a value of the other, or reads another value (E1004)
     ");
     assert_snapshot!(changes(&fields("enum(a,b)"), &fields("enum(b,a)")), @"/schemas/a/types/x: the type of `x` changed from enum(a,b) to enum(b,a)");
     assert_snapshot!(changes(&fields("enum(a,b)"), &fields("enum(a,b,c)")), @"
@@ -129,28 +129,28 @@ fn frames() {
     assert_snapshot!(changes(&frames(""), &frames(plain)), @"/schemas/a/frames/0: the frame req:o was added");
     assert_snapshot!(changes(&frames(plain), &frames("")), @"
     /schemas/a/frames: the frame req:o was removed
-        breaks: one side sends what the other no longer declares
+        breaks: one side sends a frame that the other no longer declares
     ");
     let strict = r#"{ "intent": "req", "operation": "o", "required": ["x"], "envelope": ["cid"] }"#;
     assert_snapshot!(changes(&frames(plain), &frames(strict)), @"
     /schemas/a/frames/0/required: `x` is now required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1004)
+        breaks: one side leaves out a field that the other requires (E1004)
     /schemas/a/frames/0/envelope: the envelope field `cid` is now required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1001, E1004)
+        breaks: one side leaves out an envelope field that the other requires (E1001, E1004)
     ");
     assert_snapshot!(changes(&frames(strict), &frames(plain)), @"
     /schemas/a/frames/0/required: `x` is no longer required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1004)
+        breaks: one side leaves out a field that the other requires (E1004)
     /schemas/a/frames/0/envelope: the envelope field `cid` is no longer required in req:o
-        breaks: one side leaves out what the other refuses to miss (E1001, E1004)
+        breaks: one side leaves out an envelope field that the other requires (E1001, E1004)
     ");
     let about =
         |fields: &str| format!(r#"{{ "intent": "req", "operation": "o", "fields": [{fields}] }}"#);
     assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x""#))), @"
-    /schemas/a/frames/0/fields: the fields that req:o is about changed
+    /schemas/a/frames/0/fields: the fields with defaults in req:o changed
         breaks: a field left out means another value
     ");
-    assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x", "y""#))), @"/schemas/a/frames/0/fields: the fields that req:o is about changed");
+    assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x", "y""#))), @"/schemas/a/frames/0/fields: the fields with defaults in req:o changed");
     assert_snapshot!(changes(&frames(&about(r#""x", "y""#)), &frames(&about(r#""y", "x""#))), @"");
 }
 

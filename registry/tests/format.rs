@@ -1,4 +1,4 @@
-//! `registry.schema.json` takes what the loader takes, and refuses what it refuses.
+//! Agreement of `registry.schema.json` with the loader: both accept and refuse the same documents.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{ENVELOPE, Intent, Registry};
@@ -8,7 +8,8 @@ fn json_schema() -> Value {
     serde_json::from_str(include_str!("../registry.schema.json")).unwrap()
 }
 
-/// The part of JSON Schema 2020-12 that the file uses; a keyword beyond it fails the test.
+/// Checks a value by the keywords of JSON Schema 2020-12 that the file uses; any other keyword
+/// fails the test.
 fn is_valid(root: &Value, schema: &Value, json: &Value) -> bool {
     schema
         .as_object()
@@ -196,7 +197,7 @@ fn names_every_intent_and_envelope_field() {
     assert_eq!(listed("/$defs/frame/properties/envelope/items/enum"), names);
 }
 
-/// The frames that a session speaks about itself stand apart from what peers compare.
+/// The control frames of a session must stand apart from the schemas that peers compare.
 #[test]
 fn the_frames_of_a_session_are_without_fault() {
     let folder = Registry::load(concat!(env!("CARGO_MANIFEST_DIR"), "/session")).unwrap();

@@ -1,4 +1,4 @@
-//! The spellings of scalars: what goes out comes back, and no two values share a spelling.
+//! Spellings of scalars: every value comes back, and no two values share a spelling.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use accp_registry::lexical::*;
 use proptest::prelude::*;
 
-/// Any string, with what matters to the text form in every second place.
+/// Returns any string; every second piece is special in the text form.
 fn any_text() -> impl Strategy<Value = String> {
     let telling = proptest::sample::select(
         &[
@@ -45,7 +45,7 @@ fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![pieces.prop_map(|pieces| pieces.concat()), any::<String>()]
 }
 
-/// Any text that the grammar takes for a string, whether or not an encoder wrote it.
+/// Returns any text that the grammar accepts as a string, also such as no encoder writes.
 fn any_wire() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[!-~]".prop_filter_map("a delimiter", |c| {
@@ -90,7 +90,7 @@ fn float(value: f64) -> String {
     written(|out| write_float(out, value))
 }
 
-/// `string = 1*( safe-char / escaped-char )`
+/// Returns whether a text fits `string = 1*( safe-char / escaped-char )`.
 fn is_grammatical(wire: &str) -> bool {
     let mut bytes = wire.bytes();
     let mut valid = !wire.is_empty();
@@ -146,7 +146,7 @@ proptest! {
             Literal::String(raw) => untyped(&unescape(raw)),
         };
         prop_assert!(is_grammatical(&canonical), "{canonical}");
-        // Only a mark, or an escape in the text form, may be spelt otherwise.
+        // Only a mark, or an escape in the text form, has several spellings.
         if !matches!(Literal::classify(&wire), Literal::Text(_)) && !wire.starts_with('#') {
             prop_assert_eq!(canonical, wire);
         }

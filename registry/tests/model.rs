@@ -1,4 +1,4 @@
-//! The model: what is read is written, what is written is read, and the wire text of JSON.
+//! Round trips of the model through its document, and the wire text of JSON.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::lexical::{self, Literal, Number};
@@ -29,7 +29,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Reads an untyped wire value; the other direction of what is under test.
+/// Reads an untyped wire value: the reverse of the function under test.
 fn read(wire: &str, at: &mut usize) -> Value {
     let skip = |at: &mut usize, token: char| {
         let found = wire[*at..].starts_with(token);
@@ -118,7 +118,7 @@ fn any_type() -> impl Strategy<Value = Type> {
     })
 }
 
-/// A schema that every check passes.
+/// Returns a schema that passes every check.
 fn any_schema() -> impl Strategy<Value = Schema> {
     let field = (
         any_type(),
@@ -141,7 +141,7 @@ fn any_schema() -> impl Strategy<Value = Schema> {
             for (index, (ty, [required, optional, inline, defaulted], doc, json)) in
                 fields.into_iter().enumerate()
             {
-                // The order of a document: what is optional comes last.
+                // In a document the optional fields come last.
                 let optional = optional || schema.fields.last().is_some_and(|f| f.optional);
                 let mut field = Field::new(&format!("field_{index}"), ty);
                 (field.optional, field.inline, field.doc) = (optional, inline, doc);

@@ -1,4 +1,4 @@
-//! Every mistake that a registry can hold: where it is, what it is, and what helps.
+//! Mistakes that a registry can hold: the place, the message and the cure of each.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Field, FrameSpec, Registry, Schema, Type};
@@ -6,14 +6,14 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// The problems of a document.
+/// Returns the problems of a document.
 fn problems(text: &str) -> String {
     Registry::from_json(text)
         .expect_err("this has no fault")
         .to_string()
 }
 
-/// The problems of a schema `a` with the code `A`, fields `x` and `priority`, and this.
+/// Returns the problems of a schema `a` with the code `A`, fields `x` and `priority`, and `keys`.
 fn with(keys: &str) -> String {
     let text = format!(
         "{{ \"schemas\": {{ \"a\": {{ \"code\": \"A\", \"fields\": [\"x\", \"priority\"],\n{keys} }} }} }}"
@@ -143,9 +143,9 @@ fn names() {
     ");
     assert_snapshot!(problems(r#"{ "schemas": { "a": { "code": "text", "fields": [] }, "b": { "code": "enum", "fields": [] } } }"#), @"
     registry:1:23 at /schemas/a/code: the code `text` is the name of a type
-        take another code: where a type is asked for, a code stands for its schema
+        take another code: the code of a schema can stand in the place of a type
     registry:1:62 at /schemas/b/code: the code `enum` is the name of a type
-        take another code: where a type is asked for, a code stands for its schema
+        take another code: the code of a schema can stand in the place of a type
     ");
     assert_snapshot!(problems(r#"{ "schemas": { "b": { "code": "A", "fields": [] },
         "a": { "code": "A", "fields": [] } } }"#), @"
@@ -213,19 +213,19 @@ fn defaults() {
         write such a value, or change the type of `x`
     "#);
     assert_snapshot!(with(r#""types": { "x": "A" }, "defaults": { "x": { "pri": 1, "priority": 2 } }"#), @"
-    registry:2:24 at /schemas/a/defaults: the defaults of `a` need themselves: they never end
+    registry:2:24 at /schemas/a/defaults: the defaults of `a` contain themselves, so they never end
         leave one of the nested defaults out
     ");
     assert_snapshot!(with(r#""types": { "x": "A" }, "defaults": { "x": {} }"#), @"
-    registry:2:24 at /schemas/a/defaults: the defaults of `a` need themselves: they never end
+    registry:2:24 at /schemas/a/defaults: the defaults of `a` contain themselves, so they never end
         leave one of the nested defaults out
     ");
     assert_snapshot!(problems(r#"{ "schemas": {
         "a": { "code": "A", "fields": ["b"], "types": { "b": "[B]" }, "defaults": { "b": [{}] } },
         "b": { "code": "B", "fields": ["a"], "types": { "a": "A" }, "defaults": { "a": {} } } } }"#), @"
-    registry:2:71 at /schemas/a/defaults: the defaults of `a` need themselves: they never end
+    registry:2:71 at /schemas/a/defaults: the defaults of `a` contain themselves, so they never end
         leave one of the nested defaults out
-    registry:3:69 at /schemas/b/defaults: the defaults of `b` need themselves: they never end
+    registry:3:69 at /schemas/b/defaults: the defaults of `b` contain themselves, so they never end
         leave one of the nested defaults out
     ");
     assert_snapshot!(problems(r#"{ "schemas": {
@@ -380,7 +380,7 @@ fn merging_two_meanings() {
     assert_snapshot!(error, @"
     registry at /schemas/talk/code: the code `CH` already stands for the schema `chat_message`
         give one of the two another code
-    registry at /schemas/task_assignment: the schema `task_assignment` is already defined, and not like this
+    registry at /schemas/task_assignment: the schema `task_assignment` is already defined, with other content
         give one of the two another name and another code
     ");
     assert_eq!(registry, before);
@@ -389,7 +389,7 @@ fn merging_two_meanings() {
     let other = Registry::from_json(r#"{ "tokenizer": "o200k_base", "schemas": {} }"#).unwrap();
     assert_snapshot!(registry.merge(other).unwrap_err(), @"
     registry at /tokenizer: the tokenizer is `o200k_base` here and `cl100k_base` elsewhere
-        registries that are merged count with one tokenizer
+        merged registries must use one tokenizer
     ");
 }
 
@@ -399,7 +399,7 @@ proptest! {
         let _ = Registry::from_json(&text);
     }
 
-    /// A profile with a piece cut out, doubled or overwritten.
+    /// A profile with a piece cut out, doubled or overwritten must not cause a panic.
     #[test]
     fn no_damage_makes_it_panic(
         profile in proptest::sample::select(&["TC", "TX", "ER"][..]),

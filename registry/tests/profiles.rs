@@ -1,4 +1,4 @@
-//! The standard profiles are what the draft's examples use.
+//! Agreement of the standard profiles with the draft's examples.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Registry, Type};
@@ -138,7 +138,7 @@ fn error_is_that_of_section_3_6() {
     );
 }
 
-/// The keys of each example frame of the draft that names a schema.
+/// Every key of an example frame of the draft that names a schema must be a field of it.
 #[test]
 fn every_example_of_the_draft_fits() {
     let registry = Registry::standard();

@@ -1,4 +1,4 @@
-//! The tables are those of the draft.
+//! Agreement of the tables with the draft.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{

@@ -319,7 +319,7 @@ fn what_is_kept_must_be_unknown() {
     let refused = Typed::new(agent, frame, Envelope::default())
         .encode()
         .unwrap_err();
-    insta::assert_snapshot!(refused, @"Move.count: this key is no unknown one: it belongs to a field, or is reserved");
+    insta::assert_snapshot!(refused, @"Move.count: this key belongs to a field, or is reserved");
 }
 
 // Errors -------------------------------------------------------------------------------

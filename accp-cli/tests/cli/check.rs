@@ -211,6 +211,6 @@ fn what_the_draft_recommends_against_is_a_warning() {
                   @a>req:transaction{txn:t1|amt:1.5|currency:euros|schema:TX}\n";
     let run = accp(&["check"], frames);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    let warning = "warning: stdin:2: currency: `euros` is no ISO 4217 code";
+    let warning = "warning: stdin:2: currency: `euros` is not an ISO 4217 code";
     assert!(run.stderr.starts_with(warning), "{}", run.stderr);
 }

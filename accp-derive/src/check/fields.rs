@@ -10,7 +10,7 @@ use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::plan::{Fields, Member, Role, Wire};
 
-/// What the fields are held to.
+/// The schema and the head that fields are checked against.
 #[derive(Clone, Copy)]
 pub(super) struct Where<'r> {
     pub(super) schema: Option<&'r Schema>,
@@ -23,7 +23,7 @@ impl Where<'_> {
         !self.head.is_empty()
     }
 
-    /// ` in req:schedule`; empty in a nested struct.
+    /// Returns ` in req:schedule`; empty in a nested struct.
     fn in_frame(self, protocol: &Protocol) -> String {
         if self.is_frame() {
             format!(" in {}", protocol.title(self.head))
@@ -33,7 +33,7 @@ impl Where<'_> {
     }
 }
 
-/// Holds every field to the rules, and puts them in the order of the wire.
+/// Checks every field against the rules, and puts the fields in the order of the wire.
 pub(super) fn fields<'a>(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -65,7 +65,7 @@ pub(super) fn fields<'a>(
     }
 }
 
-/// Attributes that say different things of one field.
+/// Refuses attributes that contradict each other on one field.
 fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     let attrs = &field.attrs;
     let flags = [
@@ -94,8 +94,8 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
     }
 }
 
-/// What becomes of a field. When the registry does not have it, which is noted, the name
-/// that was probably meant.
+/// Returns the role of a field. When the registry does not have the field, the mistake is noted,
+/// and the error is the name that was probably meant.
 fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Result<Role, Option<String>> {
     if field.attrs.skip.is_some() {
         return Ok(Role::Skip);
@@ -109,7 +109,7 @@ fn role(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Result<Role, Option<S
     }
 }
 
-/// The field is one of the schema's.
+/// Checks that the field belongs to the schema.
 fn of_schema(
     cx: &Ctxt,
     field: &Field<'_>,
@@ -165,14 +165,14 @@ fn no_default(cx: &Ctxt, name: &str, schema: &Schema, place: Where<'_>) -> Strin
     }
 }
 
-/// A field without a schema: any key of the grammar, abbreviated as the draft does in a
+/// Returns a field without a schema: any key of the grammar, abbreviated as the draft does in a
 /// frame (section 4.2).
 fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
     let name = field.name();
     if let Some(flag) = &field.attrs.default {
         cx.error(
             flag,
-            "the default is the registry's: without a schema there is none",
+            "defaults come from the registry: without a schema there is none",
         );
     }
     let rule = cx.protocol.key;
@@ -180,7 +180,7 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
     if !(rule.fits)(&name) || pairs == Some(name.as_str()) {
         let but = pairs.map(|key| format!(", and not '{key}' alone"));
         let message = format!(
-            "`{name}` is no key: {} only{}",
+            "`{name}` is not a valid key: {} only{}",
             rule.words,
             but.unwrap_or_default()
         );
@@ -208,7 +208,7 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
     })
 }
 
-/// The Rust type holds the registry's, where both are known here.
+/// Checks that the Rust type holds the registry type, if both are known here.
 fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     let Role::Wire(wire) = role else { return };
     let Some((ty, of)) = types::misfit(field.ty, &wire.ty) else {
@@ -233,7 +233,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     cx.error(ty, message);
 }
 
-/// One field for one key, and one for all the others.
+/// Checks that each key has one field, and that one field at most takes the unknown keys.
 fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     for other in before {
         match (role, &other.role) {
@@ -253,7 +253,7 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     }
 }
 
-/// What the registry demands is in the struct, or a field that was `meant` to be it.
+/// Checks that the struct has every required field, or a field that was `meant` to be it.
 fn required(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -279,7 +279,7 @@ fn required(
     }
 }
 
-/// Unknown params are kept or refused, not both.
+/// Checks that unknown params are not both kept and refused.
 fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     let flatten = members
         .iter()
@@ -291,7 +291,8 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     }
 }
 
-/// A frame follows its schema, for one message has one text; all else is ascending.
+/// Returns the order of the members. A frame follows its schema, because one message has one text;
+/// all other fields ascend by key.
 fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
     let mut order: Vec<(usize, &Wire)> = members
         .iter()
@@ -310,7 +311,7 @@ fn order(members: &[Member<'_>], place: Where<'_>) -> Vec<usize> {
     order.into_iter().map(|(at, _)| at).collect()
 }
 
-/// Every name that the schema, else the struct, has a meaning for.
+/// Returns every name that has a meaning in the schema, or in the struct without one.
 fn known(members: &[Member<'_>], schema: Option<&Schema>) -> Vec<String> {
     let mut names = Vec::new();
     let mut add = |name: &str, key: &str| {

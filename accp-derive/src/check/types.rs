@@ -1,10 +1,10 @@
-//! Whether a Rust type that everybody knows can hold a registry type. The compiler judges
-//! all others, by the traits; these are told here, once and in words of the registry.
+//! Well-known Rust types that cannot hold a registry type. The compiler checks all other types by
+//! their traits. These are reported here, once, in the words of the registry.
 
 use accp_registry::{Protocol, Type};
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
-/// The part of the type that cannot hold its part of the registry type.
+/// Returns the part of the type that cannot hold its part of the registry type.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let RustType::Path(path) = ty else {
         return None;
@@ -47,7 +47,7 @@ fn as_type(argument: &GenericArgument) -> Option<&RustType> {
     }
 }
 
-/// Rust types that hold a registry type.
+/// Returns Rust types that hold a registry type.
 pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
     let names = protocol.rust;
     match of {

@@ -1,4 +1,4 @@
-//! The straight-line code for fields, in structs and in variants alike.
+//! Straight-line code for fields, in structs and in variants alike.
 
 use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -9,12 +9,12 @@ use super::generics::span_of;
 use super::{kind, optional};
 use crate::plan::{Fields, Member, Role, Wire};
 
-/// The local variable of a member.
+/// Returns the local variable of a member.
 pub(super) fn slot(at: usize) -> Ident {
     format_ident!("f{at}", span = Span::call_site())
 }
 
-/// How the fields of the value at hand are reached.
+/// The access to the fields of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Access {
     /// `&self.name`
@@ -41,8 +41,8 @@ impl Access {
     }
 }
 
-/// A default that no value has: no value has an empty text. An absent value of a field
-/// that the registry demands is thereby written as null, as it must not be left out.
+/// A default that no value has, because no value has an empty text. A required field must not be
+/// left out, so its absent value is written as null.
 const NEVER: &str = "";
 
 impl Wire {
@@ -53,7 +53,7 @@ impl Wire {
     }
 }
 
-/// The params of a frame, in the order of the wire.
+/// Returns the code that writes the params of a frame, in the order of the wire.
 pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream {
     let flatten = fields
         .members
@@ -74,7 +74,7 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
             name, key, inline, ..
         } = wire;
         let default = optional(wire.left_out());
-        // Without a schema all keys ascend together.
+        // Without a schema, fields and unknown params ascend together by key.
         let before = (flatten.is_some() && fields.schema.is_none())
             .then(|| quote!(extras.before(w, #key)?;));
         quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #default, #inline)?;)
@@ -87,7 +87,7 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
     quote!(#extras #(#params)* #rest)
 }
 
-/// The entries of a map, in the order of the wire.
+/// Returns the code that writes the entries of a map, in the order of the wire.
 pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
     let entries = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
@@ -100,7 +100,7 @@ pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
     quote!(#(#entries)* _p::Ok(()))
 }
 
-/// The variables that reading fills.
+/// Returns the variables that reading fills.
 pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
     let slots = fields.members.iter().enumerate().filter_map(|(at, member)| {
         let (ty, slot) = (member.field.ty, slot(at));
@@ -116,7 +116,7 @@ pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
     quote!(#(#slots)*)
 }
 
-/// An arm for each key, under its full and its short name, and one for all others.
+/// Returns a match arm for each key, under its full and its short name, and one for all other keys.
 pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
@@ -151,7 +151,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
     quote!(#(#arms)* #others)
 }
 
-/// The fields of the value that was read, each with its default or its demand.
+/// Returns the fields of the value that was read. A missing field gets its default or is an error.
 pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = fields.schema.as_ref().map(|code| format!("schema {code}"));
     let values = fields.members.iter().enumerate().map(|(at, member)| {
@@ -180,7 +180,7 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
     quote!(#(#values)*)
 }
 
-/// The members that travel, in the order of the wire.
+/// Returns the members that travel, in the order of the wire.
 pub(super) fn wires<'f>(
     fields: &'f Fields<'_>,
 ) -> impl Iterator<Item = (usize, &'f RustType, &'f Wire)> {
@@ -196,7 +196,7 @@ pub(super) fn wires<'f>(
         })
 }
 
-/// Whether a registry type is, or holds, one whose members the compiler can compare.
+/// Returns the innermost item type of lists and maps.
 pub(super) fn innermost(ty: &Type) -> &Type {
     match ty {
         Type::List(item) | Type::Map(item) => innermost(item),

@@ -58,7 +58,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
     }
 }
 
-/// What the frame is, besides its fields.
+/// Returns the constant with the facts about a frame besides its fields.
 pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> TokenStream {
     let Frame {
         head,
@@ -89,7 +89,7 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
     }
 }
 
-/// The expression that reads the payload and makes `path { .. }`.
+/// Returns the expression that reads the payload and makes `path { .. }`.
 pub(super) fn decode(
     protocol: &Protocol,
     frame: &Frame<'_>,

@@ -76,12 +76,12 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     }
 }
 
-/// The name of a variant's constant.
+/// Returns the name of a variant's constant.
 fn frame_constant(at: usize) -> Ident {
     format_ident!("FRAME{at}", span = Span::call_site())
 }
 
-/// The name of a variant in error paths.
+/// Returns the name of a variant in error paths.
 fn name_of(input: &Input<'_>, arm: &Arm<'_>) -> String {
     format!("{}::{}", input.ident(), arm.variant.original.ident)
 }
@@ -132,7 +132,7 @@ fn encode(_: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Binds every field to its slot.
+/// Returns a pattern that binds every field to its slot.
 fn pattern(frame: &Frame<'_>) -> TokenStream {
     let fields = frame.fields.members.iter().enumerate().map(|(at, member)| {
         let ident = member.field.ident;

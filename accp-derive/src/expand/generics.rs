@@ -13,14 +13,14 @@ use super::kind;
 use crate::ast::{Input, mentions};
 use crate::plan::{Fields, Role};
 
-/// Which of the two directions an impl is for.
+/// The direction of an impl.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     Encode,
     Decode,
 }
 
-/// The lifetime of the text that is read: the item's own, else a new one.
+/// Returns the lifetime of the text that is read: the item's own, or a new one.
 pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
     input
         .lifetime
@@ -28,7 +28,7 @@ pub(super) fn text_lifetime(input: &Input<'_>) -> Lifetime {
         .unwrap_or_else(|| Lifetime::new("'accp", Span::call_site()))
 }
 
-/// The parameters of a decoding impl.
+/// Returns the parameters of a decoding impl.
 pub(super) fn decode_generics(input: &Input<'_>) -> Generics {
     match input.lifetime {
         Some(_) => input.original.generics.clone(),
@@ -36,7 +36,7 @@ pub(super) fn decode_generics(input: &Input<'_>) -> Generics {
     }
 }
 
-/// The parameters, and the lifetime `'accp`.
+/// Returns the parameters with the lifetime `'accp` added.
 pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     let lifetime = LifetimeParam::new(Lifetime::new("'accp", Span::call_site()));
@@ -44,8 +44,8 @@ pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
     generics
 }
 
-/// That the item is one frame type for every text, where its lifetime is all that it
-/// depends on.
+/// Returns an impl that makes the item one frame type for every text, if its only parameters are
+/// lifetimes.
 pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
     let is_plain = generics.type_params().next().is_none()
         && generics.const_params().next().is_none()
@@ -64,7 +64,7 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
     }
 }
 
-/// The where clause of the item and further bounds.
+/// Returns the where clause of the item with further bounds.
 pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenStream {
     let own = input
         .original
@@ -79,7 +79,7 @@ pub(super) fn where_clause(input: &Input<'_>, bounds: &[TokenStream]) -> TokenSt
     quote!(where #(#own,)* #(#bounds,)*)
 }
 
-/// What the type parameters must be able to do, for the fields that use them.
+/// Returns the bounds on type parameters, for the fields that use them.
 pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<TokenStream> {
     let mut bounds = Vec::new();
     for member in fields
@@ -101,10 +101,10 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
     bounds
 }
 
-/// The bound on what stands inside the containers that the runtime knows.
+/// Returns the bound on the type inside the containers that the runtime knows.
 fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<TokenStream> {
     let (ty, of) = peel(ty, of);
-    // A type that holds itself: its own impl is the one being written.
+    // This type holds itself, and the impl being written is its own.
     if mentions(ty.to_token_stream(), input.ident()) {
         return None;
     }
@@ -117,8 +117,8 @@ fn value_bound(input: &Input<'_>, ty: &RustType, of: &Type, way: Way) -> Option<
     })
 }
 
-/// The innermost type, with the registry type that it is to carry: of `Option<Vec<T>>` for
-/// `[string]` it is `T` for `string`.
+/// Returns the innermost type, with the registry type that it must carry: for `Option<Vec<T>>` and
+/// `[string]`, `T` and `string`.
 pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Type) {
     let RustType::Path(path) = ty else {
         return (ty, of);
@@ -145,7 +145,7 @@ pub(super) fn peel<'t>(ty: &'t RustType, of: &'t Type) -> (&'t RustType, &'t Typ
     }
 }
 
-/// The place of a type in the source, with names resolved where the macro is called.
+/// Returns the place of a type in the source, with names resolved at the macro call.
 pub(super) fn span_of(ty: &RustType) -> Span {
     ty.span().resolved_at(Span::call_site())
 }

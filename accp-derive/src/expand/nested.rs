@@ -32,7 +32,7 @@ pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     quote!(#shapes #impls)
 }
 
-/// For fields of the schema, and of no other type: keys inside `any` are data.
+/// Returns the impls for fields of the schema, and for no other type: keys inside `any` are data.
 fn of_schema(
     input: &Input<'_>,
     fields: &Fields<'_>,
@@ -53,7 +53,7 @@ fn of_schema(
     }
 }
 
-/// For fields of type `any` and `{any}`.
+/// Returns the impls for fields of type `any` and `{any}`.
 fn untyped(
     input: &Input<'_>,
     fields: &Fields<'_>,

@@ -1,4 +1,4 @@
-//! Checks that need to know another derived type: the compiler makes them.
+//! Compile-time checks that depend on another derived type.
 
 use accp_registry::Type;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
@@ -10,7 +10,7 @@ use super::generics::{peel, span_of};
 use crate::ast::Input;
 use crate::plan::{Fields, Wire};
 
-/// One assertion for each field that holds an enumeration or a nested struct.
+/// Returns one assertion for each field that holds an enumeration or a nested struct.
 pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let assertions = wires(fields)
         .filter(|(_, ty, _)| !input.is_generic(ty))
@@ -26,7 +26,8 @@ pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream 
     }
 }
 
-/// The type is the enumeration, or follows the schema, that the registry declares.
+/// Asserts that the type is the enumeration that the registry declares, or follows the declared
+/// schema.
 fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
     let span = span_of(ty);
     let shape = shape(ty);
@@ -59,7 +60,7 @@ fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> 
     }
 }
 
-/// An enumeration in a `string` field has the registry's default among its values.
+/// Asserts that an enumeration in a `string` field has the registry's default among its values.
 fn holds_default(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
     const TEXTS: &[&str] = &["String", "Cow", "Value", "AgentId"];
     let default = wire.default.as_ref().filter(|_| wire.ty == Type::String)?;
@@ -86,7 +87,7 @@ fn shape(ty: &RustType) -> TokenStream {
     quote_spanned!(span=> _p::Probe::<#ty>::SHAPE)
 }
 
-/// The tokens of a type with every lifetime `'static`: a constant knows no other.
+/// Returns the tokens of a type with every lifetime `'static`: a constant allows no other.
 fn without_lifetimes(tokens: TokenStream) -> TokenStream {
     let mut is_lifetime = false;
     let replaced = tokens.into_iter().map(|tree| match tree {

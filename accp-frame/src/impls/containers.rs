@@ -1,4 +1,4 @@
-//! Lists and maps: of a declared item type, of nothing declared, and dynamic ones.
+//! Lists and maps: with a declared item type, without a declared type, and dynamic ones.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::value::{at_pairs, no_ref_key};
 use crate::writer::EncodeValue;
 use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 
-/// A list or a map of a declared item type, and one of which nothing is declared.
+/// Implements lists and maps with a declared item type, and those without a declared type.
 macro_rules! containers {
     ($([$($item:ident)?] $list:ty, $map:ty => $of:ty;)*) => {$(
         impl<$($item,)? T: EncodeValue<$of>> EncodeValue<$list> for [T] {
@@ -63,7 +63,7 @@ containers! {
     [] kind::Any, kind::Any => kind::Any;
 }
 
-/// Reads an array, each element by `read`.
+/// Reads an array; `read` reads each element.
 #[inline]
 pub(crate) fn decode_list<'a, T>(
     r: &mut Reader<'a>,
@@ -77,7 +77,7 @@ pub(crate) fn decode_list<'a, T>(
     if !r.element(0)? {
         return Ok(Vec::new());
     }
-    // The room that a first push makes, without the code that grows a `Vec`.
+    // This is the capacity after a first push, without the code that grows a `Vec`.
     let mut items = Vec::with_capacity(4);
     loop {
         items.push(read(r).map_err(|error| error.within_index(items.len()))?);
@@ -87,8 +87,8 @@ pub(crate) fn decode_list<'a, T>(
     }
 }
 
-/// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry
-/// is a key, a value, and the default with whose text it is left out of a plain map.
+/// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry is a
+/// key, a value and a default. A plain map leaves out an entry whose text equals the default.
 pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
     w: &mut Writer<'_, '_>,
     mut entries: impl Iterator<Item = (&'m str, &'m T, Option<&'m str>)> + Clone,
@@ -113,7 +113,7 @@ pub(crate) struct Pair<'m, T> {
     pub(crate) value: &'m T,
 }
 
-/// The kind of a list of [`Pair`]s and of one, with values of kind `K`.
+/// The kind of a [`Pair`] and of a list of [`Pair`]s, with values of kind `K`.
 pub(crate) struct PairKind<K>(core::marker::PhantomData<K>);
 
 impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for [Pair<'_, T>] {
@@ -129,7 +129,7 @@ impl<K, T: EncodeValue<K>> EncodeValue<PairKind<K>> for Pair<'_, T> {
     }
 }
 
-/// Reads a map, plain or as pairs, each value by `read`. `insert` tells whether the key is
+/// Reads a map, plain or as pairs; `read` reads each value. `insert` returns whether the key is
 /// new.
 pub(crate) fn decode_entries<'a, T, M>(
     r: &mut Reader<'a>,

@@ -1,4 +1,4 @@
-//! The params of a frame that no field is for.
+//! The params of a frame that belong to no field.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -15,17 +15,17 @@ use crate::{
     DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Reader, Value, Writer, kind,
 };
 
-/// A map that takes the params that no field is for.
+/// A map that takes the params that belong to no field.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot take the params of a `flatten` field",
     label = "expected `Map` or a `BTreeMap` from texts to values"
 )]
 pub trait Extras<'a>: Default {
-    /// Reads the value of a key; false when the key is there already.
+    /// Reads the value of a key; returns false when the key is already present.
     fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError>;
 }
 
-/// The same map, to be written.
+/// The same map, for writing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot give the params of a `flatten` field",
     label = "expected `Map` or a `BTreeMap` from texts to values"
@@ -33,7 +33,7 @@ pub trait Extras<'a>: Default {
 pub trait GiveExtras {
     /// The type of its values.
     type Item: EncodeValue<kind::Any>;
-    /// Every key with its value.
+    /// Returns every key with its value.
     fn give(&self) -> impl Iterator<Item = (&str, &Self::Item)>;
 }
 
@@ -69,8 +69,8 @@ impl<S: AsRef<str>, V: EncodeValue<kind::Any>> GiveExtras for BTreeMap<S, V> {
     }
 }
 
-/// Reads a param that no field is for, under its full name. `known` are the keys that the
-/// schema has a meaning for: the struct does without such a field.
+/// Reads a param that belongs to no field, under its full name. `known` holds the keys with a
+/// meaning in the schema, also those of fields that the struct does not have.
 pub fn extra<'a, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,
@@ -94,7 +94,7 @@ pub fn extra<'a, T: Extras<'a>>(
     }
 }
 
-/// Whether the entries follow whose keys do not fit the grammar.
+/// Returns whether the entries come next whose keys do not fit the grammar.
 fn is_pairs_ahead(r: &Reader<'_>) -> bool {
     let mut ahead = r.clone();
     r.options().marks
@@ -119,16 +119,16 @@ fn extra_pairs<'a, T: Extras<'a>>(r: &mut Reader<'a>, extras: &mut T) -> Result<
     Ok(())
 }
 
-/// Writes the params of a `flatten` field: ascending, and last those whose keys do not fit
-/// the grammar.
+/// Writes the params of a `flatten` field in ascending order. Params whose keys do not fit the
+/// grammar come last.
 #[derive(Debug)]
 pub struct ExtraWriter<'m, V> {
-    /// The key on the wire, the name, the value; the next one last.
+    /// The key on the wire, the name and the value of each param; the next param is the last.
     plain: Vec<(&'m str, &'m str, &'m V)>,
     odd: Vec<Pair<'m, V>>,
 }
 
-/// Sorts the params; `known` are the keys that belong to fields.
+/// Sorts the params; `known` holds the keys that belong to fields.
 pub fn extra_writer<'m, T: GiveExtras>(
     extras: &'m T,
     known: &[&str],
@@ -136,7 +136,7 @@ pub fn extra_writer<'m, T: GiveExtras>(
     let (mut plain, mut odd) = (Vec::new(), Vec::new());
     for (name, value) in extras.give() {
         if name == "schema" || known.contains(&name) {
-            let message = "this key is no unknown one: it belongs to a field, or is reserved";
+            let message = "this key belongs to a field, or is reserved";
             return Err(unfit_extra(name, message));
         }
         if lexical::is_key(name) && name != "_" {
@@ -166,7 +166,7 @@ impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
         Ok(())
     }
 
-    /// Appends the params that are left.
+    /// Appends the remaining params.
     pub fn rest(mut self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         while let Some((short, name, value)) = self.plain.pop() {
             w.field::<kind::Any, _>(name, short, value, None, false)?;

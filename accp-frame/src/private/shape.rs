@@ -1,22 +1,22 @@
-//! What the derive of one type tells the derive of another, for checks at compile time.
+//! Facts from the derive of one type for the derive of another, for checks at compile time.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// What the derive of a type has found out about it.
+/// The shape of a derived type.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// An enumeration: of each variant the name and what travels.
+    /// An enumeration: the name and the wire text of each variant.
     Names(&'static [(&'static str, &'static str)]),
     /// A map of the fields of the schema with this code.
     Schema(&'static str),
 }
 
-/// A type that was derived, or a container of one.
+/// A derived type, or a container of one.
 pub trait Shaped {
-    /// What it holds.
+    /// The shape of the type.
     const SHAPE: Shape;
 }
 
@@ -46,24 +46,24 @@ impl<T: Shaped> Shaped for Vec<T> {
     const SHAPE: Shape = T::SHAPE;
 }
 
-/// Asks for the shape of any type: an inherent constant comes before one of a trait.
+/// Finds the shape of any type: an inherent constant takes precedence over one of a trait.
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The answer where nothing is known.
+/// The answer for a type without a known shape.
 pub trait Unshaped {
-    /// Nothing is known.
+    /// No shape is known.
     const SHAPE: Option<Shape> = None;
 }
 
 impl<T> Unshaped for Probe<T> {}
 
 impl<T: Shaped> Probe<T> {
-    /// What the derive has found out.
+    /// The shape from the derive.
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
-/// Whether a type can stand for an enumeration of the registry with these values.
+/// Returns whether a type can represent an enumeration of the registry with these values.
 pub const fn has_names(shape: Option<Shape>, names: &[(&str, &str)]) -> bool {
     let own = match shape {
         Some(Shape::Names(own)) => own,
@@ -90,7 +90,7 @@ pub const fn has_names(shape: Option<Shape>, names: &[(&str, &str)]) -> bool {
     true
 }
 
-/// Whether a type can hold a default with this text.
+/// Returns whether a type can hold a default with this text.
 pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     let Some(Shape::Names(own)) = shape else {
         return true;
@@ -105,7 +105,7 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     false
 }
 
-/// Whether a type can stand for the fields of the schema with this code.
+/// Returns whether a type can represent the fields of the schema with this code.
 pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {
         Some(Shape::Schema(own)) => equal(own, code),

@@ -28,7 +28,7 @@ impl MapReader {
         }
     }
 
-    /// The next key; its value is to be read before the next call.
+    /// Returns the next key; read its value before the next call.
     pub fn next<'a>(&mut self, r: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, DecodeError> {
         if self.in_pairs {
             r.element(2)?;
@@ -57,17 +57,17 @@ impl MapReader {
 
 /// An enum without data.
 pub trait Enumeration: Sized {
-    /// Of each variant the name and what travels, in the order of the declaration.
+    /// The name and the wire text of each variant, in the order of the declaration.
     const NAMES: &'static [(&'static str, &'static str)];
-    /// What a reader is told to expect.
+    /// The expectation in a reader's error.
     const EXPECTED: &'static str;
-    /// The place of the variant in [`NAMES`](Self::NAMES).
+    /// Returns the index of the variant in [`NAMES`](Self::NAMES).
     fn index(&self) -> usize;
-    /// The variant at a place.
+    /// Returns the variant at an index.
     fn at(index: usize) -> Option<Self>;
 }
 
-/// How the name of a variant travels where the registry says so.
+/// The form of a variant's name in a field of this registry type.
 pub trait NameKind {
     /// Appends a name.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
@@ -92,7 +92,7 @@ macro_rules! name_kinds {
 name_kinds!(String Any);
 
 impl NameKind for kind::Enum {
-    /// A value of a closed set is never too long to travel.
+    /// Appends a name; a value of a closed set is never too long to travel.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         lexical::write_string(w.out(), name);
         Ok(())
@@ -103,7 +103,7 @@ impl NameKind for kind::Enum {
     }
 }
 
-/// Writes an enumeration where the registry says `K`.
+/// Writes an enumeration to a field of the registry type `K`.
 #[inline]
 pub fn encode_name<K: NameKind, T: Enumeration>(
     value: &T,
@@ -112,7 +112,7 @@ pub fn encode_name<K: NameKind, T: Enumeration>(
     K::write(T::NAMES.get(value.index()).map_or("", |(_, wire)| wire), w)
 }
 
-/// Reads an enumeration where the registry says `K`.
+/// Reads an enumeration from a field of the registry type `K`.
 #[inline]
 pub fn decode_name<K: NameKind, T: Enumeration>(r: &mut Reader<'_>) -> Result<T, DecodeError> {
     let at = r.at();

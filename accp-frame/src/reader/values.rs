@@ -1,4 +1,4 @@
-//! What a reader does with values: tokens, elements, entries, and what a scalar says.
+//! Reading values: tokens, elements, entries, and the meanings of scalars.
 
 use alloc::borrow::Cow;
 
@@ -11,11 +11,11 @@ impl<'a> Reader<'a> {
     /// ```abnf
     /// value = typed-literal / array / map / ref / null
     /// ```
-    /// Consumes a scalar, a reference or a null whole, of an array or a map the opening
-    /// bracket; go on with [`element`](Self::element) or [`entry`](Self::entry).
+    /// Consumes a whole scalar, reference or null. Of an array or a map it consumes the opening
+    /// bracket; continue with [`element`](Self::element) or [`entry`](Self::entry).
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; nesting deeper than the limit.
+    /// E1001 with the byte and the expectation there, or when nesting is deeper than the limit.
     #[inline]
     pub fn token(&mut self) -> Result<Token<'a>> {
         if let Some(raw) = self.scalar()? {
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The opening bracket of an array or a map.
+    /// Consumes the opening bracket of an array or a map.
     #[inline]
     fn open(&mut self) -> Result<Token<'a>> {
         let limit = self.options.limits.depth.min(Limits::MAX_DEPTH);
@@ -44,10 +44,11 @@ impl<'a> Reader<'a> {
         self.expect('{', "a value").map(|()| Token::Map)
     }
 
-    /// The raw text of a scalar; what else is a value is left where it is and `None`.
+    /// Consumes a scalar and returns its raw text. For any other value it consumes nothing and
+    /// returns `None`.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there.
+    /// E1001 with the byte and the expectation there.
     #[inline]
     pub(crate) fn scalar(&mut self) -> Result<Option<&'a str>> {
         let length = self.run(is_safe_char);
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string that has an escape.
+    /// Consumes a string with an escape.
     #[cold]
     fn escaped_string(&mut self) -> Result<&'a str> {
         self.escaped = true;
@@ -93,11 +94,12 @@ impl<'a> Reader<'a> {
     /// ```abnf
     /// array = "[" [ value *( "," value ) ] "]"   ; after "["
     /// ```
-    /// Whether another element follows; `]` is consumed when none does. `read` is the
+    /// Returns whether another element follows; consumes `]` when none follows. `read` is the
     /// number of elements read so far.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; more elements than the limit.
+    /// E1001 with the byte and the expectation there, or when there are more elements than the
+    /// limit.
     #[inline]
     pub fn element(&mut self, read: usize) -> Result<bool> {
         if self.eat(']') {
@@ -116,11 +118,12 @@ impl<'a> Reader<'a> {
     /// ```abnf
     /// map = "{" [ key ":" value *( "," key ":" value ) ] "}"   ; after "{"
     /// ```
-    /// The key of the next entry, or `None` once `}` is consumed. `read` is the number of
+    /// Returns the key of the next entry, or `None` once `}` is consumed. `read` is the number of
     /// entries read so far.
     ///
     /// # Errors
-    /// E1001 with the byte and what was expected there; more elements than the limit.
+    /// E1001 with the byte and the expectation there, or when there are more elements than the
+    /// limit.
     #[inline]
     pub fn entry(&mut self, read: usize) -> Result<Option<&'a str>> {
         let what = if read > 0 && self.eat(',') {
@@ -138,10 +141,10 @@ impl<'a> Reader<'a> {
         Ok(Some(key))
     }
 
-    /// Reads over one value and gives its text.
+    /// Skips one value and returns its text.
     ///
     /// # Errors
-    /// As [`token`](Self::token): what is skipped is held to the grammar all the same.
+    /// As [`token`](Self::token): a skipped value must also fit the grammar.
     pub fn skip_value(&mut self) -> Result<&'a str> {
         let start = self.rest;
         match self.token()? {
@@ -172,8 +175,8 @@ impl<'a> Reader<'a> {
         self.eat('~')
     }
 
-    /// The scalar that has just been read, as a `string` field has it: mark and escapes
-    /// resolved.
+    /// Returns the scalar that has just been read, as the value of a `string` field: mark and
+    /// escapes are resolved.
     #[inline]
     pub(crate) fn string_of(&self, raw: &'a str) -> Cow<'a, str> {
         if !self.escaped && raw.as_bytes().first() != Some(&lexical::MARK) {
@@ -185,7 +188,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The scalar that has just been read, as a `text` field has it.
+    /// Returns the scalar that has just been read, as the value of a `text` field.
     #[inline]
     pub(crate) fn text_of(&self, raw: &'a str) -> Cow<'a, str> {
         if !self.escaped && lexical::is_plain(raw) {
@@ -195,7 +198,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The scalar that has just been read, as an agent id.
+    /// Returns the scalar that has just been read, as an agent id.
     #[inline]
     pub(crate) fn agent_of(&self, raw: &'a str) -> Option<&'a str> {
         let name = if self.escaped {

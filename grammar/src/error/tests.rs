@@ -1,6 +1,6 @@
 use crate::{parse, parse_bytes};
 
-/// Each text with its error, as a person sees it.
+/// Returns each text with its error, as a person sees it.
 fn errors(texts: &[&str]) -> String {
     let lines = texts.iter().map(|text| match parse(text) {
         Ok(_) => format!("{text}\n    is a frame\n"),
@@ -195,7 +195,7 @@ fn limits() {
     "#);
 }
 
-/// The draft's own examples (sections 3.2, 3.6, 5.4, 6.3, 6.4): some break its grammar.
+/// Some of the draft's own examples (sections 3.2, 3.6, 5.4, 6.3, 6.4) break its grammar.
 #[test]
 fn examples_of_the_draft() {
     insta::assert_snapshot!(errors(&[

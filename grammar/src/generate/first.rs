@@ -1,4 +1,4 @@
-//! Which characters an expression can begin with: finds choices whose order matters.
+//! The characters that an expression can begin with. They show the choices whose order matters.
 
 use abnf::types::{Node, TerminalValues};
 
@@ -8,9 +8,9 @@ use super::rules::{Definition, Rules};
 
 /// Demands a decision wherever ABNF leaves one open.
 ///
-/// ABNF alternatives have no order, those of a PEG do; it matters where two can begin with
-/// the same character. ABNF repetitions take what makes the whole match, those of a PEG
-/// take all they can.
+/// ABNF alternatives have no order, but those of a PEG do. The order matters if two alternatives
+/// can begin with the same character. ABNF repetitions take as much as makes the whole text match;
+/// those of a PEG take all they can.
 pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), GenerateError> {
     for rule in rules.used() {
         let walk = Walk { rules, rule };
@@ -31,8 +31,8 @@ pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), Generate
     Ok(())
 }
 
-/// The first characters of an expression: one bit for each ASCII character, the last one
-/// for all others too; and whether it matches the empty text.
+/// The first characters of an expression: one bit for each ASCII character, of which the last also
+/// covers all other characters; and whether the expression matches the empty text.
 #[derive(Clone, Copy, Default)]
 struct First {
     characters: u128,
@@ -54,7 +54,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// `open` holds the rules under way: meeting one of them again is left recursion.
+    /// Returns the first characters. `open` holds the rules in progress: meeting one of them again
+    /// is left recursion.
     fn first(&self, node: &Node, open: &mut Vec<String>) -> Result<First, GenerateError> {
         match node {
             Node::Alternatives(nodes) => nodes.iter().try_fold(First::default(), |all, node| {
@@ -98,7 +99,7 @@ impl Walk<'_> {
                 Ok(first)
             }
             Node::String(literal) => Ok(match literal.value().chars().next() {
-                // Folding case even where it is not folded can only ask for one order more.
+                // Folding case where it is not folded demands at most one unneeded order.
                 Some(c) => First {
                     characters: bit(c.to_ascii_lowercase() as u32)
                         | bit(c.to_ascii_uppercase() as u32),

@@ -1,4 +1,4 @@
-//! The table of decisions that a PEG needs and ABNF does not hold.
+//! The table of decisions that a PEG needs and ABNF does not make.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub(super) struct Overrides {
     none: Decisions,
 }
 
-/// What is decided about one rule.
+/// The decisions about one rule.
 #[derive(Default)]
 pub(super) struct Decisions {
-    /// The last line that says something about the rule, counted from 1.
+    /// The last line with a decision about the rule, counted from 1.
     pub(super) line: usize,
     pub(super) whole_input: bool,
     pub(super) order: Option<Vec<Node>>,
@@ -30,13 +30,13 @@ pub(super) struct Decisions {
     pub(super) rename: Option<String>,
 }
 
-/// What a rule leaves in the tree.
+/// The nodes that a rule leaves in the tree.
 #[derive(Default, Clone, Copy, PartialEq)]
 pub(super) enum Modifier {
-    /// A node, with those of the rules inside.
+    /// A node, with the nodes of the inner rules.
     #[default]
     None,
-    /// A node without inner ones.
+    /// A node without inner nodes.
     Atomic,
     /// No node.
     Silent,
@@ -63,7 +63,7 @@ impl Overrides {
             .unwrap_or(&self.none)
     }
 
-    /// The rule's name in the generated grammar.
+    /// Returns the rule's name in the generated grammar.
     pub(super) fn pest_name(&self, rule: &Definition) -> String {
         match &self.of(rule).rename {
             Some(name) => name.clone(),
@@ -90,7 +90,7 @@ impl Overrides {
         if name == "*" {
             if (decision, operand) != ("greedy", "") {
                 return error(format!(
-                    "`* {rest}` is no decision for all rules; only `* greedy` is"
+                    "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
             self.greedy = Some(line);
@@ -133,7 +133,7 @@ impl Overrides {
             "rename" => decisions.rename.replace(operand.to_owned()).is_none(),
             _ => {
                 return error(format!(
-                    "`{decision}` is no decision; there are whole-input, order, not-before, \
+                    "`{decision}` is not a decision; there are whole-input, order, not-before, \
                      case-sensitive, atomic, silent, marks and rename"
                 ));
             }
@@ -152,13 +152,13 @@ impl Overrides {
         let fault = if is_reserved(&name) {
             format!("`{name}` is a reserved word of Rust or pest")
         } else if !is_identifier(&name) {
-            format!("`{name}` is no name for a pest rule (letters, digits, `_`)")
+            format!("`{name}` is not a name for a pest rule (letters, digits, `_`)")
         } else {
             let marks = decisions.marks.iter().flatten();
             return match marks.into_iter().find(|mark| !is_identifier(mark)) {
                 Some(mark) => Err(GenerateError::overrides(
                     decisions.line,
-                    format!("`{mark}` is no name for a mark (letters, digits, `_`)"),
+                    format!("`{mark}` is not a name for a mark (letters, digits, `_`)"),
                 )),
                 None => Ok(()),
             };
@@ -178,13 +178,13 @@ impl Overrides {
 }
 
 impl Decisions {
-    /// False when there is a modifier already.
+    /// Returns false when the rule already had a modifier.
     fn modify(&mut self, modifier: Modifier) -> bool {
         std::mem::replace(&mut self.modifier, modifier) == Modifier::None
     }
 }
 
-/// The first word of a row, and the rest.
+/// Returns the first word of a row, and the rest.
 fn cut(row: &str) -> (&str, &str) {
     let (word, rest) = row
         .trim()
@@ -193,7 +193,7 @@ fn cut(row: &str) -> (&str, &str) {
     (word, rest.trim())
 }
 
-/// The operand of `order`: the alternatives of the rule, each once.
+/// Reads the operand of `order`: the alternatives of the rule, each once.
 fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, GenerateError> {
     let alternatives: &[Node] = match &rule.node {
         Node::Alternatives(nodes) => nodes,
@@ -218,7 +218,7 @@ fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, Gen
     Ok(order)
 }
 
-/// The operand of `not-before`: an expression in ABNF.
+/// Reads the operand of `not-before`: an expression in ABNF.
 fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, GenerateError> {
     // The ABNF parser reads rules, so the expression becomes one.
     let wrapped = format!("operand = {operand}\n");
@@ -226,7 +226,7 @@ fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, Generat
     let (Some(rule), None) = (parsed.next(), parsed.next()) else {
         return Err(GenerateError::overrides(
             line,
-            format!("`{operand}` is no ABNF expression, such as `safe-char / \"x\"`"),
+            format!("`{operand}` is not an ABNF expression, such as `safe-char / \"x\"`"),
         ));
     };
     if let Some(name) = rules.undefined(rule.node()) {
@@ -247,7 +247,7 @@ fn is_identifier(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Names that pest refuses or gives a meaning of its own.
+/// Returns whether pest refuses a name, or gives it a special meaning.
 fn is_reserved(name: &str) -> bool {
     const WORDS: &str = " abstract alignof as become box break const continue crate do else enum \
         extern false final fn for if impl in let loop macro match mod move mut offsetof override \

@@ -9,20 +9,20 @@ use super::GenerateError;
 /// The core rules that ABNF texts use without defining them.
 const CORE: &str = include_str!("core.abnf");
 
-/// All rules by name, the text's own and the core rules.
+/// All rules by name: those of the text and the core rules.
 pub(super) struct Rules {
-    /// By lower-case name: ABNF names have no case.
+    /// The rules by lower-case name: ABNF names ignore case.
     by_name: BTreeMap<String, Definition>,
-    /// Lower-case names in the order of the text.
+    /// The lower-case names in the order of the text.
     order: Vec<String>,
 }
 
 pub(super) struct Definition {
     pub(super) name: String,
     pub(super) node: Node,
-    /// The line the rule begins on, counted from 1.
+    /// The first line of the rule, counted from 1.
     pub(super) line: usize,
-    /// One of the core rules of RFC 5234, appendix B.1.
+    /// Whether the rule is one of the core rules of RFC 5234, appendix B.1.
     pub(super) is_core: bool,
 }
 
@@ -52,7 +52,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// The rule of that name, for a reference in the rule `user`.
+    /// Returns the rule with this name, for a reference in the rule `user`.
     pub(super) fn get(
         &self,
         name: &str,
@@ -74,7 +74,7 @@ impl Rules {
         self.by_name.get(&name.to_lowercase())
     }
 
-    /// The first name in an expression of the overrides that is no rule of the grammar.
+    /// Returns the first name in an expression of the overrides that is not a rule of the grammar.
     pub(super) fn undefined(&self, node: &Node) -> Option<String> {
         let mut names = Vec::new();
         references(node, &mut names);
@@ -84,7 +84,7 @@ impl Rules {
         })
     }
 
-    /// The rules of the text, then the core rules that they need.
+    /// Returns the rules of the text, then the core rules that they need.
     pub(super) fn used(&self) -> impl Iterator<Item = &Definition> {
         let reached: BTreeSet<String> = self
             .order
@@ -103,7 +103,7 @@ impl Rules {
             return Err(GenerateError::abnf(
                 line,
                 format!(
-                    "`{head}` is no rule of RFC 5234; a rule is `name = elements`, \
+                    "`{head}` is not a rule of RFC 5234; a rule is `name = elements`, \
                      its elements are names, \"text\", %x41-5A, ( ), [ ], / and 1*"
                 ),
             ));
@@ -182,7 +182,7 @@ impl Rules {
             Some(rule) => Err(GenerateError::abnf(
                 rule.line,
                 format!(
-                    "`{}` is used by nothing that `{first}` leads to; remove it or use it",
+                    "no rule that `{first}` leads to uses `{}`; remove it or use it",
                     rule.name
                 ),
             )),
@@ -190,7 +190,7 @@ impl Rules {
         }
     }
 
-    /// The names that the rule `first` leads to, itself included.
+    /// Returns the names that the rule `first` leads to, including `first`.
     fn reach(&self, first: &str) -> BTreeSet<String> {
         let mut reached = BTreeSet::new();
         let mut open = vec![first.to_lowercase()];
@@ -223,10 +223,10 @@ fn references(node: &Node, names: &mut Vec<String>) {
     }
 }
 
-/// Cuts the text into rules, each with the number of its first line: a rule begins at the
-/// margin, an indented line continues it.
+/// Splits the text into rules, each with the number of its first line. A rule begins at the margin;
+/// an indented line continues the rule.
 ///
-/// The ABNF parser reads one rule at a time, so that a mistake is placed at its rule.
+/// The ABNF parser reads one rule at a time, so that a mistake is reported at its rule.
 fn blocks(text: &str) -> Result<Vec<(usize, String)>, GenerateError> {
     let mut blocks: Vec<(usize, String)> = Vec::new();
     for (index, line) in text.lines().enumerate() {

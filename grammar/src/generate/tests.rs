@@ -14,7 +14,7 @@ fn check(pest: &str) -> Result<(), GenerateError> {
     ACCP.check(pest)
 }
 
-/// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the file anew.
+/// `ACCP_BLESS=1 cargo test -p accp-grammar` writes the file again.
 #[test]
 fn the_checked_in_grammar_is_up_to_date() {
     let fresh = ACCP.generate().unwrap();
@@ -32,7 +32,7 @@ fn the_checked_in_grammar_is_up_to_date() {
     check(ACCP.pest).unwrap();
 }
 
-/// The errors of pairs of ABNF and overrides.
+/// Returns the errors of pairs of ABNF and overrides.
 fn errors(inputs: &[(&str, &str)]) -> String {
     let lines = inputs
         .iter()
@@ -73,18 +73,18 @@ fn mistakes_in_the_abnf() {
     ]), @r#"
     ABNF, line 1: there is no rule; write at least one `name = elements`
     ABNF, line 1: there is no rule; write at least one `name = elements`
-    ABNF, line 3: `b = >` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
-    ABNF, line 1: `a = "x` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
-    ABNF, line 1: `a = %z1` is no rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 3: `b = >` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a = "x` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
+    ABNF, line 1: `a = %z1` is not a rule of RFC 5234; a rule is `name = elements`, its elements are names, "text", %x41-5A, ( ), [ ], / and 1*
     ABNF, line 1: `a = "x"` continues no rule; a rule begins at the margin
     ABNF, line 1: `a` uses the rule `b`, which is not defined; add `b = ...` or correct the name
     ABNF, line 3: `b` uses the rule `bee`, which is not defined; add `bee = ...` or correct the name
     ABNF, line 2: `A` is already defined on line 1; remove one, or add alternatives with `=/`
     ABNF, line 1: `a =/` adds to a rule that is not defined; write `a =`
-    ABNF, line 2: `b` is used by nothing that `a` leads to; remove it or use it
+    ABNF, line 2: no rule that `a` leads to uses `b`; remove it or use it
     ABNF, line 1: `a`: <a word> is prose, which no parser can read; spell it out
-    ABNF, line 1: `a`: %xD800 is no Unicode character
-    ABNF, line 1: `a`: %x110000 is no Unicode character
+    ABNF, line 1: `a`: %xD800 is not a Unicode character
+    ABNF, line 1: `a`: %x110000 is not a Unicode character
     ABNF, line 1: `a`: the range 'Z' to 'A' is empty
     ABNF, line 2: `b` begins with itself, which no PEG can read; write it as a repetition
     ABNF, line 1: `a` repeats or leaves out elements, and a PEG never gives back what it took; if that is never wrong here, say so in the overrides: `* greedy ; reason`
@@ -128,22 +128,22 @@ fn mistakes_in_the_overrides() {
     insta::assert_snapshot!(errors(&rows) + &errors(&marks), @r#"
     overrides, line 1: `b atomic` gives no reason; write `rule decision ; reason`
     overrides, line 1: `b atomic` has an empty reason after `;`; say why
-    overrides, line 1: `* atomic` is no decision for all rules; only `* greedy` is
+    overrides, line 1: `* atomic` is not a decision for all rules; only `* greedy` is
     overrides, line 1: the ABNF has no rule `d`; correct the name or remove the row
     overrides, line 1: the ABNF has no rule `DIGIT`; correct the name or remove the row
-    overrides, line 1: `tokenised` is no decision; there are whole-input, order, not-before, case-sensitive, atomic, silent, marks and rename
+    overrides, line 1: `tokenised` is not a decision; there are whole-input, order, not-before, case-sensitive, atomic, silent, marks and rename
     overrides, line 1: `b atomic` takes no operand
     overrides, line 1: `a order` needs an operand
     overrides, line 1: `b / c` must name each alternative of `a = b / "x" / c` once
     overrides, line 1: `b / b / c` must name each alternative of `a = b / "x" / c` once
     overrides, line 1: `y` must name each alternative of `b = 1*"y"` once
     overrides, line 2: `b atomic` repeats or contradicts an earlier row; remove one
-    overrides, line 1: `><` is no ABNF expression, such as `safe-char / "x"`
+    overrides, line 1: `><` is not an ABNF expression, such as `safe-char / "x"`
     overrides, line 1: `DIGIT` uses the rule `DIGIT`, which the ABNF does not use; correct the name or spell the rule out
     overrides, line 1: `bee` uses the rule `bee`, which the ABNF does not use; correct the name or spell the rule out
-    overrides, line 1: `2b` is no name for a pest rule (letters, digits, `_`); choose another
+    overrides, line 1: `2b` is not a name for a pest rule (letters, digits, `_`); choose another
     overrides, line 1: `self` is a reserved word of Rust or pest; choose another
-    overrides, line 1: `y!` is no name for a mark (letters, digits, `_`)
+    overrides, line 1: `y!` is not a name for a mark (letters, digits, `_`)
     overrides, line 1: `b` has 2 literals, and `marks` names 1; name each, left to right
     overrides, line 1: the mark `y` cannot name both ^"y" and ^"z"
     "#);
@@ -153,11 +153,11 @@ fn mistakes_in_the_overrides() {
 fn a_stale_file_is_named_with_the_repair() {
     check(ACCP.pest).unwrap();
     let stale = ACCP.pest.replacen("header = {", "header = ${", 1);
-    insta::assert_snapshot!(check(&stale).unwrap_err(), @r#"generated grammar, line 7: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
-    insta::assert_snapshot!(check(&ACCP.pest[..ACCP.pest.len() - 10]).unwrap_err(), @r#"generated grammar, line 99: this is not what the ABNF and the overrides give; run `accp grammar --write` to make the file anew"#);
+    insta::assert_snapshot!(check(&stale).unwrap_err(), @r#"generated grammar, line 7: this differs from the grammar that the ABNF and the overrides give; run `accp grammar --write` to write the file again"#);
+    insta::assert_snapshot!(check(&ACCP.pest[..ACCP.pest.len() - 10]).unwrap_err(), @r#"generated grammar, line 99: this differs from the grammar that the ABNF and the overrides give; run `accp grammar --write` to write the file again"#);
 }
 
-/// Each construct of ABNF, and each decision.
+/// Each construct of ABNF and each decision must give its pest rule.
 #[test]
 fn constructs_and_decisions() {
     let abnf = r#"
@@ -257,8 +257,8 @@ fn line_ends_do_not_matter() {
 }
 
 proptest::proptest! {
-    /// Whatever is done to the sources, the generator answers; and with an error where a
-    /// row of the table is missing that the grammar needs.
+    /// The generator must return for any change of the sources. It must return an error when a row
+    /// is missing that the grammar needs.
     #[test]
     fn damaged_sources_give_an_error_or_a_grammar(
         at in proptest::prelude::any::<proptest::sample::Index>(),

@@ -1,4 +1,4 @@
-//! The description of the protocol says what the ABNF says.
+//! Agreement of the description of the protocol with the ABNF.
 
 use accp_registry::protocol::Vocabulary;
 use pest::Parser as _;
@@ -6,7 +6,7 @@ use pest::Parser as _;
 use super::*;
 use crate::pest_parser::{FrameParser, Rule};
 
-/// Whether a text, all of it, is of a rule.
+/// Returns whether a whole text matches a rule.
 fn is(rule: Rule, text: &str) -> bool {
     FrameParser::parse(rule, text).is_ok_and(|mut pairs| {
         pairs

@@ -1,4 +1,4 @@
-//! The reference parser: what holds of every text, and what each limit refuses.
+//! The reference parser: properties of every text, and the refusals of each limit.
 
 mod productions;
 
@@ -14,11 +14,11 @@ fn fault(text: &str) -> (usize, Fault) {
     (error.at(), error.fault().clone())
 }
 
-/// Some text that makes a frame of the beginning of one, if there is any.
+/// Returns a text that completes the beginning of a frame, if there is one.
 ///
-/// Independent of the parser's idea of a place: it tries everything that can be missing
-/// inside (nothing, a name or value, a key and value, the rest of an entry, the delimiter
-/// of an escape), each with the brackets that are open closed, and the missing header.
+/// It does not depend on the parser's notion of a place. It tries everything that can be missing
+/// inside (nothing, a name or value, a key and value, the rest of an entry, the delimiter of an
+/// escape), each with all open brackets closed, and the missing header.
 fn completion(before: &str) -> Option<String> {
     let mut closers = String::new();
     let mut is_escaped = false;
@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn an_expected_set_is_complete(bytes in testing::mutated()) {
-        // A mark that is not named can only go on with what stands before it.
+        // An unnamed mark can only continue the text before it.
         let text = String::from_utf8_lossy(&bytes);
         if let Err(error) = run(&text) {
             let Fault::Expected(expected) = error.fault() else { unreachable!() };
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// The productions of the four literals, without the grammar.
+/// Returns the production of a literal, without the grammar.
 fn narrowest(raw: &str) -> ScalarRule {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let number = raw.strip_prefix('-').unwrap_or(raw);

@@ -1,4 +1,4 @@
-//! Why a delta is refused.
+//! The reasons to refuse a delta.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,54 +7,54 @@ use crate::hash::Hash;
 use crate::problem::Problems;
 use crate::tables::ErrorCode;
 
-/// Why a delta was not applied. Nothing has changed then.
+/// The reason why a delta was not applied. Nothing has changed then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeltaError {
-    /// More bytes, or more entries in one of its lists and objects, than a delta may have.
+    /// More bytes than a delta may have, or more entries in one of its lists or objects.
     #[error("a delta has at most {limit} {of}, and this one has {found}")]
     Size {
-        /// What there is too much of.
+        /// The kind of thing that is counted.
         of: &'static str,
-        /// How much there may be.
+        /// The allowed number.
         limit: usize,
-        /// How much there is.
+        /// The number found.
         found: usize,
     },
-    /// The text is no delta.
-    #[error("this is no registry delta: {0}")]
+    /// The text is not a delta.
+    #[error("this is not a registry delta: {0}")]
     Syntax(String),
-    /// What it leads to is no registry.
+    /// The result of the delta is not a registry.
     #[error("the delta leads to a faulty registry\n{0}")]
     Faulty(Problems),
-    /// It starts from another registry.
+    /// The delta starts from another registry.
     #[error(
-        "the delta starts from the registry {base}, and {held} is held; ask for all of the registry"
+        "the delta starts from the registry {base}, but this side holds {held}; ask for the whole registry"
     )]
     Base {
-        /// The registry that it starts from.
+        /// The registry that the delta starts from.
         base: Hash,
-        /// The registry that it was applied to.
+        /// The registry that the delta was applied to.
         held: Hash,
     },
-    /// It does not lead to the registry that it names.
-    #[error("the delta leads to the registry {found}, and not to {promised} as it says")]
+    /// The delta does not lead to the registry that it names.
+    #[error("the delta leads to the registry {found}, but it names {promised}")]
     Tampered {
-        /// The registry that it names.
+        /// The registry that the delta names.
         promised: Hash,
-        /// The registry that it leads to.
+        /// The registry that the delta leads to.
         found: Hash,
     },
-    /// Codes that are known would stand for something else.
+    /// Known codes would get another meaning.
     #[error("the delta redefines {}, which only a policy can allow", .0.join(", "))]
     Redefines(Vec<String>),
-    /// Codes that are known would stand for nothing.
+    /// Known codes would lose their meaning.
     #[error("the delta removes {}, which only a policy can allow", .0.join(", "))]
     Removes(Vec<String>),
 }
 
 impl DeltaError {
-    /// The code that names the refusal (draft section 3.6).
+    /// Returns the code of the refusal (draft section 3.6).
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Size { .. } | Self::Syntax(_) => ErrorCode::PARSE_ERROR,

@@ -14,7 +14,7 @@ const NONE: DeltaPolicy = DeltaPolicy {
     allow_remove: false,
 };
 
-/// Registries that share names, codes and schemas every so often.
+/// Returns registries that often share names, codes and schemas.
 fn any_registry() -> impl Strategy<Value = Registry> {
     let field = (
         "[x-z]|task|priority",
@@ -72,7 +72,7 @@ fn any_registry() -> impl Strategy<Value = Registry> {
     })
 }
 
-/// What the rules say, told without the code above.
+/// States the rules for lost codes independently of the code under test.
 fn codes_lost(held: &Registry, next: &Registry) -> (bool, bool) {
     let mut lost = (false, false);
     for schema in held.schemas() {
@@ -178,12 +178,12 @@ fn says_what_is_no_delta() {
     };
     let hash = Registry::empty().hash();
     let with = |rest: &str| format!(r#"{{"base":"{hash}","result":"{hash}"{rest}}}"#);
-    insta::assert_snapshot!(error("{"), @"E1001: this is no registry delta: EOF while parsing an object at line 1 column 1");
-    insta::assert_snapshot!(error("[]"), @"E1001: this is no registry delta: it must be an object");
-    insta::assert_snapshot!(error(r#"{"base":"44136f"}"#), @"E1001: this is no registry delta: `base` must be a digest of 64 digits");
-    insta::assert_snapshot!(error(&with("")), @"E1001: this is no registry delta: `schemas` must be an object");
-    insta::assert_snapshot!(error(&with(r#","schemas":{},"removed":[1]"#)), @"E1001: this is no registry delta: `removed` must be a list of names");
-    insta::assert_snapshot!(error(&with(r#","schemas":{},"removed":[],"version":2"#)), @"E1001: this is no registry delta: unknown key `version`");
+    insta::assert_snapshot!(error("{"), @"E1001: this is not a registry delta: EOF while parsing an object at line 1 column 1");
+    insta::assert_snapshot!(error("[]"), @"E1001: this is not a registry delta: it must be an object");
+    insta::assert_snapshot!(error(r#"{"base":"44136f"}"#), @"E1001: this is not a registry delta: `base` must be a digest of 64 digits");
+    insta::assert_snapshot!(error(&with("")), @"E1001: this is not a registry delta: `schemas` must be an object");
+    insta::assert_snapshot!(error(&with(r#","schemas":{},"removed":[1]"#)), @"E1001: this is not a registry delta: `removed` must be a list of names");
+    insta::assert_snapshot!(error(&with(r#","schemas":{},"removed":[],"version":2"#)), @"E1001: this is not a registry delta: unknown key `version`");
     insta::assert_snapshot!(error(&format!("[[{}0]]", "0,".repeat(256))), @"E1001: a delta has at most 256 entries in one place, and this one has 257");
     insta::assert_snapshot!(error(&" ".repeat(Delta::MAX_BYTES + 1)), @"E1001: a delta has at most 262144 bytes, and this one has 262145");
 }
@@ -200,7 +200,7 @@ fn says_why_it_is_not_applied() {
         let error = delta.apply(held, policy).unwrap_err();
         format!("{}: {error}", error.code())
     };
-    insta::assert_snapshot!(error(&delta, &b, ALL), @"E2001: the delta starts from the registry 0c39294ef27785966cf7b93636e5f542cfd07f874f8496b2efc77e0d564179cb, and 79e93eb90988f5970b39c7ef2eef994bbcc7a98d1081445002ca2ea25c520e8a is held; ask for all of the registry");
+    insta::assert_snapshot!(error(&delta, &b, ALL), @"E2001: the delta starts from the registry 0c39294ef27785966cf7b93636e5f542cfd07f874f8496b2efc77e0d564179cb, but this side holds 79e93eb90988f5970b39c7ef2eef994bbcc7a98d1081445002ca2ea25c520e8a; ask for the whole registry");
     insta::assert_snapshot!(error(&delta, &a, NONE), @"E5001: the delta redefines P, which only a policy can allow");
     let keeps = DeltaPolicy {
         allow_redefine: true,
@@ -209,7 +209,7 @@ fn says_why_it_is_not_applied() {
     insta::assert_snapshot!(error(&delta, &a, keeps), @"E5001: the delta removes Q, which only a policy can allow");
     let mut other = delta.clone();
     other.removed.clear();
-    insta::assert_snapshot!(error(&other, &a, ALL), @"E5001: the delta leads to the registry 4bb37a678f326fc69a6adfab901c84116a55290fde01159e70e06b81f5d835fc, and not to 79e93eb90988f5970b39c7ef2eef994bbcc7a98d1081445002ca2ea25c520e8a as it says");
+    insta::assert_snapshot!(error(&other, &a, ALL), @"E5001: the delta leads to the registry 4bb37a678f326fc69a6adfab901c84116a55290fde01159e70e06b81f5d835fc, but it names 79e93eb90988f5970b39c7ef2eef994bbcc7a98d1081445002ca2ea25c520e8a");
     other.schemas["p"]["fields"] = json!("x");
     insta::assert_snapshot!(error(&other, &a, ALL), @r#"
     E1004: the delta leads to a faulty registry

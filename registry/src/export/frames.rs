@@ -1,4 +1,4 @@
-//! The frames that are described: the one form that all formats start from.
+//! The described frames, in the one form that all output formats start from.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -19,11 +19,11 @@ pub(super) struct Frame<'r> {
     pub(super) envelope: Vec<Pair>,
 }
 
-/// A field where a frame or a record has it.
+/// A field in a frame or a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Param<'r> {
     pub(super) field: &'r Field,
-    /// It cannot be left out.
+    /// Whether the field must be present.
     pub(super) must: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Pair {
     pub(super) must: bool,
 }
 
-/// The frames of the registry that `options` name.
+/// Returns the frames of the registry that `options` name.
 pub(super) fn choose<'r>(
     registry: &'r Registry,
     options: &Options,
@@ -74,7 +74,7 @@ pub(super) fn choose<'r>(
         .collect())
 }
 
-/// The fields of a nested record, in the order in which they are written.
+/// Returns the fields of a nested record, in the order in which they are written.
 pub(super) fn record(schema: &Schema) -> Vec<Param<'_>> {
     let mut params = params(schema, NO_HEAD);
     params.sort_by_key(|param| &param.field.short);
@@ -118,7 +118,7 @@ fn unknown_frame(name: &str, names: &[String]) -> ExportError {
     }
 }
 
-/// A field that travels as `_`.
+/// Finds a field that travels as `_`.
 fn underscore(registry: &Registry) -> Option<(&Schema, &Field)> {
     let pairs = registry.protocol().pairs_key?;
     registry.schemas().find_map(|schema| {

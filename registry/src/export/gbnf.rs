@@ -1,4 +1,4 @@
-//! The grammar for llama.cpp and what else reads GBNF.
+//! The grammar in GBNF, for llama.cpp and other readers of GBNF.
 
 use alloc::string::String;
 
@@ -6,7 +6,7 @@ use super::grammar::{Grammar, Spelling};
 use super::lark::quoted;
 
 impl Grammar {
-    /// The grammar in GBNF: the start is `root`, and names have `-` for `_`.
+    /// Returns the grammar in GBNF: the start rule is `root`, and names have `-` instead of `_`.
     pub fn to_gbnf(&self) -> String {
         let mut out = String::from(
             "# The frames of a registry, by `accp grammar export --format gbnf`; do not edit.\n",

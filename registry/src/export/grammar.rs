@@ -1,12 +1,12 @@
-//! The form of a grammar that all spellings are written from.
+//! The common form of a grammar, from which all spellings are written.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Rules, of which the first is the start. They form no circle: nesting is counted, so the
-/// language is regular.
+/// A list of rules; the first is the start. No rule leads back to itself: nesting is limited, so
+/// the language is regular.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grammar {
     rules: Vec<Rule>,
@@ -18,35 +18,35 @@ pub struct Grammar {
 pub struct Rule {
     /// The name: small letters, digits and `_`.
     pub name: String,
-    /// Whether it is read by the lexer of a parser that has one. The text of a token ends
-    /// where it can go no further: what may follow never continues it. A token rests on no
-    /// other rule, and only tokens have classes.
+    /// Whether the lexer reads this rule, in a parser with a lexer. The text of a token ends where
+    /// it cannot be continued: no character that may follow continues it. A token uses no other
+    /// rule, and only tokens have classes.
     pub token: bool,
-    /// What it stands for.
+    /// The meaning of the rule.
     pub body: Expr,
 }
 
-/// What a rule stands for.
+/// The body of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expr {
     /// This text, printable ASCII.
     Literal(String),
     /// One character of these ranges, both ends included.
     Class(Vec<(u8, u8)>),
-    /// One after the other.
+    /// The parts, one after the other.
     Sequence(Vec<Expr>),
-    /// One of them.
+    /// One of the options.
     Choice(Vec<Expr>),
     /// The item, `min` to `max` times.
     Repeat {
-        /// What is repeated.
+        /// The repeated item.
         item: Box<Expr>,
-        /// How often at least.
+        /// The least number of repetitions.
         min: u32,
-        /// How often at most; `None` is without an end.
+        /// The greatest number of repetitions; `None` has no limit.
         max: Option<u32>,
     },
-    /// The rule of this name.
+    /// The rule with this name.
     Rule(String),
 }
 
@@ -55,12 +55,12 @@ impl Grammar {
         Self { rules }
     }
 
-    /// The rules, the start first, tokens last.
+    /// Returns the rules, the start first, tokens last.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The rule of this name.
+    /// Returns the rule with this name.
     pub fn rule(&self, name: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.name == name)
     }
@@ -84,7 +84,7 @@ pub(super) fn class(ranges: &[(u8, u8)]) -> Expr {
     Expr::Class(ranges.to_vec())
 }
 
-/// A sequence without a sequence in it.
+/// Builds a sequence without a sequence in it.
 pub(super) fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
     let mut flat = Vec::new();
     for part in parts {
@@ -96,7 +96,7 @@ pub(super) fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
     single(flat, Expr::Sequence)
 }
 
-/// A choice without a choice in it.
+/// Builds a choice without a choice in it.
 pub(super) fn choice(options: impl IntoIterator<Item = Expr>) -> Expr {
     let mut flat = Vec::new();
     for option in options {
@@ -138,19 +138,19 @@ pub(super) fn some(item: Expr) -> Expr {
     repeat(item, 1, None)
 }
 
-/// What text formats share: where brackets are needed, and how a repetition is spelt.
+/// The common parts of all text formats: the places of brackets, and the spelling of repetitions.
 pub(super) trait Spelling {
     /// Appends a literal.
     fn literal(&self, out: &mut String, text: &str);
-    /// What stands between the parts of a sequence.
+    /// The text between the parts of a sequence.
     const GAP: &'static str;
-    /// What stands between the options of a choice.
+    /// The text between the options of a choice.
     const BAR: &'static str;
-    /// What opens a group; `)` closes it.
+    /// The text that opens a group; `)` closes it.
     const OPEN: &'static str;
-    /// Whether a literal of several characters is one thing to repeat.
+    /// Whether a repetition applies to a whole literal of several characters.
     const ATOMIC: bool;
-    /// Appends the rule of this name.
+    /// Appends the rule with this name.
     fn rule(&self, out: &mut String, name: &str);
 
     /// Appends an expression.
@@ -213,7 +213,7 @@ fn times(out: &mut String, min: u32, max: Option<u32>) {
     };
 }
 
-/// Appends `[0-9\x2E]`: every notation reads letters, digits and `\xXX` alike.
+/// Appends a class such as `[0-9\x2E]`: every notation reads letters, digits and `\xXX` alike.
 fn class_text(out: &mut String, ranges: &[(u8, u8)]) {
     use core::fmt::Write as _;
     let end = |out: &mut String, byte: u8| {

@@ -15,7 +15,7 @@ use super::{regex, tokens};
 use crate::tables::EnvelopeKind;
 use crate::{Registry, Type};
 
-/// The schema of these frames, as text.
+/// Returns the schema of these frames, as text.
 pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> String {
     let mut builder = Builder {
         registry,
@@ -46,7 +46,7 @@ pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> St
     out
 }
 
-/// JSON with the keys of objects in the order given: there the order is that of the frame.
+/// JSON with the keys of objects in the given order, which is the order of the frame.
 enum Node {
     Scalar(Value),
     Array(Vec<Node>),
@@ -65,7 +65,7 @@ fn of_type(name: &str) -> Node {
     object([("type", text(name))])
 }
 
-/// A string that is a token.
+/// Returns the schema of a string that matches a token.
 fn pattern(token: &Expr) -> Node {
     let pattern = format!("^(?:{})$", regex::pattern(token));
     object([("type", text("string")), ("pattern", text(&pattern))])
@@ -79,7 +79,7 @@ fn definition(name: &str) -> Node {
     object([("$ref", text(&format!("#/$defs/{name}")))])
 }
 
-/// An object of these keys and no others, of which some must be there.
+/// Returns the schema of an object with these keys and no others; the flag marks required keys.
 fn closed(entries: Vec<(String, Node, bool)>) -> Node {
     let required = entries.iter().filter(|(.., must)| *must);
     let required = required.map(|(key, ..)| text(key)).collect();
@@ -134,7 +134,7 @@ impl Builder<'_> {
         closed(entries.collect())
     }
 
-    /// A value of a type with so many levels of arrays and objects.
+    /// Returns the schema of a value of a type, with at most `depth` levels of arrays and objects.
     fn value(&mut self, ty: &Type, depth: u32) -> Node {
         let (name, depth) = match ty {
             Type::Any => (String::from("any"), depth),
@@ -155,7 +155,7 @@ impl Builder<'_> {
         definition(&name)
     }
 
-    /// What any value can be: a null or a reference.
+    /// Returns the options that every value has: a null or a reference.
     fn carried(&mut self) -> Node {
         let key = pattern(&tokens::reference_key());
         let reference = closed(vec![(String::from("$ref"), key, true)]);
@@ -165,7 +165,7 @@ impl Builder<'_> {
         definition("null_or_reference")
     }
 
-    /// What a value of the type can be, besides a null and a reference.
+    /// Returns the options for a value of the type, besides a null and a reference.
     fn options(&mut self, ty: &Type, depth: u32) -> Vec<Node> {
         let inner = depth.checked_sub(1);
         match (ty, inner) {
@@ -220,8 +220,8 @@ fn metadata(pairs: &[Pair]) -> Node {
     closed(entries.collect())
 }
 
-/// The largest float below the end of [`i64`]: there are engines that take bounds as floats,
-/// and the next one would be beyond it.
+/// The largest float below the end of [`i64`]. Some engines store bounds as floats, and the next
+/// float is beyond the end.
 const LARGEST: i64 = i64::MAX - 1023;
 
 fn integer(minimum: i64) -> Node {
@@ -232,7 +232,8 @@ fn integer(minimum: i64) -> Node {
     ])
 }
 
-/// One that no float holds stands as a string instead.
+/// Returns the schema of a decimal. A decimal that no float can hold is written as a string
+/// instead.
 fn decimal() -> Node {
     object([
         ("type", text("number")),

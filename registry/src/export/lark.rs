@@ -1,4 +1,4 @@
-//! The grammar for Lark, as llguidance and the services built on it read it.
+//! The grammar for Lark, for llguidance and the services built on it.
 
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::grammar::{Expr, Grammar, Spelling};
 use super::regex::pattern;
 
 impl Grammar {
-    /// The grammar for Lark: rules in small letters, tokens in capitals.
+    /// Returns the grammar for Lark: rules in small letters, tokens in capitals.
     pub fn to_lark(&self) -> String {
         let mut out = String::from(
             "// The frames of a registry, by `accp grammar export --format lark`; do not edit.\n",
@@ -18,13 +18,13 @@ impl Grammar {
             lark.rule(&mut out, &rule.name);
             out.push_str(": ");
             match &rule.body {
-                // A slash has its escape, in a class and outside.
+                // Classes and literals both have an escape for the slash.
                 body if rule.token => {
                     out.push('/');
                     out.push_str(&pattern(body));
                     out.push('/');
                 }
-                // One frame a line is how people read it.
+                // One frame on each line is easy to read.
                 Expr::Choice(options) if options.len() > 4 => {
                     for (at, option) in options.iter().enumerate() {
                         out.push_str(if at > 0 { "\n    | " } else { "" });

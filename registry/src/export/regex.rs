@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 use super::ExportError;
 use super::grammar::{Expr, Grammar, Spelling};
 
-/// Bytes of a regular expression above which engines give up on it.
+/// Engines give up on regular expressions of more bytes than this.
 const MOST: u64 = 256 * 1024;
 
 impl Grammar {
-    /// The grammar as one regular expression that a whole text must match; it has no
-    /// anchors. Groups, classes, `\xXX` and counted repetitions are all it uses.
+    /// Returns the grammar as one regular expression that a whole text must match. It has no
+    /// anchors, and uses only groups, classes, `\xXX` and counted repetitions.
     ///
     /// # Errors
-    /// [`ExportError::TooLarge`]: every rule stands in it wherever it is used.
+    /// [`ExportError::TooLarge`]: every rule is repeated wherever it is used.
     pub fn to_regex(&self) -> Result<String, ExportError> {
         let mut sizes = BTreeMap::new();
         let bytes = self
@@ -32,7 +32,8 @@ impl Grammar {
         Ok(out)
     }
 
-    /// The length of an expression, to a few bytes; rules do not form a circle.
+    /// Returns the approximate length of an expression; it ends, because no rule leads back to
+    /// itself.
     fn size<'g>(&'g self, expr: &'g Expr, sizes: &mut BTreeMap<&'g str, u64>) -> u64 {
         let mut sum = |parts: &'g [Expr]| {
             parts.iter().fold(4_u64, |sum, part| {
@@ -57,14 +58,14 @@ impl Grammar {
     }
 }
 
-/// A token as a regular expression.
+/// Returns a token as a regular expression.
 pub(super) fn pattern(token: &Expr) -> String {
     let mut out = String::new();
     Pattern(&Grammar::new(Vec::new())).expr(&mut out, token);
     out
 }
 
-/// An expression as a regular expression, rules put in.
+/// Writes an expression as a regular expression, with rules replaced by their bodies.
 struct Pattern<'g>(&'g Grammar);
 
 impl Spelling for Pattern<'_> {

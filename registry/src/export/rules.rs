@@ -1,4 +1,4 @@
-//! From frames to the rules of their text.
+//! The rules for the text of frames.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use crate::protocol::List;
 use crate::tables::EnvelopeKind;
 use crate::{Registry, Type};
 
-/// The levels that a pair takes above its value: the map, the list of pairs, the pair.
+/// The levels of a pair above its value: the map, the list of pairs, the pair.
 const PAIR_LEVELS: u32 = 3;
 
-/// The grammar of these frames.
+/// Returns the grammar of these frames.
 pub(super) fn grammar(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> Grammar {
     let mut builder = Builder {
         registry,
@@ -49,12 +49,12 @@ struct Builder<'r> {
     rules: Vec<Rule>,
     tokens: Vec<Rule>,
     names: BTreeSet<String>,
-    /// The rules of the values of a type, by its [`word`] and the levels left.
+    /// The rules for values, by the [`word`] of their type and the remaining levels.
     values: BTreeMap<(String, u32), Expr>,
 }
 
 impl Builder<'_> {
-    /// A place for a rule that is not known yet; it is named after `hint`.
+    /// Reserves the place of a rule whose body is not known yet, with a name after `hint`.
     fn reserve(&mut self, hint: &str) -> usize {
         let words = hint.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -69,7 +69,8 @@ impl Builder<'_> {
         self.rules.len() - 1
     }
 
-    /// A token. No rule has a name of one word, as the tokens have.
+    /// Returns a token, and adds its rule. Rule names have several words, so they never equal the
+    /// one-word names of tokens.
     fn token(&mut self, name: &str, body: impl FnOnce() -> Expr) -> Expr {
         if self.tokens.iter().all(|token| token.name != name) {
             let mut rule = Rule::new(name, body());
@@ -94,7 +95,7 @@ impl Builder<'_> {
         let mut parts = Vec::new();
         parts.push(literal(&format!("{}{open}", protocol.title(head))));
         if let Some(key) = protocol.schema_key {
-            // It stands last, so that a mark follows each of the others.
+            // The schema stands last, so that a mark follows each of the others.
             for param in &frame.params {
                 let entry = sequence([self.entry(param, depth), literal(separator)]);
                 parts.push(if param.must { entry } else { optional(entry) });
@@ -137,7 +138,7 @@ impl Builder<'_> {
         Some(sequence([literal(open), pairs, literal(close)]))
     }
 
-    /// A key, with what stands behind it.
+    /// Returns a key with the mark behind it.
     fn key(&self, key: &str) -> String {
         format!("{key}{}", self.registry.protocol().layout.assign)
     }
@@ -147,7 +148,7 @@ impl Builder<'_> {
         sequence([literal(&self.key(&param.field.short)), value])
     }
 
-    /// The rule for a value of a type that may have so many levels of arrays and maps.
+    /// Returns the rule for a value of a type, with at most `depth` levels of arrays and maps.
     fn value(&mut self, ty: &Type, depth: u32) -> Expr {
         let depth = if has_levels(ty) { depth } else { 0 };
         let word = word(ty);
@@ -169,7 +170,7 @@ impl Builder<'_> {
         rule
     }
 
-    /// What a value of the type can be, besides a null and a reference.
+    /// Returns the options for a value of the type, besides a null and a reference.
     fn options(&mut self, ty: &Type, depth: u32) -> Vec<Expr> {
         let mut options = Vec::new();
         match ty {
@@ -206,7 +207,7 @@ impl Builder<'_> {
         sequence([literal("["), optional(items), literal("]")])
     }
 
-    /// A map of data of any type. Its pairs, if it has any, read as arrays of any type too.
+    /// Returns a map of data of any type. Its pairs, if any, also read as arrays of any type.
     fn map(&mut self, depth: u32) -> Expr {
         let key = self.token("key", tokens::key);
         let entry = sequence([key, self.value(&Type::Any, depth)]);
@@ -214,7 +215,7 @@ impl Builder<'_> {
         sequence([literal("{"), optional(entries), literal("}")])
     }
 
-    /// A map of data of a declared type: an only key `_` has pairs.
+    /// Returns a map of data of a declared type: the key `_` alone holds pairs.
     fn typed_map(&mut self, item: &Type, depth: u32) -> Expr {
         let value = self.value(item, depth - 1);
         let name = self.token("name", tokens::name);
@@ -239,7 +240,7 @@ impl Builder<'_> {
         sequence([literal("{"), optional(choice(options)), literal("}")])
     }
 
-    /// A map of the fields of a schema.
+    /// Returns a map of the fields of a schema.
     fn record(&mut self, code: &str, depth: u32) -> Expr {
         let params = self.registry.schema(code).map(record).unwrap_or_default();
         let entries = params
@@ -255,7 +256,7 @@ impl Builder<'_> {
     }
 }
 
-/// What the type allows, in a word: where two types have one, their values look alike.
+/// Names a type by its allowed values: types with the same word have values of the same form.
 fn word(ty: &Type) -> String {
     match ty {
         Type::Text => String::from("string"),
@@ -266,7 +267,7 @@ fn word(ty: &Type) -> String {
     }
 }
 
-/// Whether a value of the type can have arrays or maps in it.
+/// Returns whether a value of the type can hold arrays or maps.
 fn has_levels(ty: &Type) -> bool {
     matches!(
         ty,
@@ -274,8 +275,8 @@ fn has_levels(ty: &Type) -> bool {
     )
 }
 
-/// The entries in their order, a mark between those that are there; `None` without entries.
-/// It may be empty unless one of them must be there.
+/// Returns the entries in their order, with a mark between those that are present; `None` without
+/// entries. The result may match the empty text unless an entry is required.
 fn separated(entries: Vec<(Expr, bool)>, mark: &str) -> Option<Expr> {
     let between = || literal(mark);
     let mut sure = false;

@@ -1,4 +1,4 @@
-//! What a scalar looks like: [`crate::lexical`] as expressions.
+//! The spelling of scalars: [`crate::lexical`] as expressions.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -9,7 +9,7 @@ use crate::{EnumValue, lexical};
 
 const DIGIT: (u8, u8) = (b'0', b'9');
 
-/// Ranges of the bytes that `is` holds for.
+/// Returns the ranges of the bytes for which `is` holds.
 fn ranges(is: impl Fn(u8) -> bool) -> Vec<(u8, u8)> {
     let mut ranges: Vec<(u8, u8)> = Vec::new();
     for byte in (0x21..=0x7e).filter(|byte| is(*byte)) {
@@ -25,18 +25,19 @@ fn bytes(is: impl Fn(u8) -> bool) -> Expr {
     Expr::Class(ranges(is))
 }
 
-/// `escaped-char`
+/// Returns `escaped-char`.
 fn escaped() -> Expr {
     sequence([literal("\\"), bytes(lexical::is_delimiter)])
 }
 
-/// One character of a string but those of `without`; all escaped ones are of it.
+/// Returns one character of a string, except those of `without`; every escaped character is
+/// allowed.
 fn unit(without: &str) -> Expr {
     let is = |byte: u8| lexical::is_safe_char(byte) && !without.as_bytes().contains(&byte);
     choice([bytes(is), escaped()])
 }
 
-/// Any scalar: every text of a `string`, a `text`, or where no type is declared.
+/// Returns any scalar: every text of a `string`, a `text`, or a place without a declared type.
 pub(super) fn scalar() -> Expr {
     some(unit(""))
 }
@@ -49,17 +50,17 @@ pub(super) fn reference() -> Expr {
     sequence([literal("$"), reference_key()])
 }
 
-/// What a reference names.
+/// Returns the key of a reference.
 pub(super) fn reference_key() -> Expr {
     some(bytes(lexical::is_ref_char))
 }
 
-/// A key of data and its colon.
+/// Returns a key of data and its colon.
 pub(super) fn key() -> Expr {
     sequence([some(bytes(lexical::is_key_char)), literal(":")])
 }
 
-/// A key of data but `_`, and its colon.
+/// Returns a key of data other than `_`, and its colon.
 pub(super) fn name() -> Expr {
     let word = || many(bytes(lexical::is_key_char));
     let first = bytes(|byte| byte.is_ascii_alphanumeric());
@@ -73,14 +74,14 @@ pub(super) fn name() -> Expr {
     ])
 }
 
-/// What is written of a value of an enumeration.
+/// Returns the written form of a value of an enumeration.
 pub(super) fn enum_value(value: &EnumValue) -> Expr {
     let mut wire = String::new();
     lexical::write_string(&mut wire, value.wire());
     literal(&wire)
 }
 
-/// Any [`i64`], without leading zeros.
+/// Returns any [`i64`], without leading zeros.
 pub(super) fn integer() -> Expr {
     choice([
         sequence([optional(literal("-")), natural()]),
@@ -88,7 +89,7 @@ pub(super) fn integer() -> Expr {
     ])
 }
 
-/// An [`i64`] from 0, without leading zeros.
+/// Returns an [`i64`] from 0, without leading zeros.
 pub(super) fn natural() -> Expr {
     choice([
         literal("0"),
@@ -97,7 +98,7 @@ pub(super) fn natural() -> Expr {
     ])
 }
 
-/// A decimal of at most six places; a whole number is one too.
+/// Returns a decimal of at most six places; a whole number is allowed too.
 pub(super) fn decimal() -> Expr {
     sequence([
         integer(),
@@ -105,9 +106,9 @@ pub(super) fn decimal() -> Expr {
     ])
 }
 
-/// A number that a field of this type reads: plain, or marked as where no type is declared.
-/// Of the marked ones only those of up to 15 digits: such a spelling is the shortest of the
-/// float that it means, which is what makes it one.
+/// Returns a number that a field of this type reads: plain, or marked as in a place without a
+/// declared type. Marked numbers have at most 15 digits: such a spelling is always the shortest of
+/// its float, and only the shortest is valid.
 pub(super) fn number() -> Expr {
     const SHORTEST: u32 = 15;
     const PLACES: u32 = 7;
@@ -125,7 +126,7 @@ pub(super) fn number() -> Expr {
             nonzero(),
         ]));
     }
-    // 290 zeros and 15 digits are still far from the floats that have fewer digits.
+    // Numbers with 290 zeros and 15 digits are far above the floats that hold fewer digits.
     marked.push(sequence([
         literal("0."),
         repeat(literal("0"), PLACES - 1, Some(290)),
@@ -149,12 +150,13 @@ pub(super) fn number() -> Expr {
     ])
 }
 
-/// The key of a pair: a scalar that reads as a string where no type is declared, so neither
-/// a boolean nor a number in its canonical spelling, which is another value.
+/// Returns the key of a pair: a scalar that reads as a string in a place without a declared type.
+/// So the key is neither a boolean nor a number in its canonical spelling, because these are other
+/// values.
 pub(super) fn pair_key() -> Expr {
     let digit = || class(&[DIGIT]);
     let rest = || many(unit(""));
-    // After a number has begun: the character that makes it none.
+    // The character after the beginning of a number that makes the text a string.
     let other = || unit(".0123456789");
     let fraction = || optional(sequence([literal("."), digits(0, None)]));
     let minus = || optional(literal("-"));
@@ -167,7 +169,7 @@ pub(super) fn pair_key() -> Expr {
         sequence([literal("\""), rest()]),
         not_word("true"),
         not_word("false"),
-        // Begins as a number and goes on as none.
+        // Texts that begin as a number and continue as a string.
         sequence([
             choice([sequence([literal("-"), digits(0, None)]), digits(1, None)]),
             choice([
@@ -180,10 +182,10 @@ pub(super) fn pair_key() -> Expr {
                 ]),
             ]),
         ]),
-        // Parts are missing.
+        // Numbers with missing parts.
         sequence([literal("-"), fraction()]),
         sequence([minus(), digits(1, None), literal(".")]),
-        // Zeros too many, negative zero, places too many.
+        // Too many zeros, negative zero, too many places.
         sequence([minus(), literal("0"), digits(1, None), fraction()]),
         choice([literal("-0"), literal("-0.0")]),
         sequence([
@@ -199,7 +201,7 @@ pub(super) fn pair_key() -> Expr {
             literal("."),
             repeat(digit(), 7, None),
         ]),
-        // Out of range.
+        // Numbers out of range.
         sequence([beyond(&i64::MAX.to_string()), fraction()]),
         sequence([
             literal("-"),
@@ -215,13 +217,13 @@ fn digits(min: u32, max: Option<u32>) -> Expr {
 
 #[derive(Clone, Copy)]
 enum Side {
-    /// The limit and what is below it.
+    /// The limit and the numbers below it.
     To,
-    /// What is above the limit.
+    /// The numbers above the limit.
     Beyond,
 }
 
-/// The numbers of as many digits as `limit`, without a leading zero, on one side of it.
+/// Returns the numbers with as many digits as `limit`, without a leading zero, on one side of it.
 fn bounded(limit: &str, side: Side) -> Expr {
     let mut options = Vec::new();
     for (at, digit) in limit.bytes().enumerate() {
@@ -248,7 +250,7 @@ fn bounded(limit: &str, side: Side) -> Expr {
     choice(options)
 }
 
-/// The scalars that begin as the word does and are not the word.
+/// Returns the scalars that begin as the word does, except the word itself.
 fn not_word(word: &str) -> Expr {
     let rest = || many(unit(""));
     let mut tail = some(unit(""));
@@ -261,7 +263,7 @@ fn not_word(word: &str) -> Expr {
     {
         let next = &word[at..=at];
         let after = if at + 1 == word.len() {
-            // Here the word ends, and the text does not.
+            // The word ends here, but the text continues.
             sequence([literal(next), tail])
         } else {
             sequence([literal(next), optional(tail)])

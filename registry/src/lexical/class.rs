@@ -1,4 +1,4 @@
-//! Which byte may stand where in a frame.
+//! The classes of bytes in a frame.
 
 /// The characters that separate the parts of a frame.
 ///
@@ -6,10 +6,10 @@
 /// delimiter = "@" / ">" / ":" / "{" / "}" / "[" / "]" / "|" / "$" / "," / "~" / "\"
 /// ```
 pub const DELIMITERS: &str = r"@>:{}[]|$,~\";
-/// Stands before a delimiter that is part of a value.
+/// Escapes a delimiter inside a value.
 pub const ESCAPE: char = '\\';
 
-/// One of [`DELIMITERS`].
+/// Returns whether a byte is one of [`DELIMITERS`].
 #[inline]
 pub const fn is_delimiter(byte: u8) -> bool {
     CLASS[byte as usize] & DELIMITER != 0
@@ -30,7 +30,7 @@ pub fn is_key(text: &str) -> bool {
     !text.is_empty() && shared_classes(text) & KEY != 0
 }
 
-/// One character of a `key` or an `operation`.
+/// Returns whether a byte is a character of a `key` or an `operation`.
 #[inline]
 pub const fn is_key_char(byte: u8) -> bool {
     CLASS[byte as usize] & KEY != 0
@@ -43,7 +43,7 @@ pub fn is_agent_id(text: &str) -> bool {
     !text.is_empty() && shared_classes(text) & AGENT != 0
 }
 
-/// One character of an `agent-id`.
+/// Returns whether a byte is a character of an `agent-id`.
 #[inline]
 pub const fn is_agent_char(byte: u8) -> bool {
     CLASS[byte as usize] & AGENT != 0
@@ -56,7 +56,7 @@ pub fn is_ref_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_ref_char)
 }
 
-/// One character of a `ref-key`.
+/// Returns whether a byte is a character of a `ref-key`.
 #[inline]
 pub const fn is_ref_char(byte: u8) -> bool {
     is_key_char(byte) || byte == b'.'
@@ -72,7 +72,7 @@ pub(super) const PLAIN: u8 = 8;
 /// A character of an `agent-id`.
 const AGENT: u8 = 16;
 
-/// The classes of a byte, each a bit; 0 when it may stand nowhere in a frame.
+/// The classes of each byte, one bit for each class; 0 for a byte that no frame can hold.
 pub(super) static CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0x21;
@@ -94,8 +94,8 @@ pub(super) static CLASS: [u8; 256] = {
     table
 };
 
-/// The classes that all bytes of a text share. A fold without an exit is faster than one
-/// that stops early, the texts of a frame being short.
+/// Returns the classes that all bytes of a text share. The texts of a frame are short, so a fold
+/// without an early exit is faster.
 #[inline]
 pub(super) fn shared_classes(text: &str) -> u8 {
     text.bytes()

@@ -1,4 +1,4 @@
-//! The stages of a registry under a protocol that is unlike ACCP.
+//! The stages of a registry under a protocol unlike ACCP.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -49,11 +49,11 @@ fn mistakes_are_told_in_its_words() {
     } } }"#), @r#"
     registry:2:20 at /schemas/a/fields/0: `2nd` is not a valid field name
         it is one or more of A-Z, a-z, 0-9 and `_`, a letter first
-    registry:3:20 at /schemas/a/types/map: `{any}` nests, and no value of a packet does
+    registry:3:20 at /schemas/a/types/map: `{any}` nests, but the values of a packet cannot nest
         use a list, or split the field
-    registry:3:36 at /schemas/a/types/rows: `[[string]]` nests, and no value of a packet does
+    registry:3:36 at /schemas/a/types/rows: `[[string]]` nests, but the values of a packet cannot nest
         use a list, or split the field
-    registry:3:58 at /schemas/a/types/item: `A` nests, and no value of a packet does
+    registry:3:58 at /schemas/a/types/item: `A` nests, but the values of a packet cannot nest
         use a list, or split the field
     registry:5:13 at /schemas/a/frames/0: the packet has no `area`
         a packet is { "task": "FETCH", "area": "HR" }

@@ -1,9 +1,9 @@
-//! The productions at their edges.
+//! Productions at their edges.
 
 use super::*;
 
-/// Each production, with texts that match it at its edges and texts that just fail it, in
-/// a frame around them; a failing text comes with the byte of the text that is at fault.
+/// Each production must match its edge texts inside a frame and refuse the texts just beyond. A
+/// refused text comes with the byte of its fault.
 #[test]
 fn productions_accept_and_refuse_at_their_edges() {
     type Case = (
@@ -227,7 +227,7 @@ fn productions_accept_and_refuse_at_their_edges() {
     }
 }
 
-/// Every safe character and no other, over all of ASCII.
+/// A string must hold every safe character and no other, over all of ASCII.
 #[test]
 fn a_string_holds_vchar_without_the_delimiters() {
     for byte in 0..=127_u8 {
