@@ -1,4 +1,4 @@
-//! Whether a log holds together.
+//! An audit of a log: checks whether its entries agree with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use accp_store::{DriverError, SideId};
 use crate::outcome::Failure;
 use crate::store_file::{Log, Shared, Side};
 
-/// What was found in a log that was read from its beginning to its end.
+/// The findings in a log that was read from its beginning to its end.
 #[derive(Debug, Default)]
 pub(crate) struct Audit {
     pub(crate) entries: u64,
@@ -19,14 +19,14 @@ pub(crate) struct Audit {
     pub(crate) checkpoints: u64,
     /// Frames that the manifests of the checkpoints list.
     pub(crate) moved: u64,
-    /// References that lead somewhere.
+    /// References that can be read.
     pub(crate) references: u64,
-    /// Those that do not, for a reason that is no fault: the bytes are with another side or
-    /// have expired, or the shared state has moved on.
+    /// References that cannot be read, although nothing is wrong: the bytes are with another side
+    /// or have expired, or the shared state has moved on.
     pub(crate) elsewhere: u64,
-    /// What is wrong, by position.
+    /// Faults, each with its position.
     pub(crate) faults: Vec<String>,
-    /// What comes next; `None` while the beginning of the log is not known.
+    /// The next position; `None` while the beginning of the log is not known.
     next: Option<u64>,
     sequence: Option<u64>,
     senders: BTreeMap<MemberId, u64>,
@@ -44,7 +44,7 @@ impl Audit {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
             }
             audit.entries += 1;
-            // A member's copy has gaps where nothing was relayed.
+            // A member's copy has gaps for the frames that were not relayed to it.
             if side.is_host() {
                 audit.number(&entry, side.state().scope());
             }
@@ -62,7 +62,7 @@ impl Audit {
         self.faults.push(format!("position {position}: {what}"));
     }
 
-    /// Positions follow each other, and so do the numbers of the frames.
+    /// Checks that positions follow each other, and so do the numbers of the frames.
     fn number(&mut self, entry: &Entry, scope: Scope) {
         if let Some(next) = self.next.filter(|next| *next != entry.position) {
             self.fault(entry, &format!("expected position {next} before it"));
@@ -90,7 +90,7 @@ impl Audit {
         }
     }
 
-    /// It can be read, and what it refers to is there.
+    /// Checks that the frame can be read, and that its references lead somewhere.
     fn frame(&mut self, entry: &Entry, side: &mut Side) -> Result<(), Failure> {
         self.frames += 1;
         if let Some(hot) = &mut self.hot {
@@ -135,7 +135,7 @@ impl Audit {
         }
     }
 
-    /// What was hot is kept or listed, and nothing else is.
+    /// Checks that the checkpoint keeps or lists every hot frame, and no other.
     fn checkpoint(&mut self, entry: &Entry, checkpoint: &Checkpoint) {
         self.checkpoints += 1;
         let kept: BTreeSet<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
@@ -164,8 +164,8 @@ impl Audit {
     }
 }
 
-/// Whether it is no fault that nothing is there any more: values expire, and what is shared
-/// or remembered changes.
+/// Returns whether it is fine that a reference leads nowhere any longer: values expire, and shared
+/// or remembered state changes.
 fn is_past(target: Target<'_>, why: ReadError) -> bool {
     match why {
         ReadError::Expired => true,
@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// What an audit finds in a log of these frames; a number in front is the `seq`, and
-    /// without one the host speaks of the session.
+    /// Returns the faults that an audit finds in a log of these frames. A number in front of a
+    /// frame is its `seq`; a line without a number is a control frame of the host.
     fn faults(lines: &[&str]) -> String {
         let mut store: Shared = Arc::new(Mutex::new(MemoryStore::new()));
         let opening = [

@@ -21,7 +21,7 @@ use crate::outcome::Outcome;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Tell on stderr, in plain words, every frame that a session sends, receives and keeps
+    /// Show on stderr, in plain words, every frame that a session sends, receives and keeps
     #[arg(long, global = true)]
     pub(crate) debug: bool,
 }

@@ -1,4 +1,5 @@
-//! The commands, a file each: `Args` is what the command line takes, `run` does the work.
+//! The commands, one file each: `Args` holds the arguments of the command line, `run` does the
+//! work.
 
 pub(crate) mod bench;
 pub(crate) mod check;

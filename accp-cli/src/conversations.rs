@@ -8,13 +8,13 @@ use accp_recordings::{Conversation, Document, Documents, ReadError};
 use crate::input::Input;
 use crate::outcome::Failure;
 
-/// A fault of the input in its place.
+/// Makes the failure for a fault of the input at its place.
 pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{name}:{line}: {message}"))
 }
 
-/// Takes the recorded conversations of a file one at a time: the name of the file, the line
-/// and the conversation.
+/// Reads the recorded conversations of a file one at a time. Hands over the name of the file, the
+/// line and the conversation.
 pub(crate) fn each_conversation(
     path: &Path,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
@@ -30,7 +30,7 @@ pub(crate) fn each_conversation(
     })
 }
 
-/// Takes the JSON documents of a file one at a time, with the name of the file.
+/// Reads the JSON documents of a file one at a time, and hands each over with the name of the file.
 pub(crate) fn each_document(
     path: &Path,
     mut take: impl FnMut(&str, Document) -> Result<(), Failure>,
@@ -54,7 +54,7 @@ fn failure(name: &str, error: &ReadError) -> Failure {
     Failure::Input(format!("{name}:{error}"))
 }
 
-/// A bar over the bytes of a long file, where a terminal is there to show it.
+/// Returns a progress bar over the bytes of a long file, if stderr is a terminal.
 fn progress(path: &Path) -> indicatif::ProgressBar {
     const LONG: u64 = 1 << 20;
     let length = path.metadata().map_or(0, |file| file.len());

@@ -1,7 +1,7 @@
-//! The debug mode (draft section 9, item 1): the human-readable twin of every frame that a
-//! session sends, receives and keeps, on stderr.
+//! The debug mode (draft section 9, item 1): writes the human-readable twin of every frame that a
+//! session sends, receives and keeps to stderr.
 //!
-//! A driver tells what goes by as events of `tracing`; here they are put into words.
+//! A driver reports each frame as an event of `tracing`. This module puts the events into words.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::words::{twin, without_metadata};
 
-/// Shows what sessions say from now on.
+/// Shows the frames of all sessions from now on.
 pub(crate) fn start() {
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(Level::DEBUG)
         .with_writer(std::io::stderr)
         .event_format(Words);
-    // That somebody else listens already is no reason to stop.
+    // If another subscriber is set already, the command goes on without this one.
     let _ = tracing::subscriber::set_global_default(subscriber.finish());
 }
 
-/// Writes an event that holds a frame as its twin.
+/// Formats an event that holds a frame as the frame's twin.
 struct Words;
 
 impl<S, N> FormatEvent<S, N> for Words
@@ -57,14 +57,14 @@ where
     }
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Default)]
 struct Said {
     session: String,
     agent: String,
     way: String,
     frame: Option<String>,
-    /// Whatever else.
+    /// All other fields.
     rest: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a line, for people and for programs.
+//! The fault of a line, for people and for programs.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use serde_json::{Value as Json, json};
 
 use crate::input::Line;
 
-/// A fault in a line: place, what was expected, and the cure.
+/// A fault in a line: its place, the expectation, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The code of draft section 3.6.
     pub(crate) code: ErrorCode,
-    /// The byte of the line, from 0.
+    /// The index of the byte in the line, from 0.
     pub(crate) at: usize,
-    /// What was expected and what was found.
+    /// The expectation, and the text that was found.
     pub(crate) message: String,
-    /// What to do about it.
+    /// The cure.
     pub(crate) cure: Option<String>,
 }
 
 impl<'l> Line<'l> {
-    /// The line as text.
+    /// Returns the line as text.
     pub(crate) fn text(self) -> Result<&'l str, Fault> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let expected = "printable ASCII (a text value writes other characters as %XX)";
@@ -35,7 +35,7 @@ impl<'l> Line<'l> {
 }
 
 impl Fault {
-    /// The verdict of the reference parser on `text`.
+    /// Makes a fault from an error of the reference parser on `text`.
     pub(crate) fn of_syntax(error: &SyntaxError, text: &[u8]) -> Self {
         let shown = error.to_string();
         let message = shown
@@ -55,8 +55,8 @@ impl Fault {
         fault.or_fix(if is_limit { b"" } else { text })
     }
 
-    /// A refusal by the runtime's reader of `text`. Where the reference parser stops at the
-    /// same byte it explains more.
+    /// Makes a fault from an error of the runtime's reader on `text`. If the reference parser stops
+    /// at the same byte, its error is used, because it explains more.
     pub(crate) fn of_decode(error: &DecodeError, text: &[u8]) -> Self {
         if error.code() == ErrorCode::PARSE_ERROR
             && let Err(syntax) = accp_grammar::parse_bytes(text)
@@ -80,10 +80,10 @@ impl Fault {
         .or_fix(text)
     }
 
-    /// Mentions `accp fix` where that repairs the line, and nowhere else.
+    /// Mentions `accp fix` if that repairs the line.
     fn or_fix(mut self, text: &[u8]) -> Self {
         const FIX: &str = "`accp fix` repairs this line";
-        /// What the parser says of the place alone.
+        /// The parser's words when `accp fix` would repair only this place.
         const FIX_HERE: &str = "; `accp fix` repairs it";
         let text = std::str::from_utf8(text).unwrap_or_default();
         let is_repairable = Frame::parse(text).is_err() && Frame::parse_lenient(text).is_ok();
@@ -99,15 +99,15 @@ impl Fault {
         self
     }
 
-    /// The fault as a program reads it: `line`, `code`, `at`, `message`.
+    /// Returns the fault as JSON for programs: `line`, `code`, `at`, `message`.
     pub(crate) fn to_json(&self, line: u64) -> Json {
         json!({ "line": line, "code": self.code.to_string(), "at": self.at, "message": self.to_string() })
     }
 
-    /// The fault as people read it: the place, the line with a caret, the cure.
+    /// Renders the fault for people: the place, the line with a caret, the cure.
     pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> String {
         let at = self.at.min(line.bytes.len());
-        // Bytes that are no text are shown as the replacement character, which is longer.
+        // A byte that is not text is shown as the replacement character, which is longer.
         let before = String::from_utf8_lossy(&line.bytes[..at]);
         let rest = String::from_utf8_lossy(&line.bytes[at..]);
         let length = rest.chars().next().map_or(0, char::len_utf8);
@@ -142,7 +142,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What to do about a refusal of this code.
+/// Returns the cure for an error with this code.
 fn cure(code: ErrorCode) -> Option<&'static str> {
     Some(match code {
         ErrorCode::INVALID_INTENT => "intents are a closed set, in small letters",
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of a frame's characters, of text, and of bytes that are no text.
+    /// Makes lines of a frame's characters, of text, and of bytes that are not text.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             "@[a-z]{1,3}>req:plan\\{[a-z:|@$~,{}\\[\\] ]{0,12}\\}?".prop_map(String::into_bytes),

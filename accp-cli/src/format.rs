@@ -1,8 +1,8 @@
-//! How a command writes its report.
+//! The format of a report.
 
 use clap::ValueEnum;
 
-/// How a report is written.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
     /// For people

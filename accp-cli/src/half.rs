@@ -2,13 +2,13 @@
 
 use clap::ValueEnum;
 
-/// A half of the conversations of a file, told apart by their ids alone; one without an id goes
-/// by all that it says.
+/// A half of the conversations of a file, chosen by the ids alone. A conversation without an id is
+/// chosen by its whole content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Half {
-    /// Where the last bit of the first byte of SHA-256 over the id is 0
+    /// The last bit of the first byte of SHA-256 over the id is 0
     Learn,
-    /// Where it is 1
+    /// That bit is 1
     Measure,
 }
 

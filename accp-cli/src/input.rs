@@ -1,4 +1,4 @@
-//! What comes in: a file or stdin, line by line in bounded memory.
+//! The input of a command: a file or stdin, read line by line in bounded memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
@@ -9,13 +9,13 @@ use accp_runtime::Limits;
 use crate::outcome::Failure;
 use crate::output;
 
-/// Bytes of a line that are kept: enough to see that a frame is over its limit.
+/// The number of bytes of a line that are kept: enough to see that a frame is over its limit.
 const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 
 /// The argument that names the input of most commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArg {
-    /// The file to read; stdin when it is left out or `-`
+    /// The file to read; stdin by default, or for `-`
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -26,7 +26,7 @@ impl InputArg {
     }
 }
 
-/// An open input and the name it goes by in reports.
+/// An open input, with its name for reports.
 pub(crate) struct Input {
     /// The path as it was given, or `stdin`.
     pub(crate) name: String,
@@ -34,12 +34,12 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens the file, or stdin when there is none or it is `-`.
+    /// Opens the file, or stdin if there is no path or the path is `-`.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
             Some(path) if path != "-" => {
                 let file = File::open(path).map_err(Failure::at(path))?;
-                // A folder opens, and fails only when it is read.
+                // Opening a folder succeeds; only reading from it fails.
                 if file.metadata().is_ok_and(|found| found.is_dir()) {
                     return Err(Failure::at(path)(io::ErrorKind::IsADirectory.into()));
                 }
@@ -62,7 +62,7 @@ impl Input {
         }
     }
 
-    /// A text at hand, such as an argument.
+    /// Makes an input of a given text, such as an argument.
     pub(crate) fn of_text(name: &str, text: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -70,7 +70,7 @@ impl Input {
         }
     }
 
-    /// Takes it line by line.
+    /// Splits the input into lines.
     pub(crate) fn into_lines(self) -> Lines {
         Lines {
             name: self.name,
@@ -92,14 +92,14 @@ pub(crate) struct Lines {
 /// One line, without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line<'l> {
-    /// From 1.
+    /// The number of the line, from 1.
     pub(crate) number: u64,
-    /// All of it; of one that is longer than a frame can be, the beginning.
+    /// The bytes of the line. Of a line that is longer than a frame can be, only the beginning.
     pub(crate) bytes: &'l [u8],
 }
 
 impl Lines {
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
         while self.read()? {
             self.number += 1;
@@ -113,11 +113,11 @@ impl Lines {
         Ok(None)
     }
 
-    /// Reads a line into `bytes`; `false` at the end of the input.
+    /// Reads a line into `bytes`. Returns `false` at the end of the input.
     fn read(&mut self) -> Result<bool, Failure> {
         self.bytes.clear();
         let fail = |error| Failure::Io(self.name.clone(), error);
-        // Two more, for the line's end.
+        // Two bytes more, for the end of the line.
         let mut bounded = (&mut self.reader).take(LINE_BYTES as u64 + 2);
         if bounded.read_until(b'\n', &mut self.bytes).map_err(fail)? == 0 {
             return Ok(false);

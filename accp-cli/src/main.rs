@@ -1,7 +1,7 @@
 //! The command `accp`: the tools of the Agent Context Compression Protocol.
 //!
-//! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code
-//! is 0 where all is fine, 1 where the input is at fault, 2 for misuse and for failures.
+//! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code is 0 if
+//! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.
 
 mod audit;
 mod cli;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
     match cli.command.run() {
         Ok(verdict) => verdict.into(),
-        // Whoever reads us has read enough.
+        // The reader of our output has closed it, because it needs no more.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             output::error(&failure);

@@ -1,14 +1,14 @@
-//! How a command ends, and the exit code that says so.
+//! The end of a command, and its exit code.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What every command gives back.
+/// The result of every command.
 pub(crate) type Outcome = Result<Verdict, Failure>;
 
-/// What a command that went through its input found.
+/// The finding of a command that read its whole input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Exit code 0.
@@ -17,19 +17,19 @@ pub(crate) enum Verdict {
     AtFault,
 }
 
-/// Why a command stopped: `main` reports it.
+/// The reason why a command stopped. `main` reports it.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The input is at fault: its place and the cure. Exit code 1.
     Input(String),
-    /// The arguments do not fit together, or not to what is there. Exit code 2.
+    /// The arguments do not fit together, or do not fit the input. Exit code 2.
     Misuse(String),
-    /// Reading or writing failed, at the file or stream of this name. Exit code 2.
+    /// Reading or writing failed at the file or stream of this name. Exit code 2.
     Io(String, io::Error),
 }
 
 impl Verdict {
-    /// [`Verdict::AtFault`] where there are faults.
+    /// Returns [`Verdict::AtFault`] if there are faults.
     pub(crate) fn of(faults: u64) -> Self {
         if faults == 0 {
             Self::Fine
@@ -49,13 +49,14 @@ impl From<Verdict> for ExitCode {
 }
 
 impl Failure {
-    /// For `map_err` on what is read from or written to `path`.
+    /// Makes the failure for an error of `path`, for `map_err`.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let name = path.display().to_string();
         move |error| Self::Io(name, error)
     }
 
-    /// Whether the reader of our output has gone, which is no failure of ours.
+    /// Returns whether the reader of our output has closed it, which is not a failure of the
+    /// command.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io(_, error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

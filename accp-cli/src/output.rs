@@ -1,4 +1,4 @@
-//! What goes out: stdout, or a file that is written beside its place and renamed.
+//! The output of a command: stdout, or a file that is written beside its place and renamed.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -20,17 +20,17 @@ pub(crate) fn error(message: impl fmt::Display) {
     note(format_args!("{on}error{off}: {message}"));
 }
 
-/// Prints a line on stderr. That nobody reads it is no reason to stop.
+/// Prints a line on stderr. If stderr is closed, the command goes on.
 pub(crate) fn note(message: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// Whether to write colours there: not when it is no terminal, nor when `NO_COLOR` is set.
+/// Returns whether to write colours to a stream: not if it is not a terminal, or `NO_COLOR` is set.
 pub(crate) fn is_styled(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// Where the result of a command goes.
+/// The destination of a command's result.
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,
@@ -52,7 +52,7 @@ impl Output {
         }
     }
 
-    /// The file, or stdout when there is none or it is `-`.
+    /// Opens the file, or stdout if there is no path or the path is `-`.
     pub(crate) fn to(path: Option<&Path>) -> Result<Self, Failure> {
         match path {
             Some(path) if path != "-" => {
@@ -66,14 +66,14 @@ impl Output {
         }
     }
 
-    /// Writes a text that is at hand to stdout.
+    /// Writes a whole text to stdout.
     pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
         let mut out = Self::stdout();
         out.write(text)?;
         out.finish()
     }
 
-    /// Whether what is written is out at once.
+    /// Returns whether the output is stdout, where written text is out at once.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
     }
@@ -87,7 +87,7 @@ impl Output {
         written.map_err(|error| self.failure(error))
     }
 
-    /// Writes `text` as it is.
+    /// Writes `text` without a line break.
     pub(crate) fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write_all(text),
@@ -96,7 +96,7 @@ impl Output {
         written.map_err(|error| self.failure(error))
     }
 
-    /// Sends what has been written so far on its way; a file is not in its place yet.
+    /// Flushes stdout. A file is not in its place yet.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         let flushed = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),
@@ -105,7 +105,7 @@ impl Output {
         flushed.map_err(|error| self.failure(error))
     }
 
-    /// Ends a command that met so many faults: its file takes its place only when there are
+    /// Ends a command that met this number of faults. Its file takes its place only when there are
     /// none.
     pub(crate) fn conclude(mut self, faults: u64) -> Outcome {
         match self.sink {
@@ -121,7 +121,7 @@ impl Output {
         Ok(Verdict::of(faults))
     }
 
-    /// Completes the output. A file that is not completed leaves its place as it was.
+    /// Completes the output. A file that is not completed does not replace the old one.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         match self.sink {
@@ -142,12 +142,12 @@ pub(crate) struct NewFile(Place);
 #[derive(Debug)]
 enum Place {
     Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// A pipe or a device: there is nothing to replace.
+    /// A pipe or a device: there is no file to replace.
     Through(BufWriter<File>),
 }
 
 impl NewFile {
-    /// Starts a file that will replace `path`; behind a link, the file that it leads to.
+    /// Starts a file that will replace `path`. If `path` is a link, the file behind it is replaced.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -196,7 +196,7 @@ impl Write for NewFile {
     }
 }
 
-/// Temporary files are for their owner only; this one becomes an ordinary file.
+/// Gives the file ordinary permissions, because temporary files are for their owner only.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".accp-");

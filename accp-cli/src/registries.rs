@@ -1,4 +1,4 @@
-//! The registries that a command works with.
+//! The registries of a command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,14 @@ pub(crate) struct RegistryArgs {
 }
 
 impl RegistryArgs {
-    /// The schemas of all of them, and the standard profiles that they do not replace.
+    /// Loads the schemas of all given registries, and the standard profiles that they do not
+    /// replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         Ok(merged(&self.registry)?.with_profiles())
     }
 }
 
-/// The schemas of all these registries.
+/// Loads the schemas of all these registries.
 pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
     let mut registry: Option<Registry> = None;
     for path in paths {
@@ -40,19 +41,18 @@ pub(crate) fn merged(paths: &[PathBuf]) -> Result<Registry, Failure> {
     Ok(registry.unwrap_or_default())
 }
 
-/// The registry at `path`, which must be without fault.
+/// Loads the registry at `path`, which must have no problems.
 pub(crate) fn sound(path: &Path) -> Result<Registry, Failure> {
     load(path)?.map_err(|problems| faulty(&problems))
 }
 
-/// The registry at `path`. That there is nothing to read is a failure; what is wrong in it
-/// are its problems.
+/// Loads the registry at `path`, or returns its problems. A path that cannot be read is a failure.
 pub(crate) fn load(path: &Path) -> Result<Result<Registry, Problems>, Failure> {
     fs::metadata(path).map_err(Failure::at(path))?;
     Ok(Registry::load(path))
 }
 
-/// The problems of a registry as a reason to stop.
+/// Makes the failure for the problems of a registry.
 fn faulty(problems: &Problems) -> Failure {
     let more = match problems.len() {
         1 => String::new(),
@@ -61,7 +61,7 @@ fn faulty(problems: &Problems) -> Failure {
     Failure::Input(format!("{more}{problems}"))
 }
 
-/// There is no schema of this code.
+/// Makes the failure for an unknown schema code.
 pub(crate) fn unknown(code: &str, registry: &Registry) -> Failure {
     let codes = codes(registry);
     let hint = match nearest(code, codes.iter().copied()) {

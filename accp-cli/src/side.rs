@@ -1,4 +1,4 @@
-//! The side file of a command: the values that go out by reference, and come back.
+//! The side file of a command: the values that are sent by reference.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -26,7 +26,8 @@ impl Side {
         })
     }
 
-    /// Why a value could not be kept, when the fault is with the file and not with the value.
+    /// Returns the error of the file, if a value was refused because of the file and not of the
+    /// value.
     pub(crate) fn failed(&mut self) -> Result<(), Failure> {
         self.file.failed().map_err(Failure::at(&self.path))
     }
@@ -38,7 +39,7 @@ impl Side {
     }
 }
 
-/// Reads a side file, and holds every value to its digest.
+/// Reads a side file, and checks every value against its digest.
 pub(crate) fn load(path: &Path) -> Result<Values, Failure> {
     let file = File::open(path).map_err(Failure::at(path))?;
     let name = path.display().to_string();

@@ -1,4 +1,4 @@
-//! A file of sessions, looked at and not changed.
+//! Reads a file of sessions without changing it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use accp_store::{
 use crate::outcome::Failure;
 use crate::words;
 
-/// A store that several hold in their hands.
+/// A store that several owners share.
 pub(crate) type Shared = Arc<Mutex<dyn Store + Send>>;
 
 /// The arguments that name one session of a file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArgs {
-    /// The file, as `accp-store` keeps sessions in it
+    /// The file, a store of `accp-store`
     pub(crate) file: PathBuf,
-    /// The session; may be left out when the file holds one, or the host's side of one
+    /// The session; may be left out if the file holds only one session, or only one host's side
     pub(crate) session: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl SessionArgs {
     }
 }
 
-/// Opens a file to look at it.
+/// Opens a file read-only.
 pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     let found = path.metadata().map_err(Failure::at(path))?;
     if found.is_dir() {
@@ -51,7 +51,7 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open_read_only(path)?)
 }
 
-/// What a side is called here: a host's by its session, a member's `session@agent`.
+/// Returns the name of a side for people: a host's is its session, a member's is `session@agent`.
 pub(crate) fn called(summary: &Summary) -> String {
     let side = &summary.side;
     if summary.host {
@@ -61,7 +61,7 @@ pub(crate) fn called(summary: &Summary) -> String {
     }
 }
 
-/// All sides of a file, of each session the host's first.
+/// Lists all sides of a file, with the host's side first in each session.
 pub(crate) fn list(store: &mut impl Store) -> Result<Vec<Summary>, StoreError> {
     let mut all = store.list()?;
     all.sort_by(|a, b| {
@@ -71,7 +71,7 @@ pub(crate) fn list(store: &mut impl Store) -> Result<Vec<Summary>, StoreError> {
     Ok(all)
 }
 
-/// The session of this name; without a name the only one, or the only one of a host.
+/// Finds the session of this name. Without a name, finds the only session, or the only host's side.
 pub(crate) fn find(
     store: &mut SqliteStore,
     path: &Path,
@@ -114,20 +114,20 @@ pub(crate) fn find(
     }
 }
 
-/// A session of a file, folded.
+/// A session of a file, with its folded state.
 pub(crate) struct Opened {
     pub(crate) store: Shared,
     pub(crate) summary: Summary,
     pub(crate) side: Side,
 }
 
-/// The side of a session that a store keeps, on a link that leads nowhere.
+/// A stored side of a session, on a link that leads nowhere.
 pub(crate) struct Side {
     driver: Driver<Shared, Vec<Transmit>>,
 }
 
 impl Side {
-    /// Folds what is stored of a side. Nothing is carried out, so nothing is changed.
+    /// Folds the stored state of a side. Nothing is carried out, so nothing is changed.
     pub(crate) fn open(store: &Shared, side: &SideId, host: bool) -> Result<Self, Failure> {
         let (store, link, now) = (Arc::clone(store), Vec::new(), Time::default());
         let options = options(side)?;
@@ -143,7 +143,7 @@ impl Side {
         self.driver.session().is_host()
     }
 
-    /// What the log folds to.
+    /// Returns the state that the log folds to.
     pub(crate) fn state(&self) -> &State {
         self.driver.session().state()
     }
@@ -152,12 +152,12 @@ impl Side {
         self.driver.session().options()
     }
 
-    /// The schemas in force.
+    /// Returns the schemas in force.
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.options().registry
     }
 
-    /// Whose side it is: `host`, `member dev`.
+    /// Names the side: `host`, `member dev`.
     pub(crate) fn whose(&self) -> String {
         if self.is_host() {
             "host".to_owned()
@@ -166,7 +166,7 @@ impl Side {
         }
     }
 
-    /// What a reference leads to; `None` when the bytes are with another side.
+    /// Reads the value of a reference; `None` when the bytes are with another side.
     pub(crate) fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -174,7 +174,7 @@ impl Side {
         self.driver.read(reference)
     }
 
-    /// The value with what its references lead to in the place of the references.
+    /// Replaces the references in a value with their values.
     pub(crate) fn resolve(&mut self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
         resolve(value, &mut |key| {
             let Some(reference) = Reference::parse(key) else {
@@ -196,7 +196,7 @@ fn options(side: &SideId) -> Result<Options, Failure> {
     Ok(Options::new(side.session(), agent, registry))
 }
 
-/// What a host's log folds to.
+/// Folds the log of a host.
 pub(crate) fn fold(side: &SideId, stored: &Stored) -> Result<State, Failure> {
     let (rules, now) = (Rules::default(), Time::default());
     let session = Session::restore_host(options(side)?, rules, stored, now);
@@ -204,10 +204,10 @@ pub(crate) fn fold(side: &SideId, stored: &Stored) -> Result<State, Failure> {
     Ok(session.state().clone())
 }
 
-/// Entries that are read at once.
+/// The number of entries that are read at once.
 const PIECE: usize = 1_000;
 
-/// A way through a log, from a position to its end.
+/// An iterator over a log, from a position to its end.
 pub(crate) struct Log<'l> {
     store: Shared,
     side: &'l SideId,
@@ -216,7 +216,7 @@ pub(crate) struct Log<'l> {
 }
 
 impl<'l> Log<'l> {
-    /// From a position on.
+    /// Reads from a position on.
     pub(crate) fn new(store: &Shared, side: &'l SideId, from: u64) -> Self {
         Self {
             store: Arc::clone(store),
@@ -230,7 +230,7 @@ impl<'l> Log<'l> {
 impl Iterator for Log<'_> {
     type Item = Result<Entry, StoreError>;
 
-    /// The next entry that has its text.
+    /// Returns the next entry that has its text.
     fn next(&mut self) -> Option<Self::Item> {
         if self.piece.as_slice().is_empty() {
             match self.store.entries(self.side, self.next, PIECE) {

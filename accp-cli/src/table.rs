@@ -1,8 +1,8 @@
-//! Plain aligned text.
+//! Tables of aligned plain text.
 
 use std::fmt::{self, Write as _};
 
-/// Rows of cells; every column as wide as its widest cell, two spaces between.
+/// Rows of cells. Every column is as wide as its widest cell, with two spaces between columns.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -10,14 +10,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose first row is its heading.
+    /// Makes a table whose first row is its heading.
     pub(crate) fn headed<const N: usize>(heading: [&str; N]) -> Self {
         let mut table = Self::default();
         table.row(heading.map(str::to_owned));
         table
     }
 
-    /// Moves the whole table to the right.
+    /// Indents the whole table.
     pub(crate) fn indented(mut self, spaces: usize) -> Self {
         self.indent = spaces;
         self

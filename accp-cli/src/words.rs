@@ -1,4 +1,4 @@
-//! A frame in one line of plain words: its human-readable twin.
+//! The human-readable twin of a frame: one line of plain words.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,19 +8,19 @@ use accp_registry::{FrameSpec, Hash, Registry, Schema, abbreviate};
 use accp_runtime::context::Checkpoint;
 use accp_runtime::{DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
 
-/// A log may hold frames of its host that are longer than others may be.
+/// Options without size limits, because a host's own frames in a log may be longer than others.
 pub(crate) const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
 
-/// The frame in plain words, under full names. What a frame leaves out is left out here too;
-/// what cannot be read is shown as it stands.
+/// Returns the frame in plain words, under full names. The twin leaves out the same fields as the
+/// frame. A text that is not a readable frame is quoted.
 pub(crate) fn twin(text: &str, registry: &Registry) -> String {
     let frame = Frame::parse_with(text, &UNLIMITED);
     let message = Message::decode_with(text, registry, &UNLIMITED);
     let (Ok(frame), Ok(message)) = (frame, message) else {
-        return format!("no frame that can be read: {text:?}");
+        return format!("not a readable frame: {text:?}");
     };
     let mut out = format!("{} ", message.agent);
     match of_the_session(&message).and_then(|(_, frame)| frame.doc.as_ref()) {
@@ -42,7 +42,8 @@ pub(crate) fn twin(text: &str, registry: &Registry) -> String {
     out
 }
 
-/// What the registry of a session's own frames says of a frame; `None` for those between agents.
+/// Returns the schema and the entry of a control frame, from the registry of the session's own
+/// frames; `None` for a frame between agents.
 pub(crate) fn of_the_session(
     message: &Message<'_>,
 ) -> Option<(&'static Schema, &'static FrameSpec)> {
@@ -51,7 +52,7 @@ pub(crate) fn of_the_session(
     SESSION.frame(&head).filter(|_| message.schema.is_none())
 }
 
-/// What a frame says itself, under full names and in its order: all but the defaults.
+/// Returns the fields that a frame states, under full names and in its order, without defaults.
 pub(crate) fn stated<'m, 'a>(
     frame: &Frame<'_>,
     message: &'m Message<'a>,
@@ -67,7 +68,7 @@ pub(crate) fn stated<'m, 'a>(
             Some((_, field)) => (&*field.name, &*field.short),
             None => (key, abbreviate(key).unwrap_or(key)),
         };
-        // A key that does not fit the grammar stands in a list of pairs.
+        // A key that does not fit the grammar is in a list of pairs.
         let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
         Some((frame.payload.iter().position(stands)?, (name, value)))
     };
@@ -76,7 +77,7 @@ pub(crate) fn stated<'m, 'a>(
     said.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A name from a file, with nothing in it that a terminal could act on.
+/// Escapes a name from a file, so that a terminal cannot act on it.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     let escaped = format!("{text:?}");
     if escaped[1..escaped.len() - 1] == *text {
@@ -86,16 +87,16 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The frame up to its metadata.
+/// Returns the frame up to its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {
-    // An unescaped bracket stands behind the payload only.
+    // An unescaped bracket occurs only after the payload.
     match text.rfind("}[") {
         Some(at) => &text[..=at],
         None => text,
     }
 }
 
-/// Positions in their ranges: `1-5, 7`.
+/// Writes positions in their ranges: `1-5, 7`.
 pub(crate) fn ranges(ranges: &[(u64, u64)]) -> String {
     let shown = ranges.iter().map(|(from, to)| {
         if from == to {
@@ -107,13 +108,13 @@ pub(crate) fn ranges(ranges: &[(u64, u64)]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Why a checkpoint was taken, in a few words each.
+/// Returns the reasons for which a checkpoint was taken.
 pub(crate) fn triggers(checkpoint: &Checkpoint) -> String {
     let names = checkpoint.triggers().iter().map(|on| on.as_str());
     names.collect::<Vec<_>>().join("+")
 }
 
-/// `1 frame`, `2 frames`.
+/// Writes a count with its noun: `1 frame`, `2 frames`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{count} {one}{end}")
@@ -139,8 +140,9 @@ fn verb(intent: Intent) -> &'static str {
     }
 }
 
-/// References as in a frame; texts bare where they are one word, else quoted, with nothing
-/// in them that a terminal could act on; of a digest, the first digits.
+/// Writes a value. References are written as in a frame. A text is bare if it is one word, else
+/// quoted and escaped, so that a terminal cannot act on it. Of a digest, only the first digits are
+/// written.
 fn write_value(out: &mut String, value: &Value<'_>) {
     match value {
         Value::String(text) if text.parse::<Hash>().is_ok() => {
@@ -183,12 +185,12 @@ fn write_value(out: &mut String, value: &Value<'_>) {
     }
 }
 
-/// Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
+/// Returns Unix seconds as a date and a time of day; `None` outside the years 1 to 9999.
 pub(crate) fn utc(seconds: i64) -> Option<String> {
     const DAY: i64 = 86_400;
     let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // Years begin in March, so that the leap day is the last; 719,468 days lie between
-    // 0000-03-01 and 1970-01-01, and 146,097 in 400 years.
+    // Years begin in March here, so that the leap day is the last day. 719,468 days lie between
+    // 0000-03-01 and 1970-01-01, and a cycle of 400 years has 146,097 days.
     let days = days.checked_add(719_468)?;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -240,13 +242,13 @@ mod tests {
         h puts values into cold state: keys [[k101_1, 00, 312], [k101_2, 00, 1]]
         h takes a checkpoint: at 0, covers 7, id ckpt_2, kept [[8, 12]], left [1-5, 7], triggers [done, esc]
         h synchronizes state: version 1, delta {task_1: wip}
-        no frame that can be read: "@h>req:plan{_:[[a key,1]]}"
-        no frame that can be read: "garbage\u{1b}[2J"
+        not a readable frame: "@h>req:plan{_:[[a key,1]]}"
+        not a readable frame: "garbage\u{1b}[2J"
         "#);
     }
 
     proptest! {
-        /// Whatever a frame says, its twin is one line that no terminal acts on.
+        /// The twin of any frame is one line that a terminal does not act on.
         #[test]
         fn a_twin_is_one_line(text in any::<String>(), key in "[a-z]{1,4}") {
             let message = Message::new("a", "req", "plan").unwrap().with(key, text);

@@ -1,4 +1,4 @@
-//! One store for many sides, whose batches are committed together.
+//! A committer: one store for many sides, whose batches are committed together.
 
 mod engine;
 mod keeper;
@@ -19,27 +19,27 @@ use keeper::{Ask, Job, Keeper, Opened};
 pub use engine::NoRows;
 pub use pending::Pending;
 
-/// Has a store on a thread of its own, and commits batches of many sides together, so that they
+/// Runs a store on a thread of its own, and commits batches of many sides together, so that they
 /// share the cost of a sync.
 ///
-/// What is submitted never blocks: it gives a [`Pending`], which asynchronous code awaits on any
-/// executor, and other code [`wait`](Pending::wait)s for. All sessions of a process share one
+/// Submitting never blocks: it returns a [`Pending`]. Asynchronous code awaits the `Pending` on any
+/// executor, and other code [`wait`](Pending::wait)s for it. All sessions of a process share one
 /// committer, and so one thread.
 ///
 /// # Contract
 ///
-/// - **Groups.** While one commit is under way, what arrives makes the next group, of at most 256
-///   batches and 4 MiB of texts and values. A larger batch is committed alone.
+/// - **Groups.** While one commit is under way, the batches that arrive make up the next group, of
+///   at most 256 batches and 4 MiB of texts and values. A larger batch is committed alone.
 /// - **Order.** The batches of a side are committed in the order in which they were submitted. A
-///   read sees what was submitted before it; it may see more.
-/// - **Only the guilty fails.** When a batch is refused, the rest of its group is committed without
-///   that side.
+///   read sees everything that was submitted before it; it may see more.
+/// - **Only the side at fault fails.** When a batch is refused, the rest of its group is committed
+///   without that side.
 /// - **No holes.** After a batch of a side has failed, its later batches are refused until the side
 ///   is [opened](Self::open) again. Once it is opened again, earlier openings are refused.
 /// - **A disk that fails** ([`Io`](crate::StoreErrorKind::Io)) fails everything that was submitted,
 ///   and everything from then on: open the store anew, with a new committer.
-/// - **The end.** Dropping the last handle ([`Committer`] or [`OpenSide`]) finishes what was
-///   submitted, closes the store and waits for that.
+/// - **The end.** Dropping the last handle ([`Committer`] or [`OpenSide`]) finishes the submitted
+///   work and closes the store. The drop waits until both are done.
 ///
 /// ```
 /// use accp_session::Batch;
@@ -52,7 +52,7 @@ pub use pending::Pending;
 /// // In asynchronous code: `side.commit(batch).await?`.
 /// let batch = Batch { epoch: Some(1), ..Batch::default() };
 /// let kept = side.commit(Box::new(batch)).wait()?;
-/// // It is durable: what it sends may leave.
+/// // The batch is durable: its frames may leave.
 /// assert!(kept.sends.is_empty());
 /// # Ok::<(), accp_store::StoreError>(())
 /// ```
@@ -61,23 +61,23 @@ pub struct Committer<T: ?Sized + 'static = NoRows> {
 }
 
 struct Shared<T: ?Sized + 'static> {
-    /// `None` once it ends.
+    /// `None` once the committer ends.
     jobs: Option<Sender<Job<T>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Committer {
-    /// Starts a thread that has the store.
+    /// Starts a thread that owns the store.
     ///
     /// # Errors
-    /// [`Io`](crate::StoreErrorKind::Io) when the system gives no thread.
+    /// [`Io`](crate::StoreErrorKind::Io) when the system cannot start a thread.
     pub fn new(store: impl Store + Send + 'static) -> Result<Self, StoreError> {
         Self::start(Box::new(Plain(store)))
     }
 }
 
 impl<T: ?Sized + 'static> Committer<T> {
-    /// Starts a thread that has the store, for an application that writes rows along with batches
+    /// Starts a thread that owns the store, for an application that writes rows along with batches
     /// ([`OpenSide::commit_with`]).
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl<T: ?Sized + 'static> Committer<T> {
         let thread = thread::Builder::new().name("accp-committer".into());
         let thread = thread.spawn(move || keeper.run(&received));
         let thread = thread.map_err(|error| {
-            let text = format!("no thread for the store: {error}");
+            let text = format!("the system cannot start a thread for the store: {error}");
             StoreError::new(StoreErrorKind::Io, text).caused_by(error)
         })?;
         let shared = Arc::new(Shared {
@@ -104,8 +104,8 @@ impl<T: ?Sized + 'static> Committer<T> {
         Ok(Self { shared })
     }
 
-    /// Opens a side: gives the handle that commits for it, and what is kept of it. Earlier handles
-    /// of the side may commit no more.
+    /// Opens a side. Returns the handle that commits for the side, and the stored state of the
+    /// side. Earlier handles of the side can no longer commit.
     pub fn open(&self, side: &SideId) -> Pending<(OpenSide<T>, Option<Stored>)> {
         let (promise, pending) = pending::pending();
         let (shared, id) = (Arc::clone(&self.shared), side.clone());
@@ -123,7 +123,7 @@ impl<T: ?Sized + 'static> Committer<T> {
         pending
     }
 
-    /// Does something else with the store, after what was submitted before.
+    /// Calls `ask` with the store, after everything that was submitted before.
     ///
     /// ```
     /// # use accp_store::{Committer, MemoryStore, Store as _};
@@ -140,7 +140,8 @@ impl<T: ?Sized + 'static> Committer<T> {
 }
 
 impl<T: ?Sized + 'static> Shared<T> {
-    /// A job that nobody takes is dropped, and its promise with it, which says so.
+    /// Hands a job to the thread. If the thread has ended, the job is dropped, and its promise
+    /// answers with an error.
     fn submit(&self, job: Job<T>) {
         if let Some(jobs) = &self.jobs {
             drop(jobs.send(job));
@@ -167,10 +168,10 @@ impl<T: ?Sized + 'static> Drop for Shared<T> {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take()
-            // A waker that the thread itself has called may drop the last handle.
+            // The thread itself may drop the last handle, in a waker that it calls.
             && thread.thread().id() != thread::current().id()
         {
-            // When it has panicked it has said so, and every promise with it.
+            // If the thread panicked, its promises have already answered with an error.
             drop(thread.join());
         }
     }
@@ -189,7 +190,7 @@ impl<T: ?Sized + 'static> fmt::Debug for Committer<T> {
     }
 }
 
-/// A side that was opened by a [`Committer`], to commit for.
+/// A handle to commit for a side that a [`Committer`] has opened.
 pub struct OpenSide<T: ?Sized + 'static = NoRows> {
     shared: Arc<Shared<T>>,
     id: SideId,
@@ -197,12 +198,12 @@ pub struct OpenSide<T: ?Sized + 'static = NoRows> {
 }
 
 impl<T: ?Sized + 'static> OpenSide<T> {
-    /// Returns which side it is.
+    /// Returns the name of the side.
     pub fn id(&self) -> &SideId {
         &self.id
     }
 
-    /// Commits a batch, and gives it back once it is durable: then what it sends may leave.
+    /// Commits a batch, and gives the batch back once it is durable. Its frames may then leave.
     pub fn commit(&self, batch: Box<Batch>) -> Pending<Box<Batch>> {
         self.submit(batch, None)
     }
@@ -217,25 +218,25 @@ impl<T: ?Sized + 'static> OpenSide<T> {
     ) -> Pending<Box<Batch>> {
         let rows = move |transaction: &T| {
             let written = catch_unwind(AssertUnwindSafe(|| rows(transaction)));
-            written.unwrap_or_else(|_| Err("what writes them has panicked".into()))
+            written.unwrap_or_else(|_| Err("the closure that writes them panicked".into()))
         };
         self.submit(batch, Some(Box::new(rows)))
     }
 
-    /// At most `limit` entries of the log from a position on: see [`Store::entries`].
+    /// Returns at most `limit` entries of the log from a position on: see [`Store::entries`].
     pub fn entries(&self, from: u64, limit: usize) -> Pending<Vec<Entry>> {
         let id = self.id.clone();
         self.shared
             .ask(move |store| store.entries(&id, from, limit))
     }
 
-    /// The value under a key: see [`Store::cold`].
+    /// Returns the value under a key: see [`Store::cold`].
     pub fn cold(&self, key: &str) -> Pending<Option<Kept>> {
         let (id, key) = (self.id.clone(), key.to_owned());
         self.shared.ask(move |store| store.cold(&id, &key))
     }
 
-    /// As [`Committer::ask`].
+    /// Calls `ask` with the store, as [`Committer::ask`] does.
     pub(crate) fn ask<A: Send + 'static>(
         &self,
         ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,

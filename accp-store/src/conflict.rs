@@ -1,10 +1,10 @@
-//! The words for a batch that does not fit what is kept, the same for every store.
+//! Error texts for a batch that does not fit the data in a store. All stores share them.
 
 use accp_registry::Hash;
 use accp_runtime::session::Mid;
 use accp_session::Cold;
 
-/// A batch of a host for a member's side, or the other way round.
+/// The batch is a host's and the side a member's, or the other way round.
 pub(crate) fn host(kept: bool) -> String {
     let [found, kept] = if kept {
         ["a member", "the host"]
@@ -22,7 +22,7 @@ pub(crate) fn position(found: u64, last: u64) -> String {
     format!("an entry at position {found}, where the log stands at {last}: {RESTORE}")
 }
 
-/// The message id of the entry at `found` is that of another.
+/// The message id of the entry at `found` is already the id of the entry at `kept`.
 pub(crate) fn mid(mid: &Mid, found: u64, kept: u64) -> String {
     format!(
         "the entry at position {found} has the message id {mid}, which is that of position \
@@ -38,7 +38,7 @@ pub(crate) fn handled(position: u64) -> String {
     )
 }
 
-/// A place in the outbox is taken.
+/// The place of a frame in the outbox is taken.
 pub(crate) fn place(order: u64, found: &Mid, kept: &Mid) -> String {
     format!("place {order} of the outbox is for {found} and taken by {kept}: {RESTORE}")
 }
@@ -65,7 +65,7 @@ pub(crate) fn key(found: &Cold, digest: &Hash, length: u64) -> String {
     )
 }
 
-/// The bytes of a put against what it says of them.
+/// Checks that the bytes of a put have the digest and the length that the put gives.
 pub(crate) fn check_bytes(value: &Cold) -> Result<(), String> {
     let Some(bytes) = &value.bytes else {
         return Ok(());

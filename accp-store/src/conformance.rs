@@ -1,13 +1,13 @@
-//! What every [`Store`] has to pass.
+//! The tests that every [`Store`] has to pass.
 //!
-//! [`run`] makes up scripts of commits, reopenings, retention and deletion, has the store play
-//! them, and compares all that it gives back with a plain model after every step. Batches
-//! that do not fit are part of the scripts.
+//! [`run`] makes up scripts of commits, reopenings, retention and deletion. The store plays each
+//! script, and after every step [`run`] compares everything in the store with a plain model. The
+//! scripts also contain batches that do not fit.
 //!
 //! ```
 //! use accp_store::{MemoryStore, conformance};
 //!
-//! // Memory forgets nothing that lives, so to reopen is to do nothing.
+//! // A store in memory loses nothing while it lives, so reopening it does nothing.
 //! conformance::run(16, MemoryStore::new, |store| store);
 //! ```
 
@@ -27,11 +27,11 @@ use script::{Script, Step};
 
 pub use committed::run_committed;
 
-/// Plays `cases` scripts. `fresh` makes a store without sides, `reopen` closes one and opens
-/// what it kept.
+/// Plays `cases` scripts. `fresh` makes a store without sides. `reopen` closes a store and opens it
+/// again.
 ///
 /// # Panics
-/// When the store is at fault, with the shortest script found that shows it.
+/// When the store is at fault. The message holds the shortest script found that shows the fault.
 pub fn run<S: Store>(cases: u32, fresh: impl FnMut() -> S, reopen: impl FnMut(S) -> S) {
     let (fresh, reopen) = (RefCell::new(fresh), RefCell::new(reopen));
     play_all(cases, |script| {
@@ -67,7 +67,7 @@ fn play<S: Store>(
     Ok(())
 }
 
-/// Commits a group, which fails as a whole when the model finds a conflict in it.
+/// Commits a group. The commit must fail as a whole when the model finds a conflict in the group.
 fn commit(
     plans: &[(SideId, script::Plan)],
     store: &mut impl Store,

@@ -1,4 +1,4 @@
-//! A session, its store and its link, run together.
+//! A driver, which runs a session with its store and its link.
 
 mod awaiting;
 mod course;
@@ -24,31 +24,30 @@ pub use course::Outcome;
 pub use error::{DriverError, Handled};
 pub use link::Link;
 
-/// Runs one [`Session`] on a [`Store`] and a [`Link`], and nothing else: it has no thread, no
-/// socket and no clock.
+/// Runs one [`Session`] on a [`Store`] and a [`Link`]. It has no thread, no socket and no clock.
 ///
 /// # Contract
 ///
-/// - Opening loads what the store has of the session, or begins one.
-/// - What has arrived goes to `receive`, other inputs to the session
-///   ([`session_mut`](Self::session_mut)): what is to be sent, what was handled. They may be
-///   collected; what is collected is committed together.
-/// - [`carry_out`](Self::carry_out) does all that follows: it lets time pass, commits, and
-///   only then sends, and gives back the frames to be handled and what happened. It is due
-///   right after opening, after inputs, and at [`Session::next_timeout`]. An input counts once
-///   it was carried out, and not before. [`serve`](Self::serve) does the same with a handler.
-/// - The session's outputs ([`Session::poll`]) are the driver's alone.
-/// - When the store fails, nothing of what it did not keep leaves, and the driver is put
-///   aside: every later call fails. [`into_parts`](Self::into_parts) gives the store back, to
-///   open the session again from what it kept. What was not acknowledged is then sent again, and
-///   what was not handled delivered again.
+/// - Opening loads the session from the store, or begins it.
+/// - Frames that have arrived go to `receive`. Other inputs, such as frames to send and marks of
+///   handled frames, go to the session ([`session_mut`](Self::session_mut)). Inputs may be
+///   collected, and are then committed together.
+/// - [`carry_out`](Self::carry_out) does the work that follows: it lets time pass, commits, and
+///   only then sends. It returns the frames to be handled and the events. Call it right after
+///   opening, after inputs, and at [`Session::next_timeout`]. An input takes effect only when it
+///   was carried out. [`serve`](Self::serve) does the same with a handler.
+/// - Only the driver may take the outputs of the session ([`Session::poll`]).
+/// - When the store fails, nothing that it did not keep leaves, and the driver is put aside: every
+///   later call fails. [`into_parts`](Self::into_parts) gives the store back, to open the session
+///   again from it. The session then sends again the frames that were not acknowledged, and
+///   delivers again the frames that were not handled.
 ///
-/// The store keeps each side under the id of the session and its own agent, so that the sides of
-/// a session can share one store.
+/// The store keeps each side under the id of the session and the side's own agent, so that the
+/// sides of a session can share one store.
 ///
-/// Every frame is told as an event of `tracing` of the level `DEBUG` with the target
-/// `accp::frames` (draft section 9, item 1): `session`, `agent`, `way` (`receives`, `keeps` or
-/// `sends`, the last two when they are durable) and `frame`, its text.
+/// The driver reports every frame as an event of `tracing` of the level `DEBUG` with the target
+/// `accp::frames` (draft section 9, item 1). The event has `session`, `agent`, `way` (`receives`,
+/// `keeps` or `sends`, the last two when they are durable) and `frame`, the text of the frame.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -102,14 +101,14 @@ pub struct Driver<S, L> {
     course: Course,
     store: S,
     link: L,
-    /// What [`serve`](Self::serve) has not handled yet.
+    /// Frames that [`serve`](Self::serve) has not handled yet.
     inbox: VecDeque<Inbound>,
-    /// What happened in a call of it that failed.
+    /// Events of calls of [`serve`](Self::serve) that failed.
     events: Vec<Event>,
 }
 
 impl<S: Store, L: Link> Driver<S, L> {
-    /// Opens a session that the store has, or begins it, as its host.
+    /// Opens the session as its host: loads it from the store, or begins it.
     ///
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
@@ -123,7 +122,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         Self::open(store, link, options, Some(rules), now)
     }
 
-    /// Opens a session that the store has, or joins it, as a member.
+    /// Opens the session as a member: loads it from the store, or joins it.
     ///
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
@@ -153,12 +152,12 @@ impl<S: Store, L: Link> Driver<S, L> {
         })
     }
 
-    /// The session, to look at.
+    /// Returns the session, to look at.
     pub fn session(&self) -> &Session {
         self.course.session()
     }
 
-    /// The session, to hand inputs to.
+    /// Returns the session, to hand inputs to.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -166,22 +165,23 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.course.session_mut()
     }
 
-    /// The name under which the store keeps this side of the session.
+    /// Returns the name under which the store keeps this side of the session.
     pub fn side(&self) -> &SideId {
         self.course.side()
     }
 
-    /// The link.
+    /// Returns the link.
     pub fn link_mut(&mut self) -> &mut L {
         &mut self.link
     }
 
-    /// Gives back the store and the link. What was not carried out is forgotten.
+    /// Gives back the store and the link. Inputs that were not carried out are lost.
     pub fn into_parts(self) -> (S, L) {
         (self.store, self.link)
     }
 
-    /// A frame has arrived; see [`Input::Frame`](accp_runtime::session::Input::Frame).
+    /// Hands a frame that has arrived to the session; see
+    /// [`Input::Frame`](accp_runtime::session::Input::Frame).
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -189,7 +189,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.course.receive(from, frame, now)
     }
 
-    /// Frames have arrived, which the link of their sender has collected.
+    /// Hands frames that have arrived to the session, as the link of their sender has collected
+    /// them.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -203,7 +204,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         frames.try_for_each(|frame| self.receive(from, frame.text.as_bytes(), now))
     }
 
-    /// Host: lets an agent in, and gives the number of its member; see [`Session::join`].
+    /// Lets an agent in, and returns the number of its member; see [`Session::join`]. Only for a
+    /// host.
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -211,8 +213,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.course.join(agent, now)
     }
 
-    /// Sends a frame, and gives the id it goes by; see [`Session::send`]. It leaves with the next
-    /// [`carry_out`](Self::carry_out) or [`serve`](Self::serve).
+    /// Sends a frame, and returns its message id; see [`Session::send`]. The frame leaves with the
+    /// next [`carry_out`](Self::carry_out) or [`serve`](Self::serve).
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -220,25 +222,25 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.course.send(outbound, now)
     }
 
-    /// Lets time pass, commits what the session wants kept, sends what may leave then, and
-    /// reads what it asks for.
+    /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
+    /// and reads from the store for the session.
     ///
     /// # Errors
-    /// [`DriverError::Store`] when the store fails; frames that were kept before it did may
-    /// have left. [`DriverError::Failed`] from then on.
+    /// [`DriverError::Store`] when the store fails. Frames that were kept before the failure may
+    /// have left. Every later call returns [`DriverError::Failed`].
     pub fn carry_out(&mut self, now: Time) -> Result<Outcome, DriverError> {
         self.carry_out_by(now, |store, side, batch| store.commit(&[(side, batch)]))
     }
 
-    /// Carries out, hands each frame to the handler, and commits its mark together with the frames
-    /// that the handler gives in answer to it. Gives what happened.
+    /// Carries out, hands each frame to the handler, and commits the mark of the frame together
+    /// with the frames that the handler returns in answer. Returns the events.
     ///
-    /// A frame whose handler fails is not marked: the next call begins with it, and gives what
-    /// happened before as well.
+    /// A frame whose handler fails is not marked. The next call begins with that frame, and also
+    /// returns the events of the call that failed.
     ///
     /// # Errors
-    /// [`DriverError::Handler`] with what the handler says, [`DriverError::Input`] when an answer
-    /// cannot be sent, and the errors of [`carry_out`](Self::carry_out).
+    /// [`DriverError::Handler`] with the error of the handler, [`DriverError::Input`] when an
+    /// answer cannot be sent, and the errors of [`carry_out`](Self::carry_out).
     pub fn serve(
         &mut self,
         now: Time,
@@ -246,7 +248,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     ) -> Result<Vec<Event>, DriverError> {
         self.take_in(now)?;
         while let Some(inbound) = self.inbox.front() {
-            // Somebody may have marked it by hand.
+            // The program may have marked it through `session_mut`.
             if self.course.session().waits(inbound.position()) {
                 let answers = handler(inbound).map_err(DriverError::Handler)?;
                 self.course.handled(inbound, answers, now)?;
@@ -257,7 +259,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(std::mem::take(&mut self.events))
     }
 
-    /// Carries out, and keeps what came of it for [`serve`](Self::serve).
+    /// Carries out, and keeps the frames and the events for [`serve`](Self::serve).
     fn take_in(&mut self, now: Time) -> Result<(), DriverError> {
         let outcome = self.carry_out(now)?;
         self.inbox.extend(outcome.inbound);
@@ -265,13 +267,13 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(())
     }
 
-    /// Reads what a reference names; `None` while its bytes are on their way here, until
-    /// [`Event::Supplied`] says that they have come. On a member,
-    /// [`carry_out`](Self::carry_out) asks the host for them. [`Resolver`] has the rules.
+    /// Reads the value that a reference names. Returns `None` while its bytes are on their way
+    /// here; [`Event::Supplied`] tells that they have come. On a member,
+    /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`] has the rules.
     ///
     /// # Errors
-    /// [`DriverError::Reference`]; [`DriverError::Store`], which does not put the session
-    /// aside here.
+    /// [`DriverError::Reference`]; [`DriverError::Store`], after which the session is not put
+    /// aside.
     pub fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -320,12 +322,13 @@ impl<S: Store, L: Link> Driver<S, L> {
 }
 
 impl<S: Transactional, L: Link> Driver<S, L> {
-    /// As [`carry_out`](Self::carry_out), with rows of the application that join the first commit:
-    /// that of everything that was handed to the session before, such as the mark of a frame and
-    /// its replies. See [`Transactional`].
+    /// Carries out as [`carry_out`](Self::carry_out) does, with rows of the application in the
+    /// first commit. The first commit holds everything that was handed to the session before, such
+    /// as the mark of a frame and its replies. See [`Transactional`].
     ///
     /// # Errors
-    /// As [`carry_out`](Self::carry_out); when the rows cannot be written, the session is put aside.
+    /// The errors of [`carry_out`](Self::carry_out). When the rows cannot be written, the session
+    /// is put aside.
     pub fn carry_out_with(
         &mut self,
         now: Time,
@@ -340,7 +343,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
             store.commit_with(&mut [write])
         })?;
         if let Some(rows) = rows {
-            // There was nothing else to commit.
+            // The session had nothing to commit.
             let nothing = Batch::default();
             let write = Write::new(self.course.side(), &nothing).with(rows);
             let written = self.store.commit_with(&mut [write]);

@@ -1,4 +1,4 @@
-//! What goes wrong in a store.
+//! Errors of a store.
 
 use std::error::Error;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::SideId;
 
-/// What went wrong in a store, where, and what helps.
+/// An error of a store: its kind, the store and the side at fault, and a text that says what helps.
 ///
-/// Nothing of the commit that failed may leave the session.
+/// A host or member must send nothing of a commit that failed.
 #[derive(Clone)]
 pub struct StoreError(Box<Inner>);
 
@@ -21,7 +21,7 @@ struct Inner {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// Who is at fault, and so what helps.
+/// The cause of a [`StoreError`], which tells what helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -31,22 +31,22 @@ pub enum StoreErrorKind {
     Full,
     /// The disk or its file system failed: open the store anew.
     Io,
-    /// What is kept is damaged: take a copy back from a backup.
+    /// The store holds damaged data: take a copy back from a backup.
     Corrupt,
     /// Another version wrote the file: update, or export the sessions with the version that
     /// wrote it.
     Version,
-    /// The file is no store of sessions: name another.
+    /// The file is not a store of sessions: name another.
     Foreign,
-    /// A batch does not fit what is kept: restore its session.
+    /// A batch does not fit the data in the store: restore its session.
     Conflict,
-    /// What the application writes along with a batch could not be written: restore its session,
-    /// and have the frame handled again.
+    /// The application could not write its rows along with a batch: restore its session, and have
+    /// the frame handled again.
     Rows,
 }
 
 impl StoreError {
-    /// An error with this text, which says what was expected, what was found, and what helps.
+    /// Makes an error with this text, which says what was expected, what was found, and what helps.
     pub fn new(kind: StoreErrorKind, text: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -63,24 +63,25 @@ impl StoreError {
         self
     }
 
-    /// Names the side that it is about.
+    /// Names the side at fault.
     pub fn in_side(mut self, side: &SideId) -> Self {
         self.0.side = Some(side.clone());
         self
     }
 
-    /// Names what caused it.
+    /// Names the error that caused this error.
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
         self
     }
 
-    /// Who is at fault.
+    /// Returns the kind of the error, which tells what helps.
     pub fn kind(&self) -> StoreErrorKind {
         self.0.kind
     }
 
-    /// The side that it is about: in a group that was refused, the one at fault.
+    /// Returns the side at fault. In a group that was refused, this is the side that caused the
+    /// refusal.
     pub fn side(&self) -> Option<&SideId> {
         self.0.side.as_ref()
     }

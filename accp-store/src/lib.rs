@@ -1,10 +1,11 @@
-//! Where sides of sessions are kept.
+//! Stores for the sides of sessions.
 //!
-//! A session hands out [`Batch`]es; a [`Store`] keeps each as a whole or not at all, and gives
-//! back what a session is restored from after a crash. A session has several sides, its host's and
-//! its members', each with a log of its own; [`SideId`] names one. [`SqliteStore`] keeps sides in one
-//! file, whose format `docs/format.md` describes; [`MemoryStore`] keeps them for as long as
-//! it lives. Authors of other stores run `conformance` (feature `testing`) on theirs.
+//! A session hands out [`Batch`]es. A [`Store`] keeps each batch as a whole or not at all, and
+//! after a crash gives back the state that restores the session. A session has several sides: the
+//! side of its host and the sides of its members. Each side has a log of its own, and [`SideId`]
+//! names a side. [`SqliteStore`] keeps sides in one file, and `docs/format.md` describes the format
+//! of the file. [`MemoryStore`] keeps sides until it is dropped. Authors of other stores run
+//! `conformance` (feature `testing`) on theirs.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -33,7 +34,7 @@
 //! let stored = store.load(&side)?.expect("it was committed");
 //! assert_eq!(stored.entries, batch.entries);
 //!
-//! // What was kept is never overwritten.
+//! // A batch that is committed twice does not overwrite the first.
 //! let twice = store.commit(&[(&side, &batch)]).unwrap_err();
 //! assert_eq!(twice.kind(), StoreErrorKind::Conflict);
 //! # Ok::<(), accp_store::StoreError>(())

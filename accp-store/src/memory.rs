@@ -9,17 +9,17 @@ use accp_session::{Batch, Entry, Stored};
 use crate::{Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary};
 use side::{Side, Undo};
 
-/// Keeps sides for as long as it lives: for tests, and where a restart may forget.
+/// Keeps sides until it is dropped: for tests, and for programs that need no state after a restart.
 ///
-/// It keeps the whole contract of [`Store`] but the durability, and fails with nothing but
-/// conflicts. It is not [`Transactional`](crate::Transactional).
+/// It keeps the contract of [`Store`] except for durability, and fails only with conflicts. It is
+/// not [`Transactional`](crate::Transactional).
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     sides: BTreeMap<SideId, Side>,
 }
 
 impl MemoryStore {
-    /// A store without sides.
+    /// Makes a store without sides.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,11 +96,11 @@ impl Store for MemoryStore {
     }
 
     fn verify(&mut self, _side: &SideId) -> Result<(), StoreError> {
-        Ok(()) // what memory holds was checked as it came
+        Ok(()) // every batch was checked when it was committed
     }
 }
 
-/// A batch that was applied, in whole or in part, and how to take it back.
+/// A batch that was applied in whole or in part, with the changes that undo it.
 struct Applied<'a> {
     id: &'a SideId,
     is_new: bool,

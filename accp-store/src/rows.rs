@@ -1,4 +1,4 @@
-//! What an application writes along with a batch.
+//! Rows that an application writes along with a batch.
 
 use std::error::Error;
 use std::fmt;
@@ -7,13 +7,13 @@ use accp_session::Batch;
 
 use crate::{SideId, Store, StoreError};
 
-/// A store in whose commits an application can write rows of its own.
+/// A store that lets an application write its own rows in a commit.
 ///
-/// A handler that keeps what it did in the same place as its session needs this: the mark of the
-/// frame, the replies and the handler's rows are there together, or none of them is.
+/// A handler needs this trait when it keeps its results in the same place as its session: the store
+/// then keeps the mark of the frame, the replies and the handler's rows together, or none of them.
 ///
 /// [`SqliteStore`](crate::SqliteStore) is such a store. [`MemoryStore`](crate::MemoryStore) is not:
-/// it has no transaction that an application could write through, and an application that keeps its
+/// it has no transaction through which an application could write. An application that keeps its
 /// rows in memory loses them together with the session.
 ///
 /// ```
@@ -43,13 +43,13 @@ use crate::{SideId, Store, StoreError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Transactional: Store {
-    /// What the application writes through.
+    /// The handle through which the application writes.
     type Transaction: ?Sized;
 
-    /// Keeps the durable parts of these batches and the rows that go with them, or nothing: see
-    /// [`Store::commit`]. The rows of a batch are written right after it.
+    /// Keeps the durable parts of these batches together with their rows, or nothing: see
+    /// [`Store::commit`]. The rows of a batch are written right after the batch.
     ///
-    /// The closures must leave the transaction alone: they neither end it nor begin another.
+    /// The closures must leave the transaction alone: they must not end it or begin another.
     ///
     /// # Errors
     /// As [`Store::commit`]. [`Rows`](crate::StoreErrorKind::Rows) when a closure fails; the error
@@ -58,16 +58,16 @@ pub trait Transactional: Store {
     -> Result<(), StoreError>;
 }
 
-/// Writes the application's rows. It may be called more than once: when the rest of its group is
-/// refused, all is taken back and the batch is tried again without the batch at fault.
+/// Writes the application's rows. A store may call it more than once: when the rest of the group is
+/// refused, the store rolls everything back and tries the batch again without the batch at fault.
 pub type WriteRows<'a, T> = dyn FnMut(&T) -> Result<(), RowsError> + 'a;
 
-/// Why an application's rows could not be written.
+/// The reason why an application's rows could not be written.
 pub type RowsError = Box<dyn Error + Send + Sync>;
 
-/// A batch of a side, and what the application writes along with it.
+/// A batch of a side, and the rows that the application writes along with it.
 pub struct Write<'a, T: ?Sized> {
-    /// Whose batch it is.
+    /// The side of the batch.
     pub side: &'a SideId,
     /// The batch.
     pub batch: &'a Batch,
@@ -76,7 +76,7 @@ pub struct Write<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> Write<'a, T> {
-    /// A batch alone.
+    /// Makes a write of a batch without rows.
     pub fn new(side: &'a SideId, batch: &'a Batch) -> Self {
         Self {
             side,
@@ -85,7 +85,7 @@ impl<'a, T: ?Sized> Write<'a, T> {
         }
     }
 
-    /// The same with rows.
+    /// Adds rows to the write.
     pub fn with(self, rows: &'a mut WriteRows<'a, T>) -> Self {
         Self {
             rows: Some(rows),

@@ -9,7 +9,7 @@ use crate::{
     Write,
 };
 
-/// A store behind a pointer is a store.
+/// Implements [`Store`] for a pointer to a store.
 macro_rules! forward {
     ($self:ident => $store:expr) => {
         fn commit(&mut $self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
@@ -71,12 +71,12 @@ impl<S: Store + ?Sized> Store for Box<S> {
     forward!(self => (**self));
 }
 
-/// Shared by several drivers. Each call waits for those of the others.
+/// Lets several drivers share a store. A call waits until the calls of the others are done.
 impl<S: Store + ?Sized> Store for Arc<Mutex<S>> {
     forward!(self => self.lock().map_err(|_| poisoned())?);
 }
 
-/// And its transactions are those of the store.
+/// Implements [`Transactional`] for a pointer to a store.
 macro_rules! forward_rows {
     ($self:ident => $store:expr) => {
         type Transaction = S::Transaction;

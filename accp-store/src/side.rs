@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 /// Names one side of a session: the session, and the agent whose side it is.
 ///
-/// Both are any text. Host and members are named alike; whether a side is the host's is kept with
-/// it, as [`Summary::host`](crate::Summary::host). Sides are ordered by session, then by agent.
+/// Both names are any text. Host and members are named alike. The store keeps with each side
+/// whether the side is the host's, as [`Summary::host`](crate::Summary::host). Sides are ordered by
+/// session, then by agent.
 ///
-/// It is shown as `session@agent`. An `@` or a `\` inside either name has a `\` in front, so that
-/// no two sides look the same.
+/// A side is shown as `session@agent`. An `@` or a `\` inside either name has a `\` in front, so
+/// that no two sides look the same.
 ///
 /// ```
 /// use accp_store::SideId;
@@ -40,7 +41,7 @@ impl SideId {
         &self.session
     }
 
-    /// Returns the agent whose side it is.
+    /// Returns the agent of the side.
     pub fn agent(&self) -> &str {
         &self.agent
     }

@@ -1,4 +1,4 @@
-//! Sides of sessions in one file.
+//! A store of sides in one SQLite file.
 
 mod cold;
 mod commit;
@@ -26,17 +26,16 @@ use side::Side;
 /// Keeps sides of sessions in one SQLite file, in the format of `docs/format.md`.
 ///
 /// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL,
-/// `synchronous` FULL), so what was committed stays through a power cut, as far as the disk
-/// does what it is told. Beside the file stand two others while it is open, `-wal` and
-/// `-shm`; until it is closed, a copy has to take all three. The file does not shrink: what
-/// is deleted makes room for what comes.
+/// `synchronous` FULL). So a commit survives a power cut, provided that the disk obeys a sync.
+/// While the file is open, two others stand beside it, `-wal` and `-shm`; until the file is closed,
+/// a copy has to take all three. The file does not shrink: the space of deleted data is used again.
 ///
-/// Tables whose names begin with `app_` belong to the application, which can write to them in the
-/// commit of a batch ([`Transactional`]) and may read them by a connection of its own. The store
+/// Tables whose names begin with `app_` belong to the application. It can write to them in the
+/// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
 /// does not look at them.
 ///
-/// Several processes may have one file open: commits wait for each other for up to
-/// [`PATIENCE`](Self::PATIENCE), and readers wait for nobody.
+/// Several processes may have one file open. Commits wait for each other for up to
+/// [`PATIENCE`](Self::PATIENCE), and readers never wait.
 ///
 /// ```
 /// use accp_session::Batch;
@@ -58,22 +57,23 @@ use side::Side;
 /// ```
 pub struct SqliteStore {
     conn: Connection,
-    /// For messages.
+    /// The name of the file, for error messages.
     file: String,
 }
 
 impl SqliteStore {
-    /// How long a commit waits for another process, unless it is told otherwise.
+    /// The time that a commit waits for another process, unless
+    /// [`set_patience`](Self::set_patience) changes it.
     pub const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// Opens a file, or makes it.
+    /// Opens a file, or creates it.
     ///
     /// # Errors
-    /// [`Foreign`](crate::StoreErrorKind::Foreign) when the file is another program's, which is
-    /// left as it is; [`Version`](crate::StoreErrorKind::Version) when another version of this crate wrote it;
-    /// [`Corrupt`](crate::StoreErrorKind::Corrupt), [`Io`](crate::StoreErrorKind::Io),
-    /// [`Full`](crate::StoreErrorKind::Full) and [`Busy`](crate::StoreErrorKind::Busy) as
-    /// everywhere.
+    /// [`Foreign`](crate::StoreErrorKind::Foreign) when the file is another program's; the file is
+    /// then left unchanged. [`Version`](crate::StoreErrorKind::Version) when another version of
+    /// this crate wrote the file. [`Corrupt`](crate::StoreErrorKind::Corrupt),
+    /// [`Io`](crate::StoreErrorKind::Io), [`Full`](crate::StoreErrorKind::Full) and
+    /// [`Busy`](crate::StoreErrorKind::Busy) as everywhere.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let file = path.as_ref().display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
@@ -84,11 +84,11 @@ impl SqliteStore {
         Self::new(opened, file)
     }
 
-    /// Opens a file to look at it, also while another process writes to it. Every commit
-    /// fails.
+    /// Opens a file for reading, also while another process writes to it. Every commit fails.
     ///
     /// # Errors
-    /// As [`open`](Self::open); a file that is not there is [`Io`](crate::StoreErrorKind::Io).
+    /// The errors of [`open`](Self::open); [`Io`](crate::StoreErrorKind::Io) when the file does not
+    /// exist.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let file = path.as_ref().display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -99,7 +99,7 @@ impl SqliteStore {
         Self::new(opened, file)
     }
 
-    /// A store with the behaviour of a file and none of its durability.
+    /// Opens a store in memory that behaves like a file but is not durable.
     pub fn open_in_memory() -> Result<Self, StoreError> {
         let opened = Connection::open_in_memory()
             .map_err(Fault::from)
@@ -117,11 +117,11 @@ impl SqliteStore {
         result.map_err(|error| Fault::from(error).in_file(&self.file))
     }
 
-    /// Checks the file as a whole: its pages, its indexes, and that its tables are those of
-    /// the format. [`verify`](Store::verify) checks what they hold.
+    /// Checks the file as a whole: its pages, its indexes, and that its tables are those of the
+    /// format. [`verify`](Store::verify) checks the data in the tables.
     ///
     /// # Errors
-    /// The first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
+    /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
     pub fn check_file(&mut self) -> Result<(), StoreError> {
         self.read(None, verify::file)
     }
@@ -133,7 +133,7 @@ impl SqliteStore {
         }
     }
 
-    /// Reads one state.
+    /// Reads in one transaction, so that all reads see the same state.
     fn read<T>(
         &mut self,
         side: Option<&SideId>,
@@ -144,7 +144,7 @@ impl SqliteStore {
         result.map_err(|fault| in_side(fault.in_file(&self.file), side))
     }
 
-    /// Writes all or nothing.
+    /// Writes in one transaction: all or nothing.
     fn write<T>(
         &mut self,
         side: &SideId,
@@ -240,8 +240,8 @@ impl Transactional for SqliteStore {
     }
 }
 
-/// Writes the application's rows in a savepoint, which shows whether the transaction is the same
-/// after.
+/// Writes the application's rows in a savepoint. If the release of the savepoint fails, the
+/// application has ended the transaction.
 fn write_rows(conn: &Connection, rows: &mut WriteRows<'_, Connection>) -> Result<(), Fault> {
     conn.execute_batch("SAVEPOINT accp_rows")?;
     let written = rows(conn);
@@ -271,20 +271,20 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     Ok(conn)
 }
 
-/// What holds for a connection, not for the file.
+/// Sets the options of a connection, which the file does not keep.
 fn settle(conn: &Connection) -> Result<(), Fault> {
     conn.busy_timeout(SqliteStore::PATIENCE)?;
-    conn.set_prepared_statement_cache_capacity(64); // all there are
+    conn.set_prepared_statement_cache_capacity(64); // room for every statement of this crate
     conn.pragma_update(None, "synchronous", "FULL")?;
     // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
     conn.pragma_update(None, "fullfsync", true)?;
-    // A file may come from anywhere.
+    // The file may come from an untrusted source.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;
     Ok(())
 }
 
-/// Makes a file ours, or finds that it is.
+/// Makes an empty file a store, or checks that the file is a store.
 fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     let is_new = schema::is_empty(conn)?;
     if !is_new {
@@ -296,7 +296,7 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     }
     if is_new {
         let transaction = begin(conn)?;
-        // Another process may have been first.
+        // Another process may have created the tables meanwhile.
         if schema::is_empty(&transaction)? {
             schema::create(&transaction)?;
         }
@@ -306,8 +306,8 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The mode that the file is in then. When two switch it at once, SQLite turns one of them away
-/// without waiting.
+/// Switches the file to WAL, and returns the mode that the file is in then. When two processes
+/// switch it at once, SQLite refuses one of them without waiting.
 fn use_wal(conn: &Connection) -> Result<String, Fault> {
     let start = Instant::now();
     loop {
@@ -324,7 +324,7 @@ fn use_wal(conn: &Connection) -> Result<String, Fault> {
     }
 }
 
-/// A transaction that writes, and waits for others at its start and nowhere else.
+/// Begins a transaction that writes. It waits for other writers at its start only.
 fn begin(conn: &mut Connection) -> Result<rusqlite::Transaction<'_>, Fault> {
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

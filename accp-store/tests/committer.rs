@@ -18,7 +18,7 @@ use insta::assert_snapshot;
 
 use common::entry;
 
-/// What a test sees of a store in memory: how large its groups are. It fails when it is told to.
+/// A store in memory that records the sizes of its groups, and fails when the test wants it.
 #[derive(Clone, Default)]
 struct Watched {
     groups: Arc<Mutex<Vec<usize>>>,
@@ -51,7 +51,7 @@ fn batch(position: u64) -> Box<Batch> {
     })
 }
 
-/// Holds the thread of the committer up, until what is given back is dropped.
+/// Holds up the thread of the committer until the returned sender is dropped.
 fn hold_up(committer: &Committer) -> (Sender<()>, Pending<bool>) {
     let ((go, wait), (begins, begun)) = (mpsc::channel(), mpsc::channel());
     let held_up = committer.ask(move |_| {
@@ -90,7 +90,7 @@ fn what_arrives_during_a_commit_makes_one_group() {
     }
     assert_eq!(*watched.groups.lock().unwrap(), [256, 256, 88]);
 
-    // Groups are bounded in bytes too.
+    // Groups are also bounded in bytes.
     watched.groups.lock().unwrap().clear();
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (201..=206)
@@ -138,14 +138,14 @@ fn only_the_guilty_fails_and_nothing_is_committed_over_a_hole() {
         ["good", "bad", "other"].map(|agent| last(&committer, agent)),
         [3, 1, 1]
     );
-    // Later, too.
+    // Later batches fail too.
     let error = bad.commit(batch(4)).wait().unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
 
     let again = open(&committer, "bad");
     again.commit(batch(4)).wait().unwrap();
     assert_snapshot!(bad.commit(batch(5)).wait().unwrap_err(), @"side `s@bad`: the side was opened again: only the last opening may commit");
-    // That the earlier handle goes does not matter.
+    // Dropping the earlier handle changes nothing.
     drop(bad);
     again.commit(batch(5)).wait().unwrap();
     assert_eq!(last(&committer, "bad"), 5);
@@ -166,7 +166,7 @@ fn a_store_that_is_busy_fails_the_group_and_goes_on() {
             .all(|error| error.kind() == StoreErrorKind::Busy)
     );
     *watched.fails.lock().unwrap() = None;
-    // Nobody knows what their sessions say meanwhile.
+    // The sessions of these sides may be ahead of the store.
     let error = sides[0].commit(batch(2)).wait().unwrap_err();
     assert_snapshot!(error, @"side `s@a`: a batch before this one was not kept (as the test wants it): open the side again");
     open(&committer, "a").commit(batch(1)).wait().unwrap();
@@ -227,7 +227,7 @@ fn a_store_that_panics_leaves_nobody_waiting() {
     assert_eq!(side.commit(batch(1)).wait().unwrap_err().to_string(), ended);
 }
 
-/// 100 sides on one executor thread, which goes on while the store takes its time.
+/// 100 sides share one executor thread, which must go on while the store takes its time.
 #[test]
 fn tokio_awaits_it_without_a_thread_a_session() {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! A file that was damaged is found to be so, or reads as before; and nothing panics.
+//! Damaged files: the checks find the damage, or the file reads as before. Nothing panics.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -10,7 +10,7 @@ use accp_store::{SideId, SqliteStore, Store, StoreError};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// All there is, if every check passes.
+/// Returns all data of the file, if every check passes.
 fn read(path: &Path) -> Result<String, StoreError> {
     let mut store = SqliteStore::open_read_only(path)?;
     store.check_file()?;
@@ -20,7 +20,7 @@ fn read(path: &Path) -> Result<String, StoreError> {
     common::dump(&mut store)
 }
 
-/// Uses the file, whatever the checks say.
+/// Uses the file, whatever the result of the checks.
 fn use_anyhow(path: &Path) {
     let Ok(mut store) = SqliteStore::open(path) else {
         return;
@@ -41,7 +41,7 @@ fn use_anyhow(path: &Path) {
     let _ = common::fill(&mut store);
 }
 
-/// A file that is sound, what it holds, and a place to damage a copy.
+/// A sound file, its data, and a folder for a damaged copy.
 struct Bench {
     folder: TempDir,
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ impl Bench {
         }
     }
 
-    /// Mostly one byte, now and then many, now and then the end missing.
+    /// Damages mostly one byte, sometimes many bytes, and sometimes cuts off the end.
     fn damage(&self) -> impl Strategy<Value = Vec<u8>> {
         let bytes = self.bytes.clone();
         let length = prop_oneof![6 => Just(1usize), 1 => 1usize..5000];

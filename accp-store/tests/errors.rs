@@ -1,5 +1,4 @@
-//! What goes wrong is said with its place and its cure, and under the kind that tells who can
-//! help.
+//! Errors name the place and the cure. Their kind tells what helps.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -16,7 +15,7 @@ use tempfile::TempDir;
 
 use common::{cold, entry, launch, outgoing, tamper};
 
-/// A file with one of each.
+/// Makes a file with a row in every table.
 fn file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.accp");
@@ -25,13 +24,13 @@ fn file() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Kind and text, without the name of the folder.
+/// Returns the kind and the text of an error, without the name of the folder.
 fn words(error: &StoreError, path: &Path) -> String {
     let folder = path.parent().unwrap().display().to_string();
     format!("{:?}: {error}", error.kind()).replace(&format!("{folder}/"), "")
 }
 
-/// What a batch for the side that [`file`] makes is refused with.
+/// Returns the error for a batch for the side that [`file`] makes.
 fn refusal(batch: &Batch) -> String {
     let (_folder, path) = file();
     let mut store = SqliteStore::open(&path).unwrap();
@@ -42,7 +41,7 @@ fn refusal(batch: &Batch) -> String {
     words(&error, &path)
 }
 
-/// What a file that was tampered with is refused with: by whatever reads all of it.
+/// Returns the error that the reading of a changed file gives.
 fn damage(sql: &str) -> String {
     let (_folder, path) = file();
     tamper(&path, sql);
@@ -103,7 +102,7 @@ fn files_of_others() {
     let path = folder.path().join("notes.txt");
     std::fs::write(&path, "Remember the milk. ".repeat(100)).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Foreign: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there");
+    assert_snapshot!(words(&error, &path), @"Foreign: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one");
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
         "Remember the milk. ".repeat(100)
@@ -113,9 +112,9 @@ fn files_of_others() {
     tamper(&path, "CREATE TABLE milk (bottles INTEGER)");
     let before = std::fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Foreign: other.sqlite: the file is no store of sessions: name another file, or one that is not there");
+    assert_snapshot!(words(&error, &path), @"Foreign: other.sqlite: the file is not a store of sessions: name another file, or a new one");
     let error = SqliteStore::open_read_only(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Foreign: other.sqlite: the file is no store of sessions: name another file, or one that is not there");
+    assert_snapshot!(words(&error, &path), @"Foreign: other.sqlite: the file is not a store of sessions: name another file, or a new one");
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
@@ -137,18 +136,18 @@ fn files_of_other_versions() {
 fn damage_is_found_and_placed() {
     assert_snapshot!(damage("DROP INDEX log_due"), @"Corrupt: sessions.accp: `CREATE INDEX log_due ON log (side, position) WHERE due` is missing: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"), @"Corrupt: sessions.accp: `CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END` is not part of format 2: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE frame SET text = 'x' WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame`, row (1, 7): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE frame SET text = 'x' WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame`, row (1, 7): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("DELETE FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` lacks the text of position 7: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("INSERT INTO frame SELECT side, 2, text, crc FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` has 16 texts, and table `log` knows 15: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE log SET due = 0"), @"Corrupt: sessions.accp, side `launch@planner`: table `log`, row (1, 10): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE log SET due = 0"), @"Corrupt: sessions.accp, side `launch@planner`: table `log`, row (1, 10): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("DELETE FROM log WHERE position = 20"), @"Corrupt: sessions.accp, side `launch@planner`: table `side` says 20 entries up to position 20 of time 1714000000.020, 11 due, 1387 bytes, and table `log` has 19 entries up to position 19 of time 1714000000.019, 10 due, 1294 bytes: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE blob SET bytes = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061, and theirs is 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE blob SET bytes = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061, but their digest is 6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("DELETE FROM blob"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` lacks the 6960 bytes of key `k101_1`: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE blob SET digest = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest 00, and theirs is b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE side SET epoch = 1"), @"Corrupt: sessions.accp, side `launch@planner`: table `side`, row (1, `launch`): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("DELETE FROM snapshot"), @"Corrupt: sessions.accp, side `launch@planner`: of snapshots, table `side` says one at position 14, and table `snapshot` has none: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE outbox SET head = 'x'"), @"Corrupt: sessions.accp, side `launch@planner`: table `outbox`, row (1, 1): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("UPDATE registry SET json = CAST(x'ff' AS TEXT)"), @"Corrupt: sessions.accp, side `launch@planner`: table `registry`, row (1, 32 bytes): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE blob SET digest = x'00'"), @"Corrupt: sessions.accp, side `launch@planner`: table `blob` keeps bytes under digest 00, but their digest is b5c9b31e784fd895c11ed4cbf59edc6e21c4a1949712b04d78ac1ee2b3b1b061: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE side SET epoch = 1"), @"Corrupt: sessions.accp, side `launch@planner`: table `side`, row (1, `launch`): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("DELETE FROM snapshot"), @"Corrupt: sessions.accp, side `launch@planner`: for the snapshot, table `side` says one at position 14, and table `snapshot` has none: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE outbox SET head = 'x'"), @"Corrupt: sessions.accp, side `launch@planner`: table `outbox`, row (1, 1): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("UPDATE registry SET json = CAST(x'ff' AS TEXT)"), @"Corrupt: sessions.accp, side `launch@planner`: table `registry`, row (1, 32 bytes): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
 }
 
 #[test]
@@ -160,10 +159,10 @@ fn what_cannot_be_written() {
     };
     let mut store = SqliteStore::open_read_only(&path).unwrap();
     let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Io: sessions.accp, side `launch@planner`: attempt to write a readonly database: see whether the folder is there and may be written, and whether the store was opened to be read only");
+    assert_snapshot!(words(&error, &path), @"Io: sessions.accp, side `launch@planner`: attempt to write a readonly database: check that the folder exists and is writable, and that the store was not opened read-only");
     let path = folder.path().join("missing.accp");
     let error = SqliteStore::open_read_only(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Io: missing.accp: unable to open database file: missing.accp: see whether the folder is there and may be written, and whether the store was opened to be read only");
+    assert_snapshot!(words(&error, &path), @"Io: missing.accp: unable to open database file: missing.accp: check that the folder exists and is writable, and that the store was not opened read-only");
     let path = folder.path().join("missing/sessions.accp");
     let error = SqliteStore::open(&path).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Io);
@@ -184,7 +183,7 @@ fn a_file_that_another_process_writes_to() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Busy: sessions.accp: database is locked: another process writes to it; try again, or close the other one");
-    // Readers wait for nobody.
+    // Readers never wait.
     assert_eq!(store.load(&launch()).unwrap().unwrap().last, 20);
     other.execute_batch("COMMIT").unwrap();
     store.commit(&[(&launch(), &batch)]).unwrap();

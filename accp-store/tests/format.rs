@@ -1,4 +1,4 @@
-//! Files of this format are read, files of an older one are refused, and the format is as
+//! The format of files: this format is read, an older one is refused, and the format is as
 //! `docs/format.md` says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
@@ -13,7 +13,8 @@ use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
 const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v1.accp");
 const SECOND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v2.accp");
 
-/// `ACCP_BLESS=1` makes the file where there is none; one that is there stays as it was made.
+/// Returns the sample file. `ACCP_BLESS=1` makes it if there is none; an existing file stays as it
+/// is.
 fn second() -> Vec<u8> {
     let path = Path::new(SECOND);
     if !path.exists() && env::var_os("ACCP_BLESS").is_some() {

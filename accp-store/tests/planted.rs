@@ -1,5 +1,5 @@
-//! The suite for stores finds what a store can do wrong: each of these mistakes, planted in a
-//! store that is sound, fails it.
+//! The suite for stores finds mistakes: each of these mistakes, planted in a sound store, makes the
+//! suite fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ fn is_found(bug: Bug) -> bool {
 
 #[test]
 fn every_mistake_is_found() {
-    // A panic is what is looked for: its text would only be noise.
+    // The panics are expected, so their texts are not printed.
     std::panic::set_hook(Box::new(|_| {}));
     let bugs = [
         Bug::CommitsBatchByBatch,
@@ -233,7 +233,7 @@ fn every_mistake_is_found() {
         let run = || conformance::run_committed(256, fresh);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };
-    // A committer finds out itself who is to blame.
+    // A committer finds out by itself which side is at fault.
     let groups = [
         Bug::CommitsBatchByBatch,
         Bug::CommitsTheLastOfAGroup,

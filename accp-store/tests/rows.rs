@@ -25,7 +25,7 @@ use common::{entry, launch};
 
 const NOW: Time = Time::from_secs(1_714_000_000);
 
-/// A file with entries that wait to be handled, and a table of the application.
+/// Makes a file with entries that wait to be handled, and a table of the application.
 fn file() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.accp");
@@ -41,7 +41,7 @@ fn file() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The mark of a frame, with its reply.
+/// Returns the mark of a frame, with its reply.
 fn handled(position: u64) -> Batch {
     Batch {
         handled: vec![position],
@@ -57,7 +57,7 @@ fn insert(position: u64) -> impl FnMut(&Connection) -> Result<(), accp_store::Ro
     }
 }
 
-/// The positions that are marked, those that were replied to, and the application's rows.
+/// Returns the positions that are marked, the positions with a reply, and the application's rows.
 fn found(path: &Path) -> [Vec<u64>; 3] {
     let mut store = SqliteStore::open(path).unwrap();
     store.check_file().unwrap();
@@ -92,7 +92,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         .unwrap();
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // The application fails: after it has written, and by a row that is there.
+    // The application fails: once after it has written, and once with a row that exists already.
     let write = handled(2);
     let mut gives_up = |rows: &Connection| {
         insert(2)(rows)?;
@@ -125,7 +125,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // Rows alone are a commit too.
+    // Rows without a batch are also committed.
     let nothing = Batch::default();
     store
         .commit_with(&mut [Write::new(&side, &nothing).with(&mut insert(7))])
@@ -201,11 +201,11 @@ fn rows_join_the_groups_of_a_committer() {
     let text = error
         .to_string()
         .replace(&path.display().to_string(), "sessions.accp");
-    assert_snapshot!(text, @"sessions.accp, side `launch@planner`: the rows of the application were not written: what writes them has panicked");
+    assert_snapshot!(text, @"sessions.accp, side `launch@planner`: the rows of the application were not written: the closure that writes them panicked");
     assert_eq!(over_a_hole.wait().unwrap_err().kind(), StoreErrorKind::Rows);
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // After that the side is opened again, and the frame handled again.
+    // The side is then opened again, and the frame handled again.
     let (side, _) = committer.open(&launch()).wait().unwrap();
     side.commit_with(batch(2), insert(2)).wait().unwrap();
     assert_eq!(found(&path), [[1, 2], [1, 2], [1, 2]]);
@@ -216,10 +216,10 @@ fn a_store_without_transactions_refuses_rows() {
     let committer = Committer::new(MemoryStore::new()).unwrap();
     let (side, _) = committer.open(&launch()).wait().unwrap();
     let refused = side.commit_with(Box::new(Batch::default()), |_| Ok(()));
-    assert_snapshot!(refused.wait().unwrap_err(), @"side `launch@planner`: rows of the application go through a committer made by `with_rows` only");
+    assert_snapshot!(refused.wait().unwrap_err(), @"side `launch@planner`: only a committer made by `Committer::with_rows` writes rows of the application");
 }
 
-/// A host that has asked for something, and the member's part in it.
+/// Returns the frames of a host that has made a request, for the member to answer.
 fn asked(path: &Path) -> Vec<Transmit> {
     let (store, options) = (SqliteStore::open(path).unwrap(), options("hub"));
     let mut host = Driver::open_host(store, Vec::new(), options, Rules::default(), NOW).unwrap();
@@ -291,7 +291,7 @@ fn a_handler_s_rows_join_the_commit_of_its_mark() {
             if works { (0, 1) } else { (1, 0) }
         );
     }
-    // It was delivered again, and handled once.
+    // The frame was delivered again, and handled once.
     assert_eq!(deliveries[0], deliveries[1]);
 }
 
@@ -329,10 +329,10 @@ fn and_so_they_do_through_a_committer() {
     });
 }
 
-/// Names the file, for the process that is killed.
+/// The name of the variable that gives the file to the process that is killed.
 const FILE: &str = "ACCP_TEST_ROWS";
 
-/// The process that is killed: it handles one frame after the other.
+/// The process that is killed handles one frame after the other.
 #[test]
 fn child_that_is_killed() {
     let Some(file) = env::var_os(FILE) else {

@@ -1,4 +1,4 @@
-//! Several connections to one file.
+//! Several connections to one file at the same time.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

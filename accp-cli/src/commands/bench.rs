@@ -1,11 +1,11 @@
-//! `accp bench`: what contexts cost and forget.
+//! `accp bench`: the cost of contexts and their recall.
 
 mod context;
 mod table;
 
 use crate::outcome::Outcome;
 
-/// Measure policies for the context of agents on recorded conversations
+/// Measure context policies on recorded conversations
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Context(context::Args),

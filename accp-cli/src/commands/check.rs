@@ -1,4 +1,4 @@
-//! `accp check`: whether every line is a frame, and where not, why.
+//! `accp check`: checks whether every line is a frame, and reports every fault.
 
 use accp_registry::Registry;
 use accp_runtime::Message;
@@ -13,9 +13,9 @@ use crate::registries::RegistryArgs;
 
 /// Check frames, one a line: grammar, schema and types
 ///
-/// Every line that is no valid frame is shown with the place of the fault, what was expected
-/// there, and the cure. Blank lines are skipped. The grammar is judged by the reference
-/// parser, the schema and the types by the registry.
+/// Every line that is not a valid frame is shown with the place of the fault, what was expected
+/// there, and the cure. Blank lines are skipped. The reference parser checks the grammar, the
+/// registry the schema and the types.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp check frames.accp
@@ -24,12 +24,12 @@ use crate::registries::RegistryArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArg,
-    /// Check the grammar and nothing else
+    /// Check only the grammar
     #[arg(long, conflicts_with = "registry")]
     syntax_only: bool,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// json: an object a line with `line` and `ok`, and where not ok `code`, `at` (the byte,
+    /// json: one object a line with `line` and `ok`, and for a faulty line `code`, `at` (the byte,
     /// from 0) and `message`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// What the draft recommends against, in a line that is a frame.
+/// Checks a line, and returns warnings for usage that the draft recommends against.
 fn check(line: Line<'_>, registry: Option<&Registry>) -> Result<Vec<String>, Fault> {
     accp_grammar::parse_bytes(line.bytes).map_err(|error| Fault::of_syntax(&error, line.bytes))?;
     match registry {

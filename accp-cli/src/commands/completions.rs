@@ -1,4 +1,4 @@
-//! `accp completions`: what a shell needs to complete the command line.
+//! `accp completions`: scripts with which a shell completes the command line.
 
 use clap_complete::Shell;
 

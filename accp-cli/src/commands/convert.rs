@@ -1,4 +1,4 @@
-//! `accp convert`: recorded conversations as frames, and back.
+//! `accp convert`: converts recorded conversations to frames, and back.
 
 mod sinks;
 mod summary;
@@ -20,34 +20,34 @@ use crate::side;
 use sinks::Sinks;
 use summary::table;
 
-/// Recorded conversations to frames and back, nothing lost
+/// Convert recorded conversations to frames and back, without loss
 ///
-/// Reads recorded conversations (OpenAI-style chat JSON: objects with `messages`, one a line
-/// or one document) and writes one frame a line: chat as CH, tool calls as TC `req:tool`,
-/// results as TC `done:tool`. Values that do not fit into a frame go to a side file, and a
-/// reference stands in their place. A summary with exact token counts goes to stderr.
+/// Reads recorded conversations (OpenAI-style chat JSON: objects with `messages`, one a line or one
+/// document) and writes one frame a line: chat as CH, tool calls as TC `req:tool`, results as TC
+/// `done:tool`. Values that do not fit into a frame go to a side file, and the frame has a
+/// reference in their place. A summary with exact token counts goes to stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
   accp convert chats.jsonl -o chats.accp            frames, and chats.accp.externals.jsonl
   accp convert --restore chats.accp -o chats.jsonl  the conversations again")]
 pub(crate) struct Args {
-    /// Files to read; `-` or none is stdin
+    /// Files to read; stdin if none is given, or for `-`
     files: Vec<PathBuf>,
 
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The side file of values that go by reference [default: OUTPUT.externals.jsonl]
+    /// The side file of values that are sent by reference [default: OUTPUT.externals.jsonl]
     #[arg(long, value_name = "FILE")]
     externals: Option<PathBuf>,
 
-    /// Read frames, write the conversations
+    /// Read frames and write the conversations
     #[arg(long, conflicts_with_all = ["verify", "inline"])]
     restore: bool,
 
-    /// Convert and restore in memory, compare, and report; writes nothing but the summary
+    /// Convert and restore in memory, compare, and report; writes only the summary
     #[arg(long, conflicts_with_all = ["output", "externals"])]
     verify: bool,
 
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600)]
     start: i64,
 
-    /// The encoding that tokens are counted in
+    /// The encoding to count tokens in
     #[arg(long, default_value = Bpe::ENCODINGS[0], value_parser = Bpe::ENCODINGS)]
     encoding: String,
 
@@ -118,8 +118,8 @@ fn convert_files(args: &Args) -> Outcome {
     })
 }
 
-/// Tells a conversation, restores it and compares. That it comes back as another one is
-/// reported; the summary tells how many did not.
+/// Converts a conversation, restores it and compares the two. Reports a conversation that comes
+/// back different; the summary counts them.
 fn verify(
     name: &str,
     line: u64,
@@ -135,7 +135,7 @@ fn verify(
 }
 
 impl Args {
-    /// The paths to read; stdin when there are none.
+    /// Returns the paths to read; stdin when there are none.
     fn inputs(&self) -> Vec<&Path> {
         match self.files.as_slice() {
             [] => vec![Path::new("-")],
@@ -144,7 +144,7 @@ impl Args {
     }
 }
 
-/// The side file that belongs to a file of frames.
+/// Returns the side file that belongs to a file of frames.
 fn beside(frames: &Path) -> PathBuf {
     let mut name = frames.as_os_str().to_owned();
     name.push(".externals.jsonl");
@@ -184,7 +184,7 @@ fn restore_files(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// The error with what else can be done on the command line.
+/// Returns the text of the error, with the option that would help.
 fn explained(error: &RestoreError) -> String {
     match error {
         RestoreError::Reference(_) => {

@@ -1,4 +1,4 @@
-//! `accp decode`: frames to JSON.
+//! `accp decode`: converts frames to JSON.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::side;
 
 /// Turn frames into JSON, one object a line, with full names and defaults
 ///
-/// A reference stands as {"$ref": "tier.key"}. A line that is no valid frame is reported and
+/// A reference is written as {"$ref": "tier.key"}. A line that is not a valid frame is reported and
 /// left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -26,13 +26,13 @@ use crate::side;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArg,
-    /// Put the values of this side file in the place of the references to them
+    /// Replace references with their values from this side file
     #[arg(long, value_name = "FILE")]
     externals: Option<PathBuf>,
     /// Break and indent the JSON
     #[arg(long)]
     pretty: bool,
-    /// The file to write, when nothing is at fault; stdout when it is left out
+    /// The file to write if there are no faults; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -12,12 +12,12 @@ use crate::output::{Output, note};
 use script::SCRIPT;
 use stage::Stage;
 
-/// Show five agents at work: sessions, checkpoints, budgets, a crash, and what it costs
+/// Show five agents at work: sessions, checkpoints, budgets, a crash, and the token cost
 ///
-/// A planner hosts a session, four agents join it; a file keeps the sides of all five.
-/// Every frame is shown with its twin in plain words, every checkpoint with the reason for it
-/// and what the context takes then. In the middle the host is killed between a commit and its
-/// acknowledgement, and restored. What is shown is the same each time.
+/// A planner hosts a session, and four agents join it. One file keeps the sides of all five. Every
+/// frame is shown with its twin in plain words, and every checkpoint with its reason and the size
+/// of the context after it. In the middle the host is killed between a commit and its
+/// acknowledgement, and restored. The output is the same each time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp demo
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Keep the sessions in this new file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// Keep the file, and tell where it is; without this it is gone at the end
+    /// Keep the file, and report its place; without this option the file is deleted at the end
     #[arg(long, conflicts_with = "store")]
     keep: bool,
 }

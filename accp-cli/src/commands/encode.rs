@@ -1,4 +1,4 @@
-//! `accp encode`: JSON to frames.
+//! `accp encode`: converts JSON to frames.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -17,9 +17,9 @@ use crate::side::Side;
 
 /// Turn JSON messages into frames, one a line
 ///
-/// A message is what `accp decode` gives: an object with `agent`, `intent`, `operation` and,
-/// as needed, `schema`, `payload` and `metadata`. Objects may stand on one line each or be
-/// indented. A message that no frame can hold is reported and left out.
+/// A message is an object as `accp decode` writes it, with `agent`, `intent`, `operation` and, as
+/// needed, `schema`, `payload` and `metadata`. Objects may stand on one line each or be indented. A
+/// message that does not fit any frame is reported and left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp encode messages.jsonl > frames.accp
@@ -31,15 +31,15 @@ pub(crate) struct Args {
     /// Send values of more than 50 characters in the frame
     #[arg(long)]
     inline: bool,
-    /// Send values of more than 50 characters by reference even where the registry lists the
-    /// field as inline
+    /// Send values of more than 50 characters by reference even if the registry lists the field as
+    /// inline
     #[arg(long, conflicts_with = "inline")]
     strict: bool,
-    /// Where to keep the values that go by reference, one JSON object a line; written
-    /// when nothing is at fault
+    /// The file for values that are sent by reference, one JSON object a line; written if there are
+    /// no faults
     #[arg(long, value_name = "FILE")]
     externals: Option<PathBuf>,
-    /// The file to write, when nothing is at fault; stdout when it is left out
+    /// The file to write if there are no faults; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -79,8 +79,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
     }
-    // The values first: a frame in its place never refers to what is not there. Frames that
-    // went to stdout are out already, and so their values have to be kept.
+    // The values are completed first, so that a complete frame file never refers to missing values.
+    // Frames on stdout are out already, so their values have to be kept in any case.
     if let Some(externals) = externals.filter(|_| faults == 0 || out.is_stdout()) {
         externals.finish()?;
     }
@@ -108,7 +108,7 @@ fn encode(
     message.encode_with(registry, options)
 }
 
-/// Refuses every value, in the words of the command line.
+/// Refuses every value. The error names the options that would help.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -124,13 +124,14 @@ impl accp_runtime::Externals for Nowhere {
             _ => "",
         };
         let reason = external.reason;
-        let message =
-            format!("{shown}: {reason}; give --externals FILE to keep it beside{or_inline}");
+        let message = format!(
+            "{shown}: {reason}; give --externals FILE to keep it in a side file{or_inline}"
+        );
         Err(EncodeError::new(ErrorCode::INVALID_TYPE, message))
     }
 }
 
-/// The error with what else can be done on the command line.
+/// Returns the text of the error, with the option that would help.
 fn explained(error: &EncodeError, json: &Json) -> String {
     let cure = match error.code() {
         _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does",
@@ -140,7 +141,7 @@ fn explained(error: &EncodeError, json: &Json) -> String {
     format!("{error}{cure}")
 }
 
-/// JSON that cannot be read: nothing after it can be either.
+/// Makes the failure for JSON that cannot be read. Nothing after it can be read either.
 fn no_json(name: &str, error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let category = error.classify();
@@ -160,14 +161,14 @@ fn no_json(name: &str, error: serde_json::Error) -> Failure {
 /// The place in an input.
 #[derive(Debug, Default)]
 struct Place {
-    /// Line ends so far.
+    /// The number of line ends so far.
     ends: Cell<u64>,
-    /// The line of the first character since this was cleared that is no white space.
+    /// The line of the first character since this was cleared that is not white space.
     value: Cell<Option<u64>>,
 }
 
-/// A reader that keeps its place. The parser asks for one byte at a time and looks one ahead
-/// at most, so the place is that of the value at hand.
+/// A reader that keeps its place. The parser asks for one byte at a time and looks at most one byte
+/// ahead, so the place belongs to the value that is being read.
 struct Placed<'p> {
     reader: Box<dyn BufRead>,
     place: &'p Place,

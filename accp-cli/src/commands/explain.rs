@@ -1,4 +1,4 @@
-//! `accp explain`: a frame in plain words.
+//! `accp explain`: explains a frame in plain words.
 
 mod explanation;
 
@@ -17,27 +17,27 @@ use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
 
-/// Say in plain words what frames mean
+/// Explain frames in plain words
 ///
-/// Who sends it, what it asks for, each field under its full name with its type, defaults
-/// that the frame leaves out, and the envelope.
+/// Shows the sender, the request, each field under its full name with its type, the defaults that
+/// the frame leaves out, and the envelope.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
   accp explain --tokens frames.accp
   tail -1 hub.log | accp explain --registry our.json")]
 pub(crate) struct Args {
-    /// A frame, which starts with '@', or a file of frames; stdin when it is left out
+    /// A frame, which starts with '@', or a file of frames; stdin by default
     #[arg(value_name = "FILE|FRAME")]
     input: Option<String>,
-    /// Count the tokens too
+    /// Also count the tokens
     #[arg(long)]
     tokens: bool,
     #[command(flatten)]
     counter: CounterArgs,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// json: an object a line
+    /// json: one object a line
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

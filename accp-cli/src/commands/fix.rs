@@ -1,4 +1,4 @@
-//! `accp fix`: the shorthands of the draft's examples made into strict frames.
+//! `accp fix`: turns the shorthands of the draft's examples into strict frames.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::output::{self, Output};
 
 /// Repair frames that a model wrote in the shorthands of the draft's examples
 ///
-/// Repaired are a bare @agent or @agent:op in the place of a value, an array of k:v pairs
-/// that is meant as a map, and spaces after separators; nothing else. The frames go to
-/// stdout, each repair to stderr. A line that is beyond repair is reported and left out.
+/// It repairs only a bare @agent or @agent:op in the place of a value, an array of k:v pairs that
+/// is meant as a map, and spaces after separators. The frames go to stdout, each repair to stderr.
+/// A line that cannot be repaired is reported and left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo '@planner>req:plan{who:@dev, team|pri:high}' | accp fix
@@ -23,10 +23,10 @@ use crate::output::{self, Output};
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArg,
-    /// The file to write, when nothing is at fault; stdout when it is left out
+    /// The file to write if there are no faults; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// json: an object a line with `line`, `frame` and `repairs`, or `line`, `code`, `at` and
+    /// json: one object a line with `line`, `frame` and `repairs`, or `line`, `code`, `at` and
     /// `message`
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -1,4 +1,4 @@
-//! `accp generate`: a registry to Rust.
+//! `accp generate`: generates Rust from a registry.
 
 use std::path::PathBuf;
 
@@ -15,25 +15,25 @@ use crate::output::Output;
   accp generate --standard")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
-    /// The registry: a file, or a folder of which every *.json is read
+    /// The registry: a file, or a folder whose *.json files are all read
     #[arg(required_unless_present = "standard")]
     registry: Option<PathBuf>,
-    /// Generate the standard profiles too
+    /// Also generate the standard profiles
     #[arg(long)]
     standard: bool,
-    /// The path of the runtime, where the crate has it under another name
+    /// The path of the runtime, if the crate imports it under another name
     #[arg(long, value_name = "PATH", default_value = "accp_runtime")]
     runtime: String,
-    /// Generate text that names `alloc` where it would name `std`
+    /// Generate code that uses `alloc` instead of `std`
     #[arg(long)]
     no_std: bool,
-    /// Generate frames that name no schema: their fields stand in untyped places
+    /// Generate frames that do not name a schema: their fields stand in untyped places
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
-    /// The file to write; stdout when it is left out
+    /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write nothing; fail when the file is not what the registry gives
+    /// Write nothing; fail if the file differs from what the registry generates
     #[arg(long, requires = "output")]
     check: bool,
 }

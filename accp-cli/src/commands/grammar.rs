@@ -1,5 +1,5 @@
-//! `accp grammar`: the grammar of frames, the pest grammar made from it, and grammars of the
-//! frames of a registry.
+//! `accp grammar`: the grammar of frames, the pest grammar made from it, and grammars of the frames
+//! of a registry.
 
 mod export;
 
@@ -14,7 +14,7 @@ use crate::output::Output;
 /// The place of the generated grammar in the repository.
 const FILE: &str = "grammar/accp.pest";
 
-/// Write the grammar of frames: for pest, or the ABNF that it is made from
+/// Write the grammar of frames: for pest, or the ABNF from which it is made
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// The pest grammar that is generated from it (the default)
     #[arg(long, group = "what")]
     pest: bool,
-    /// Write nothing; fail when the file is not what the ABNF gives
+    /// Write nothing; fail if the file differs from what the ABNF generates
     #[arg(long, group = "what", value_name = "FILE", num_args = 0..=1, default_missing_value = FILE)]
     check: Option<PathBuf>,
     /// Write the pest grammar to the file
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else if let Some(path) = &args.check {
         check(path)?;
     } else {
-        // Both texts are part of this binary: an error is a mistake in the working copy.
+        // Both texts are part of this binary, so an error is a mistake in the source.
         let pest = ACCP
             .generate()
             .map_err(|error| Failure::Input(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! `accp primer`: what a model has to be told of a registry.
+//! `accp primer`: the text that teaches a model a registry.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,32 +16,31 @@ use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::{codes, merged, unknown};
 
-/// Write what a model has to be told to read and write the frames of a registry
+/// Write the text that teaches a model to read and write the frames of a registry
 ///
-/// The text goes to stdout and can stand at the beginning of a prompt as it is: how frames are
-/// read in the form that models see, how they are written, and each schema with what a writer
-/// has to know of it. `@me` in it stands for the name of the agent. What it costs goes to
-/// stderr.
+/// The text goes to stdout and can stand at the beginning of a prompt as it is. It explains the
+/// form of frames that models read, how to write frames, and what a writer has to know of each
+/// schema. `@me` in it stands for the name of the agent. The token counts go to stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp primer --schema TA
   accp primer --read
   accp primer --registry ours.json > primer.txt")]
 pub(crate) struct Args {
-    /// A registry file or folder, whose schemas are told instead of the standard ones; may be
+    /// A registry file or folder, whose schemas replace the standard ones in the text; may be
     /// repeated
     #[arg(long, value_name = "PATH")]
     registry: Vec<PathBuf>,
-    /// Only this schema and those nested in it, which may be a standard one; may be repeated
+    /// Only this schema and the schemas nested in it; it may be a standard one; may be repeated
     #[arg(long, value_name = "CODE")]
     schema: Vec<String>,
-    /// Only what a reader needs: of schemas the definitions of those that --schema names, because
-    /// in a prompt others stand where they are needed
+    /// Only what a reader needs: definitions only of the schemas that --schema names, because a
+    /// prompt defines other schemas where they are needed
     #[arg(long)]
     read: bool,
     #[command(flatten)]
     counter: CounterArgs,
-    /// json: one object with `text`, `encoding`, `substitute` and `tokens`, which are `total`,
+    /// json: one object with `text`, `encoding`, `substitute` and `tokens`, which holds `total`,
     /// `reading`, `writing` and `schemas` by code
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -82,18 +81,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// What each part costs, and each schema.
+/// Counts the tokens of each part, and of each schema.
 fn parts(primer: &Primer, counter: &ModelCounter) -> ([usize; 3], Vec<(String, usize)>) {
     let count = |text: &str| counter.counter.count(text);
     let schemas = primer.schemas.iter();
     let schemas = schemas.map(|lesson| (lesson.code.clone(), count(&lesson.to_string())));
-    // The whole is counted as it is: tokens may reach over the end of a part.
+    // The total is counted on the whole text, because a token may span two parts.
     let total = count(&primer.to_string());
     let parts = [total, count(primer.reading), count(&primer.writing)];
     (parts, schemas.collect())
 }
 
-/// `136 tokens of o200k_base: reading 28, writing 64, TA 44`
+/// Writes the counts as `136 tokens of o200k_base: reading 28, writing 64, TA 44`.
 fn costs(primer: &Primer, counter: &ModelCounter) -> String {
     let ([total, reading, writing], schemas) = parts(primer, counter);
     let mut costs = format!("{total} tokens of {counter}: reading {reading}");

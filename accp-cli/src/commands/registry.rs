@@ -1,4 +1,4 @@
-//! `accp registry`: what a registry says, and what is wrong with it.
+//! `accp registry`: shows, checks and learns registries.
 
 mod diff;
 mod hash;

@@ -11,8 +11,8 @@ use crate::outcome::Outcome;
 
 /// Look into a file of sessions, check it, and bring recorded conversations into one
 ///
-/// A file is one that `accp-store` keeps sessions in: a host's, or a member's copies. All
-/// but import open it to be read only, also while it is in use.
+/// The file is a store of `accp-store`: of a host, or of members with their copies. All commands
+/// except import open it read-only, also while it is in use.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(list::Args),

@@ -1,4 +1,4 @@
-//! `accp tokens`: what frames cost, part by part.
+//! `accp tokens`: counts the tokens of frames, part by part.
 
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ use crate::output::{self, Output};
 
 /// Count the tokens of frames, part by part, against the limits of the draft
 ///
-/// The count is exact, by the encoding named. For a model whose vendor publishes no
-/// tokenizer it is that of a substitute, and is marked as such.
+/// The count is exact for the named encoding. If a model's vendor publishes no tokenizer, the count
+/// is that of a substitute, and is marked as such.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp tokens frames.accp
@@ -26,16 +26,16 @@ pub(crate) struct Args {
     input: InputArg,
     #[command(flatten)]
     counter: CounterArgs,
-    /// json: an object a line with `line`, `header`, `body`, `metadata`, `total`, the parts
-    /// that are `over_soft` and `over_hard`, `encoding` and `substitute`
+    /// json: one object a line with `line`, `header`, `body`, `metadata`, `total`, the parts that
+    /// are `over_soft` and `over_hard`, `encoding` and `substitute`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Which tokenizer counts.
+/// The choice of the tokenizer.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CounterArgs {
-    /// The encoding that counts
+    /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
     encoding: String,
@@ -48,7 +48,7 @@ impl CounterArgs {
     pub(crate) fn counter(&self) -> ModelCounter {
         match &self.model {
             Some(model) => Bpe::for_model(model),
-            // The command line takes no other names.
+            // clap accepts no other names.
             None => ModelCounter {
                 counter: Bpe::for_encoding(&self.encoding).unwrap_or_default(),
                 exact: true,
@@ -116,7 +116,7 @@ fn count(line: Line<'_>, counter: &ModelCounter) -> Result<FrameTokens, Fault> {
     Ok(FrameTokens::count(&frame, &counter.counter))
 }
 
-/// The counts as JSON, with the names of the parts that are over a limit.
+/// Writes the counts as JSON, with the names of the parts that are over a limit.
 pub(crate) fn to_json(tokens: &FrameTokens) -> Json {
     let parts = tokens.against(&FrameTokenLimits::DRAFT);
     let over = |limit: Within| -> Vec<&str> {
@@ -134,7 +134,7 @@ pub(crate) fn to_json(tokens: &FrameTokens) -> Json {
     json
 }
 
-/// The counts as text, each over a limit with its mark.
+/// Writes the counts as text, with a mark on each count over a limit.
 pub(crate) fn marked(tokens: &FrameTokens) -> [String; 4] {
     tokens
         .against(&FrameTokenLimits::DRAFT)
@@ -145,8 +145,8 @@ pub(crate) fn marked(tokens: &FrameTokens) -> [String; 4] {
         })
 }
 
-/// A row of the table. It is written as the frames come, so its widths are fixed; the marks
-/// stand in a column of their own.
+/// Formats a row of the table. Rows are written as the frames come, so the widths are fixed. The
+/// marks stand in a column of their own.
 fn row(line: &str, cells: [String; 4]) -> String {
     let mut row = format!("{line:>8}");
     for cell in cells {
@@ -157,14 +157,14 @@ fn row(line: &str, cells: [String; 4]) -> String {
     row.trim_end().to_owned()
 }
 
-/// What the frames come to.
+/// The totals of the frames.
 #[derive(Debug, Default)]
 struct Totals {
     frames: u64,
-    /// Frames of which a part is over its soft limit, and none over a hard one.
+    /// Frames with a part over its soft limit, and none over a hard limit.
     over_soft: u64,
     over_hard: u64,
-    /// By part.
+    /// Token counts by part.
     tokens: [usize; 4],
 }
 

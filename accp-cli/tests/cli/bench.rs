@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{Folder, Run, accp, workspace};
 
-/// A booking: what the last call needs was said by the user and by a tool.
+/// A booking whose last call needs values that the user and a tool have said.
 fn booking() -> Json {
     let call = |name: &str, arguments: Json| {
         json!({ "role": "assistant", "content": null, "tool_calls": [
@@ -27,7 +27,7 @@ fn booking() -> Json {
     ] })
 }
 
-/// Two agents that read one transcript.
+/// A conversation of two agents that read one transcript.
 fn shared() -> Json {
     json!({ "id": 7, "messages": [
         { "role": "user", "content": "Read src/lib.rs" },
@@ -44,7 +44,7 @@ fn files() -> Folder {
     ])
 }
 
-/// The table without the times in its last column.
+/// Returns the table without the times in its last column.
 fn table(run: &Run) -> String {
     let lines = run.stdout.lines().map(|line| match line.rsplit_once("  ") {
         Some((row, time)) if time.trim().parse::<u64>().is_ok() => row.trim_end(),
@@ -113,7 +113,7 @@ fn the_example_is_measured_by_default() {
     assert_eq!(rows[0]["cost_share"], json!(1.0));
     assert_eq!(rows[0]["results"], json!(1.0));
     let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
-    // A session's context does not say which message is where.
+    // The context of a session does not tell the place of each message.
     assert_eq!((shown(5), &rows[5]["results"]), (0, &Json::Null));
     assert!(shown(0) > 0 && shown(6) == shown(0));
     assert!(rows[6]["results"].as_f64().unwrap() < 1.0);
@@ -122,7 +122,7 @@ fn the_example_is_measured_by_default() {
     }
 }
 
-/// One file with its charts, and nothing in it that a browser would fetch or run.
+/// The page is one file with its charts, and a browser neither fetches nor runs anything for it.
 #[test]
 fn the_page_stands_alone() {
     let folder = files();

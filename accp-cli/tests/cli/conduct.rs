@@ -1,4 +1,4 @@
-//! What holds for every command: exit codes, colours, pipes, help.
+//! Conduct of every command: exit codes, colours, pipes, help.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -19,18 +19,18 @@ fn help_reads_well() {
     Usage: accp [OPTIONS] <COMMAND>
 
     Commands:
-      demo         Show five agents at work: sessions, checkpoints, budgets, a crash, and what it costs
+      demo         Show five agents at work: sessions, checkpoints, budgets, a crash, and the token cost
       check        Check frames, one a line: grammar, schema and types
       fix          Repair frames that a model wrote in the shorthands of the draft's examples
       encode       Turn JSON messages into frames, one a line
       decode       Turn frames into JSON, one object a line, with full names and defaults
-      explain      Say in plain words what frames mean
+      explain      Explain frames in plain words
       tokens       Count the tokens of frames, part by part, against the limits of the draft
-      bench        Measure policies for the context of agents on recorded conversations
-      convert      Recorded conversations to frames and back, nothing lost
+      bench        Measure context policies on recorded conversations
+      convert      Convert recorded conversations to frames and back, without loss
       generate     Generate Rust types from a registry, as a build script would
-      grammar      Write the grammar of frames: for pest, or the ABNF that it is made from
-      primer       Write what a model has to be told to read and write the frames of a registry
+      grammar      Write the grammar of frames: for pest, or the ABNF from which it is made
+      primer       Write the text that teaches a model to read and write the frames of a registry
       session      Look into a file of sessions, check it, and bring recorded conversations into one
       registry     Check, compare, show and learn schema registries
       completions  Write the completion script for a shell
@@ -38,7 +38,7 @@ fn help_reads_well() {
 
     Options:
           --debug
-              Tell on stderr, in plain words, every frame that a session sends, receives and keeps
+              Show on stderr, in plain words, every frame that a session sends, receives and keeps
 
       -h, --help
               Print help (see a summary with '-h')
@@ -137,7 +137,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let frames = "@a>req:plan{}\n".repeat(1_000);
-        // The command is to end, not we: go on until nobody reads any more.
+        // The command must end by itself, so write until its input is closed.
         while stdin.write_all(frames.as_bytes()).is_ok() {}
     });
     let mut first = String::new();

@@ -16,7 +16,7 @@ fn lines(text: &str) -> Vec<Json> {
         .collect()
 }
 
-/// A conversation whose tool result and tool schema do not fit a frame.
+/// A conversation with a tool result and a tool schema that do not fit a frame.
 fn awkward() -> String {
     let mut deep = json!("leaf");
     for _ in 0..8 {
@@ -98,7 +98,7 @@ fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
     let run = folder.run(&["convert", "--restore", "out.accp"], "");
     assert_eq!(lines(&run.stdout), lines(&awkward()));
 
-    // Without the side file, or with one that was changed, nothing comes out.
+    // Without the side file, or with a changed one, nothing is written.
     let text = folder.read("out.accp.externals.jsonl");
     fs::write(
         folder.path("out.accp.externals.jsonl"),
@@ -143,7 +143,8 @@ fn long_values_to_stdout_need_a_side_file_or_inline() {
     assert_eq!((run.code, run.stdout.lines().count()), (Some(0), 2));
 }
 
-/// A file that is no conversation, or cut: the place, the cure, and nothing written.
+/// A file that is not a conversation, or is cut, is reported with place and cure, and nothing is
+/// written.
 #[test]
 fn a_faulty_file_is_told_by_its_place() {
     let whole = example();
@@ -185,7 +186,7 @@ fn a_faulty_file_is_told_by_its_place() {
     }
 }
 
-/// Frames that are cut, or of which one is missing, do not restore to less.
+/// Frames that are cut, or of which one is missing, do not restore to a shorter conversation.
 #[test]
 fn cut_frames_are_noticed() {
     let folder = Folder::with(&[("in.jsonl", &example())]);
@@ -244,7 +245,7 @@ fn the_readme_shows_what_the_command_prints() {
     );
 }
 
-/// Frames in another order, or one twice, are no conversation.
+/// Frames in another order, or with one twice, are not a conversation.
 #[test]
 fn shuffled_frames_are_noticed() {
     let frames = accp(&["convert"], example()).stdout;
@@ -284,7 +285,7 @@ fn a_file_is_not_read_and_written_at_once() {
     }
 }
 
-/// Frames that are out already keep what they reference, whatever comes after them.
+/// Frames that are out already keep their values, whatever comes after them.
 #[test]
 fn what_is_printed_leads_somewhere() {
     let folder = Folder::with(&[]);

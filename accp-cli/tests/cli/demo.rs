@@ -2,7 +2,7 @@
 
 use crate::{Folder, accp};
 
-/// The README's first command says the same each time, in 80 columns and on a page or two.
+/// The README's first command prints the same each time, in 80 columns and on a page or two.
 #[test]
 fn the_demo_is_this() {
     let run = accp(&["demo"], "");
@@ -12,9 +12,10 @@ fn the_demo_is_this() {
     assert!(widest <= Some(80) && lines.count() <= 100, "{widest:?}");
     insta::assert_snapshot!(run.stdout, @r#"
     Five agents share a session: planner, its host, and research, analyst, dev and
-    reviewer. Frames stand without their envelopes, each with its twin in plain
-    words. With a checkpoint (*) stand the reason for it, the frames that left hot
-    state for cold, and what the context takes of its 500 hot and 2000 warm tokens.
+    reviewer. Frames are shown without their envelopes, each with its twin in plain
+    words. A checkpoint (*) is shown with its reason, the frames that moved from hot
+    to cold state, and the size of the context, of at most 500 hot and 2000 warm
+    tokens.
 
       7  @planner>sync:state{delta:{goal:q3_review,sales_db:crm_prod}|v:1}
          planner synchronizes state: delta {goal: q3_review, sales_db: crm_prod},
@@ -98,7 +99,7 @@ fn the_demo_is_this() {
       what it has read at all frames       8276            13544
       (JSON under full names; a model reads the context, or all of the JSON so far)
 
-    What left the context is a reference away, for every agent. reviewer reads:
+    Every agent can read by reference what left the context. reviewer reads:
 
       $cold.k100_1
          Revenue fell 12 % on the quarter, most of it in the enterprise segment.
@@ -120,7 +121,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     assert_eq!(run.stdout, accp(&["demo"], "").stdout);
     assert_eq!(folder.names(), ["team.db"]);
 
-    // A second time the file is there.
+    // The second run finds the file of the first.
     let run = folder.run(&["demo", "--store", "team.db"], "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"error: team.db is there already: name a new file, or remove it");
@@ -246,7 +247,7 @@ fn the_file_goes_unless_it_is_kept() {
     assert!(folder.names().is_empty());
 }
 
-/// Every frame that goes by has its twin on stderr, and stdout is as it was.
+/// Every frame of the demo has its twin on stderr, and stdout does not change.
 #[test]
 fn debug_tells_every_frame() {
     let run = accp(&["demo", "--debug"], "");
@@ -264,7 +265,8 @@ fn debug_tells_every_frame() {
             .copied()
             .collect()
     };
-    // Asked once, kept by the host, relayed to four, who keep it; the sender hears of it too.
+    // The request is sent once, kept by the host, and relayed to four members, who keep it. The
+    // sender also hears of it.
     let asked = about("research requests tool: tool_name web_search");
     insta::assert_snapshot!(asked.join("\n"), @r"
     debug: pipeline: research sends: research requests tool: tool_name web_search, arguments {max: 5, q: Q3} [mid:101000001001,seq:3,ts:1714000003]
@@ -287,7 +289,7 @@ fn debug_tells_every_frame() {
     assert!(!about("takes a checkpoint: ").is_empty());
 }
 
-/// Blocks and numbers of the README are what the demo prints.
+/// Blocks and numbers of the README are those of the demo.
 #[test]
 fn the_readme_shows_the_demo() {
     let readme = std::fs::read_to_string("../README.md").unwrap();

@@ -53,7 +53,7 @@ fn long_values_need_somewhere_to_go() {
     let message = long_message().to_string();
     let run = accp(&["encode"], &message);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(run.stderr, @r#"error: stdin:1: list: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it beside, or --inline to send it in the frame"#);
+    insta::assert_snapshot!(run.stderr, @r#"error: stdin:1: list: "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame"#);
     let run = accp(&["encode", "--inline"], &message);
     assert_eq!(run.code, Some(0));
     assert_eq!(accp(&["decode"], &run.stdout).json()[0], long_message());

@@ -21,7 +21,7 @@ fn export(registry: &str, args: &[&str]) -> Run {
     folder.run(&[&command, args].concat(), "")
 }
 
-/// What it writes, where all went well.
+/// Returns the output of an export that succeeds.
 fn written(args: &[&str]) -> String {
     let run = export(REGISTRY, args);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -245,7 +245,7 @@ fn it_goes_to_a_file() {
     assert_eq!(folder.read("frames.lark"), to_stdout.stdout);
 }
 
-/// The exit code and what is said.
+/// Returns the exit code and the error of an export that fails.
 fn refused(registry: &str, args: &[&str]) -> String {
     let run = export(registry, args);
     assert_eq!(run.stdout, "");

@@ -8,7 +8,7 @@ fn example() -> String {
     std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap()
 }
 
-/// Stderr without the time it took.
+/// Returns stderr without the time that the command took.
 fn quiet(stderr: &str) -> String {
     let lines = stderr.lines().filter(|line| !line.starts_with("in "));
     lines.collect::<Vec<_>>().join("\n")
@@ -35,7 +35,7 @@ fn the_example_loses_nothing() {
     ");
 }
 
-/// Long, deep, large and odd values; a call without an id; an agent that answers nobody.
+/// Long, deep, large and odd values; a call without an id; an agent that answers no request.
 fn awkward() -> Json {
     let mut deep = json!("leaf");
     for _ in 0..8 {
@@ -74,7 +74,7 @@ fn whatever_a_recording_holds_comes_back() {
     all            4      31        41      13           25     10      298  524   100.0 %
     ");
 
-    // The same in a file; ids that come again get a number.
+    // The same in a file. An id that is used again gets a number.
     let run = folder.run(
         &[
             "session",
@@ -125,7 +125,7 @@ fn a_fault_has_its_place_and_leaves_whole_sessions() {
     assert_eq!(list.json().len(), 1);
     let run = folder.run(&["session", "import", "-o", "notes.txt", "cut.jsonl"], "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(run.stderr, @"error: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there");
+    insta::assert_snapshot!(run.stderr, @"error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one");
     assert_eq!(folder.read("notes.txt"), "Dear all,\n");
     for args in [
         &["import"][..],

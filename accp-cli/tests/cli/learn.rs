@@ -1,7 +1,7 @@
 //! `accp registry learn`.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-cli --test cli learn` writes the learnt registry and the
-//! types made of it anew.
+//! `ACCP_BLESS=1 cargo test -p accp-cli --test cli learn` writes the learnt registry and its types
+//! anew.
 
 /// The types that `accp generate` makes of a learnt registry.
 #[path = "learnt/frames.rs"]
@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{Folder, accp, command, finish};
 
-/// A library: what is found, and what is lent of it.
+/// Conversations of a library: searches for books, and loans.
 fn library() -> Vec<Json> {
     (0..24).map(conversation).collect()
 }
@@ -59,7 +59,7 @@ fn lines(conversations: &[Json]) -> String {
     lines.join("\n")
 }
 
-/// The registry without its docs, which tell what was measured.
+/// Returns the registry without its docs, which contain measurements.
 fn without_docs(registry: &str) -> Json {
     let mut json: Json = serde_json::from_str(registry).unwrap();
     for (_, schema) in json["schemas"].as_object_mut().unwrap() {
@@ -68,8 +68,8 @@ fn without_docs(registry: &str) -> Json {
     json
 }
 
-/// The golden is what is learnt, and the types of it compile, for they are part of this
-/// test, and speak the wire.
+/// The golden equals the learnt registry. Its types compile, as part of this test, and read and
+/// write the frames.
 #[test]
 fn what_is_learnt_lints_and_becomes_types() {
     let folder = Folder::with(&[("traces.jsonl", &lines(&library()))]);
@@ -145,7 +145,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
     let halves =
         ["learn", "measure"].map(|half| learn(&["one.jsonl", "two.jsonl", "--split", half]).1);
     assert_eq!((count, halves[0] + halves[1]), (24, 24));
-    // SHA-256 of `library/0` begins with an even byte, that of `library/11` with an odd one.
+    // SHA-256 of `library/0` begins with an even byte, and of `library/11` with an odd byte.
     let folder = Folder::with(&[
         ("0.jsonl", &lines(&all[..1])),
         ("11.jsonl", &lines(&all[11..=11])),
@@ -248,8 +248,8 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     assert_eq!(folder.run(&["registry", "learn"], "").code, Some(2));
 }
 
-/// A registry for one tokenizer becomes what would have been learnt for the other, its codes
-/// aside, and once tuned it stays.
+/// A registry for one tokenizer, tuned for another, becomes the registry that would have been
+/// learnt for the other, except for its codes. Tuning it again changes nothing.
 #[test]
 fn tune_chooses_names_for_another_tokenizer() {
     let traces = lines(&library());

@@ -26,10 +26,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 
-/// A frame with nothing wrong, and a schema.
+/// A frame without faults, and a schema.
 const GOOD: &str = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|schema:TA}";
 
-/// What a command did.
+/// The result of a command.
 struct Run {
     code: Option<i32>,
     stdout: String,
@@ -37,7 +37,7 @@ struct Run {
 }
 
 impl Run {
-    /// Stdout as JSON, one value a line.
+    /// Returns stdout as JSON, one value a line.
     fn json(&self) -> Vec<Json> {
         self.stdout
             .lines()
@@ -46,7 +46,7 @@ impl Run {
     }
 }
 
-/// `accp` as a process, colours and terminal out of the way.
+/// Returns `accp` as a process, without colours and terminal.
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
@@ -64,7 +64,7 @@ fn finish(command: &mut Command, input: &[u8]) -> Run {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command may stop before it has read everything.
+    // A command may stop before it has read its whole input.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -81,7 +81,7 @@ fn accp<A: AsRef<OsStr>>(args: &[A], input: impl AsRef<[u8]>) -> Run {
     finish(command().args(args), input.as_ref())
 }
 
-/// A folder with files in it, and `accp` run inside.
+/// A folder with files, in which a test runs `accp`.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -108,7 +108,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The names of the files in it.
+    /// Returns the names of the files in the folder.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.0.path())
             .unwrap()
@@ -119,7 +119,7 @@ impl Folder {
     }
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }

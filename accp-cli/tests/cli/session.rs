@@ -1,4 +1,4 @@
-//! `accp session`: what is kept, and what is wrong with it.
+//! `accp session`: reads of a store, and faults in it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{Folder, workspace};
 
-/// A folder with the two conversations of the example in `chats.db`.
+/// Makes a folder with the two conversations of the example in `chats.db`.
 fn bakery() -> Folder {
     let example = fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
     let folder = Folder::with(&[("bakery.jsonl", &example)]);
@@ -21,14 +21,14 @@ fn bakery() -> Folder {
     folder
 }
 
-/// Stdout of a command that is fine.
+/// Returns the stdout of a command that succeeds.
 fn fine(folder: &Folder, args: &[&str]) -> String {
     let run = folder.run(args, "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
     run.stdout
 }
 
-/// The exit code of a command that says nothing but why, and why.
+/// Returns the exit code and the error of a command that prints nothing else.
 fn fault(folder: &Folder, args: &[&str]) -> (Option<i32>, String) {
     let run = folder.run(args, "");
     assert_eq!(run.stdout, "", "{args:?}");
@@ -125,7 +125,7 @@ fn the_log_is_told_entry_by_entry() {
     let backwards = [
         "session", "replay", "chats.db", "plan/1", "--from", "9", "--to", "2",
     ];
-    insta::assert_snapshot!(fault(&folder, &backwards).1, @"error: --from 9 is behind --to 2: give them the other way round");
+    insta::assert_snapshot!(fault(&folder, &backwards).1, @"error: --from 9 is after --to 2: swap the two");
 }
 
 /// A conversation with a tool result that is too long for a frame.
@@ -212,19 +212,19 @@ fn what_is_not_there_is_told() {
     insta::assert_snapshot!(told, @r"
     2 list no-such.db: error: no-such.db: No such file or directory (os error 2)
     2 list .: error: .: is a directory
-    1 list notes.txt: error: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there
+    1 list notes.txt: error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one
     2 show no-such.db: error: no-such.db: No such file or directory (os error 2)
     2 show chats.db: error: chats.db: name a session: it holds plan/1, stock/1
     2 show chats.db stock/9: error: chats.db holds no session `stock/9`: it holds plan/1, stock/1
-    1 replay notes.txt: error: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there
+    1 replay notes.txt: error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one
     2 export chats.db stock/9: error: chats.db holds no session `stock/9`: it holds plan/1, stock/1
-    1 verify notes.txt: error: notes.txt: file is not a database: the file is no store of sessions: name another file, or one that is not there
+    1 verify notes.txt: error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one
     2 verify chats.db stock/9: error: chats.db holds no session `stock/9`: it holds plan/1, stock/1
-    1 list empty.db: error: empty.db: the file is no store of sessions: name another file, or one that is not there
+    1 list empty.db: error: empty.db: the file is not a store of sessions: name another file, or a new one
     ");
 }
 
-/// A byte of the file changes, or its version does.
+/// A file with a changed byte, or of a newer version, is refused.
 #[test]
 fn a_damaged_file_is_refused() {
     let folder = bakery();
@@ -254,14 +254,14 @@ fn a_damaged_file_is_refused() {
     export 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
     show 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
     list 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
-    verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
-    list 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum is another: the file is damaged; take a copy back from a backup, or export what is sound
+    verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
+    export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
+    show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
+    list 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     ");
 }
 
-/// What every digest is right for, and is wrong nevertheless.
+/// Verify finds faults that no digest shows.
 #[test]
 fn verify_reads_what_stands_there() {
     let folder = bakery();
@@ -317,7 +317,7 @@ fn verify_reads_what_stands_there() {
     assert_eq!(run.json()[0]["faults"].as_array().unwrap().len(), 5);
 }
 
-/// The snapshot is whole and says something else than the log.
+/// Verify finds a snapshot that is whole but differs from the log.
 #[test]
 fn verify_folds_the_log_again() {
     let folder = Folder::with(&[]);
@@ -338,7 +338,7 @@ fn verify_folds_the_log_again() {
     host.carry_out(now).unwrap();
     drop(host);
     insta::assert_snapshot!(fine(&folder, &["session", "verify", "long.db"]), @r"
-    long: fine: 1002 entries, the log folds to what the snapshot at 1002 says;
+    long: fine: 1002 entries, the log folds to the snapshot at 1002;
       0 references can be read, 0 checkpoints list 0 frames that moved
     ");
 
@@ -356,5 +356,5 @@ fn verify_folds_the_log_again() {
     drop(store);
     let run = folder.run(&["session", "verify", "long.db"], "");
     assert_eq!(run.code, Some(1));
-    insta::assert_snapshot!(run.stderr, @"error: long.db: session `long`: the snapshot at position 1002 is not what the log up to there folds to; delete the snapshot, or take a copy back from a backup");
+    insta::assert_snapshot!(run.stderr, @"error: long.db: session `long`: the snapshot at position 1002 differs from the fold of the log up to there; delete the snapshot, or take a copy back from a backup");
 }

@@ -7,14 +7,14 @@ use crate::{
     RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional, Write, WriteRows,
 };
 
-/// The transaction of a store that gives none to an application: no value of it exists.
+/// The transaction of a store that has none for an application. No value of this type exists.
 #[derive(Debug, Clone, Copy)]
 pub enum NoRows {}
 
 /// A batch that was submitted.
 pub(super) struct Submitted<T: ?Sized> {
     pub side: SideId,
-    /// Which opening of the side it comes from.
+    /// The number of the opening that submitted the batch.
     pub opening: u64,
     pub batch: Box<Batch>,
     pub rows: Option<Rows<T>>,
@@ -23,7 +23,7 @@ pub(super) struct Submitted<T: ?Sized> {
 
 pub(super) type Rows<T> = Box<dyn FnMut(&T) -> Result<(), RowsError> + Send>;
 
-/// A store, whatever its type.
+/// A store behind a committer, with its type erased.
 pub(super) trait Engine<T: ?Sized>: Send {
     fn store(&mut self) -> &mut dyn Store;
 
@@ -39,7 +39,8 @@ impl<S: Store + Send> Engine<NoRows> for Plain<S> {
 
     fn commit(&mut self, group: &mut [Submitted<NoRows>]) -> Result<(), StoreError> {
         if let Some(one) = group.iter().find(|one| one.rows.is_some()) {
-            let text = "rows of the application go through a committer made by `with_rows` only";
+            let text =
+                "only a committer made by `Committer::with_rows` writes rows of the application";
             return Err(StoreError::new(StoreErrorKind::Rows, text).in_side(&one.side));
         }
         let group = group.iter().map(|one| (&one.side, &*one.batch));

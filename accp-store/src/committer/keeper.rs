@@ -1,4 +1,4 @@
-//! What the thread of a committer does.
+//! The work of a committer's thread.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvError};
@@ -8,43 +8,43 @@ use accp_session::{Batch, Stored};
 use super::engine::{Engine, Submitted};
 use crate::{SideId, Store, StoreError, StoreErrorKind};
 
-/// How many batches are committed together, at most.
+/// The largest number of batches that are committed together.
 const MOST_BATCHES: usize = 256;
-/// How many bytes of texts and values are committed together, at most; a batch that has more is
+/// The largest number of bytes of texts and values that are committed together. A larger batch is
 /// committed alone.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What the thread is asked to do.
+/// A job for the thread.
 pub(super) enum Job<T: ?Sized> {
     Commit(Submitted<T>),
     /// Opens a side.
     Open(SideId, Opened),
-    /// An opening is used no more.
+    /// Closes an opening of a side, which will not commit again.
     Close(SideId, u64),
     Ask(Ask),
 }
 
-/// Takes the number of an opening, and what is kept of its side.
+/// Takes the number of an opening and the stored state of its side.
 pub(super) type Opened = Box<dyn FnOnce(Result<(u64, Option<Stored>), StoreError>) + Send>;
 
-/// Something else to be done with the store, or with what it said when it failed for good. Gives
-/// back what the store says now.
+/// Another call on the store. It gets the store, or the error with which the store failed for good,
+/// and returns the error of this call, if any.
 pub(super) type Ask =
     Box<dyn FnOnce(Result<&mut dyn Store, StoreError>) -> Option<StoreError> + Send>;
 
-/// Has the store of a committer.
+/// Owns the store of a committer.
 pub(super) struct Keeper<T: ?Sized> {
     engine: Box<dyn Engine<T>>,
     sides: BTreeMap<SideId, Opening>,
     openings: u64,
-    /// What the store said when it failed for good.
+    /// The error with which the store failed for good.
     broken: Option<StoreError>,
 }
 
 /// The last opening of a side.
 struct Opening {
     number: u64,
-    /// What was said when a batch of it was not kept.
+    /// The error of the first batch that was not kept.
     failed: Option<StoreError>,
 }
 
@@ -58,7 +58,7 @@ impl<T: ?Sized> Keeper<T> {
         }
     }
 
-    /// Does what it is asked to, until nobody is left to ask.
+    /// Does jobs until all senders are gone.
     pub(super) fn run(mut self, jobs: &Receiver<Job<T>>) {
         let mut next = jobs.recv();
         while let Ok(job) = next {
@@ -66,8 +66,8 @@ impl<T: ?Sized> Keeper<T> {
         }
     }
 
-    /// Commits together what waits, then does what else was asked meanwhile. Gives the job that
-    /// came after that.
+    /// Commits the waiting batches together, then does the other jobs that came meanwhile. Returns
+    /// the job that came next.
     fn round(&mut self, first: Job<T>, jobs: &Receiver<Job<T>>) -> Result<Job<T>, RecvError> {
         let (mut group, mut others) = (Vec::new(), Vec::new());
         let (mut bytes, mut count) = (0, 0);
@@ -141,8 +141,8 @@ impl<T: ?Sized> Keeper<T> {
         Ok((self.openings, stored))
     }
 
-    /// Commits a group. When it is refused for the sake of one side, the batches of that side are
-    /// taken out and committed one by one, and the rest is tried again.
+    /// Commits a group. When the store refuses the group because of one side, the batches of that
+    /// side are taken out and committed one by one, and the rest is tried again.
     fn keep(&mut self, group: Vec<Submitted<T>>) {
         let mut group = self.admit(group);
         while let Some(error) = self.commit(&mut group) {
@@ -178,7 +178,7 @@ impl<T: ?Sized> Keeper<T> {
         }
     }
 
-    /// Those of the batches that may be committed; the others are answered.
+    /// Returns the batches that may be committed, and answers the others with an error.
     fn admit(&self, group: Vec<Submitted<T>>) -> Vec<Submitted<T>> {
         let mut admitted = Vec::new();
         for one in group {
@@ -190,7 +190,7 @@ impl<T: ?Sized> Keeper<T> {
         admitted
     }
 
-    /// Why a batch may not be committed, whatever it holds.
+    /// Returns the error for a batch that may not be committed, whatever its content.
     fn objection(&self, one: &Submitted<T>) -> Option<StoreError> {
         if let Some(error) = &self.broken {
             return Some(error.clone());
@@ -221,7 +221,7 @@ impl<T: ?Sized> Keeper<T> {
         one.promise.answer(Err(error));
     }
 
-    /// After an error of the disk nobody knows what the store holds.
+    /// Marks the store as broken after an error of the disk, since its content is then unknown.
     fn look_at(&mut self, error: Option<&StoreError>) {
         if let Some(error) = error.filter(|error| error.kind() == StoreErrorKind::Io) {
             let text = format!("the store has failed ({error}): open it anew");
@@ -231,7 +231,7 @@ impl<T: ?Sized> Keeper<T> {
     }
 }
 
-/// How many bytes a batch brings.
+/// Returns how many bytes of texts and values a batch brings.
 fn size(batch: &Batch) -> usize {
     let values = batch.cold.iter().filter_map(|value| value.bytes.as_ref());
     let values: usize = values.map(|bytes| bytes.len()).sum();

@@ -7,16 +7,16 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{StoreError, StoreErrorKind};
 
-/// What a [`Committer`](crate::Committer) will answer.
+/// An answer that a [`Committer`](crate::Committer) will give.
 ///
-/// It is a future, which any executor can await; [`wait`](Self::wait) blocks the thread instead. What
-/// was submitted is carried out whether or not anybody waits for it: to drop this takes nothing
-/// back.
+/// It is a future, which any executor can await; [`wait`](Self::wait) blocks the thread instead.
+/// The committer does the submitted work whether or not the program waits for it: dropping a
+/// `Pending` takes nothing back.
 #[derive(Debug)]
 #[must_use = "what was submitted may fail"]
 pub struct Pending<T>(Arc<Slot<T>>);
 
-/// The other end: whoever has it answers, once.
+/// The other end of a [`Pending`]: its owner answers once.
 #[derive(Debug)]
 pub(super) struct Promise<T>(Arc<Slot<T>>);
 
@@ -34,7 +34,7 @@ enum State<T> {
     Taken,
 }
 
-/// Both ends of an answer.
+/// Makes both ends of an answer.
 pub(super) fn pending<T>() -> (Promise<T>, Pending<T>) {
     let slot = Arc::new(Slot {
         state: Mutex::new(State::Waiting(None)),
@@ -50,7 +50,7 @@ impl<T> Promise<T> {
 }
 
 impl<T> Drop for Promise<T> {
-    /// Nobody is left to answer.
+    /// Answers with an error if the owner of the promise never answered.
     fn drop(&mut self) {
         if matches!(*self.0.state(), State::Waiting(_)) {
             let text = "the thread that has the store has ended: open the store anew";
@@ -63,7 +63,7 @@ impl<T> Pending<T> {
     /// Blocks the thread until the answer is there. Asynchronous code awaits it instead.
     ///
     /// # Errors
-    /// What the store says.
+    /// Returns the error of the store.
     pub fn wait(self) -> Result<T, StoreError> {
         let mut state = self.0.state();
         loop {
@@ -95,7 +95,7 @@ impl<T> Future for Pending<T> {
 }
 
 impl<T> Slot<T> {
-    /// Nothing panics while it has the lock.
+    /// Locks the state. No code panics while it holds the lock, so a poisoned lock is sound.
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

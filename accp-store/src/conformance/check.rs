@@ -1,4 +1,4 @@
-//! What the suites have in common: how scripts are played, and what is compared after a step.
+//! Parts that both suites share: they play scripts, and compare the store after each step.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ use crate::{Store, StoreError};
 /// Plays scripts until one shows a fault.
 ///
 /// # Panics
-/// With the shortest script found that shows it.
+/// When a script shows a fault. The message holds the shortest script found that shows it.
 pub(super) fn play_all(cases: u32, play: impl Fn(Script) -> Result<(), TestCaseError>) {
     let config = Config {
         cases,
@@ -27,7 +27,7 @@ pub(super) fn play_all(cases: u32, play: impl Fn(Script) -> Result<(), TestCaseE
     }
 }
 
-/// That the store gives back what the model has.
+/// Checks that the store gives back the data of the model.
 pub(super) fn compare(
     store: &mut (impl Store + ?Sized),
     model: &Model,

@@ -1,4 +1,4 @@
-//! A store behind a committer does what it does alone.
+//! The suite for a store behind a committer, which must behave as the store does alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +11,13 @@ use super::model::Model;
 use super::script::{self, Script, Step};
 use crate::{Committer, OpenSide, Retention, SideId, Store, StoreErrorKind};
 
-/// Plays `cases` scripts through a [`Committer`]: what is committed together there is what the
-/// store would hold if each batch had been committed alone, and only what does not fit is refused,
-/// with what comes after it of the same side.
+/// Plays `cases` scripts through a [`Committer`]. A group that is committed together must leave the
+/// same data as its batches committed one by one. Only a batch that does not fit may be refused,
+/// with the later batches of its side.
 ///
 /// # Panics
-/// When the store or the committer is at fault, with the shortest script found that shows it.
+/// When the store or the committer is at fault. The message holds the shortest script found that
+/// shows the fault.
 pub fn run_committed<S: Store + Send + 'static>(cases: u32, fresh: impl FnMut() -> S) {
     let fresh = RefCell::new(fresh);
     play_all(cases, |script| {

@@ -1,5 +1,4 @@
-//! What a store should do, in the plainest way: lists that are searched, and a copy of
-//! everything before a change.
+//! A plain model of a store: it searches lists, and copies everything before a change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ struct Side {
 }
 
 impl Model {
-    /// Whether the batch fits; where it does not, the model is of no use any more.
+    /// Applies a batch and returns whether it fits. If it does not, the model must be thrown away.
     pub(super) fn apply(&mut self, id: &SideId, batch: &Batch) -> bool {
         if !batch.is_durable() {
             return true;
@@ -166,14 +165,14 @@ impl Model {
         freed
     }
 
-    /// The last position that is kept of a side, or covered.
+    /// Returns the last position of the log of a side, or of its snapshot if that is later.
     pub(super) fn end(&self, id: &SideId) -> u64 {
         self.sides
             .get(id)
             .map_or(0, |side| side.last().max(side.covered()))
     }
 
-    /// The position of an entry that is due, and of one that is not.
+    /// Returns the position of an entry that is due, and of an entry that is not.
     pub(super) fn due(&self, id: &SideId) -> (Option<u64>, Option<u64>) {
         let find = |due| {
             let entries = &self.sides.get(id)?.entries;
@@ -255,7 +254,7 @@ impl Side {
         is_free
     }
 
-    /// What a side has one of.
+    /// Applies the fields of which a side has only one value.
     fn settle(&mut self, batch: &Batch) -> bool {
         self.outbox_sequence = batch.outbox_sequence.unwrap_or(self.outbox_sequence);
         self.last_put = batch.last_put.unwrap_or(self.last_put);

@@ -1,4 +1,4 @@
-//! What a store is made to do.
+//! Scripts of steps that a store has to play.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::model::Model;
 use crate::SideId;
 
-/// The sides there are: session, agent, and whether it is the host's.
+/// The sides of the scripts: session, agent, and whether the side is the host's.
 const SIDES: [(&str, &str, bool); 5] = [
     ("launch", "hub", true),
     ("launch", "dev", false),
@@ -26,7 +26,7 @@ pub(super) const KEYS: [&str; 5] = ["k101_1", "k101_2", "k102_1", "", "ü'\u{0}"
 #[derive(Debug, Clone)]
 pub(super) struct Script {
     pub steps: Vec<Step>,
-    /// From where, and how many entries are read each time.
+    /// The position and the number of the entries to read after each step.
     pub window: (u64, usize),
 }
 
@@ -38,18 +38,19 @@ pub(super) enum Step {
     Delete(SideId),
 }
 
-/// A batch, as far as it is known before the state that it meets.
+/// A batch, as far as it can be made before the state of the store is known.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// Whether it says that it is a host's where it is a member's, or the other way round.
+    /// True when the batch claims the wrong side: a host's for a member, or the other way round.
     wrong_host: bool,
     batch: Parts,
-    /// How far each entry is after the one before; 0 does not fit.
+    /// The distance of each entry from the one before. 0 does not fit.
     gaps: Vec<u64>,
     handled: Option<Handled>,
-    /// How far the epoch is after the last; 0 does not fit.
+    /// The distance of the epoch from the last. 0 does not fit.
     epoch: Option<u32>,
-    /// How far before the end a snapshot covers, and its text; before another it does not fit.
+    /// The distance of a snapshot from the end, and its text. A snapshot before the last does not
+    /// fit.
     snapshot: Option<(u64, String)>,
 }
 
@@ -72,7 +73,7 @@ enum Handled {
 }
 
 impl Plan {
-    /// The batch for what is kept of the session now.
+    /// Makes the batch for the current state of the side.
     pub(super) fn to_batch(&self, model: &Model, side: &SideId) -> Batch {
         let parts = self.batch.clone();
         let mut end = model.end(side);
@@ -125,14 +126,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// All sides that a script may speak of.
+/// Returns all sides that a script may use.
 pub(super) fn sides() -> impl Iterator<Item = SideId> {
     SIDES
         .iter()
         .map(|(session, agent, _)| SideId::new(session, agent))
 }
 
-/// All sessions that a script may speak of.
+/// Returns all sessions that a script may use.
 pub(super) fn sessions() -> BTreeSet<&'static str> {
     SIDES.iter().map(|(session, ..)| *session).collect()
 }
@@ -142,7 +143,7 @@ fn is_host(side: &SideId) -> bool {
     sides.any(|(session, agent, host)| *host && (side.session(), side.agent()) == (session, agent))
 }
 
-/// Mostly the first, so that something builds up.
+/// Picks mostly the first side, so that its data builds up.
 fn side() -> impl Strategy<Value = SideId> {
     prop_oneof![5 => Just(0), 4 => 1..SIDES.len()].prop_map(|index| {
         let (session, agent, _) = SIDES[index];
@@ -202,7 +203,7 @@ fn parts() -> impl Strategy<Value = Parts> {
         )
 }
 
-/// Every key has one value; now and then another, or one that is not what it says.
+/// Gives every key one value. Now and then the value is another, or has a wrong length or digest.
 fn cold() -> impl Strategy<Value = Cold> {
     let values = ["", "one", "one", "a value\u{0}", "ü"];
     let flaw = prop_oneof![
@@ -280,7 +281,7 @@ fn change() -> impl Strategy<Value = OutboxChange> {
     ]
 }
 
-/// Enough of them that most are new.
+/// Picks from so many ids that most are new.
 fn mid() -> impl Strategy<Value = Mid> {
     prop_oneof![
         8 => (0u64..400).prop_map(|bits| Mid::parse(&format!("{bits:012x}"))),

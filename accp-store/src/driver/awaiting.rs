@@ -16,11 +16,11 @@ use super::look_up::look_up;
 use crate::{Committer, Kept, NoRows, OpenSide, Pending, RowsError, SideId};
 
 /// Runs one [`Session`] on a [`Committer`] and a [`Link`]. It is [`Driver`](crate::Driver) for
-/// asynchronous code: it has the same contract, and awaits where that blocks.
+/// asynchronous code: it has the same contract, but awaits instead of blocking.
 ///
-/// It needs no executor of a certain kind, and no thread of its own: all drivers of a process share
-/// the committer's. A call that is dropped before it is done loses nothing: the next call goes on
-/// with what was under way.
+/// It runs on any executor and needs no thread of its own: all drivers of a process share the
+/// committer's thread. If a call is dropped before it is done, nothing is lost: the next call
+/// continues the work.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -50,13 +50,13 @@ pub struct AsyncDriver<L, T: ?Sized + 'static = NoRows> {
     course: Course,
     store: OpenSide<T>,
     link: L,
-    /// In the order in which it was submitted.
+    /// Requests to the committer, in the order in which they were submitted.
     under_way: VecDeque<UnderWay>,
-    /// What came of calls that were dropped.
+    /// Frames and events of calls that were dropped.
     outcome: Outcome,
 }
 
-/// What the committer was asked and has not answered.
+/// A request that the committer has not answered yet.
 enum UnderWay {
     Commit(Pending<Box<Batch>>),
     Entries(u64, Pending<Vec<Entry>>),
@@ -64,7 +64,7 @@ enum UnderWay {
 }
 
 impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
-    /// Opens a session that the store has, or begins it, as its host.
+    /// Opens the session as its host: loads it from the store, or begins it.
     ///
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
@@ -78,7 +78,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         Self::open(committer, link, options, Some(rules), now).await
     }
 
-    /// Opens a session that the store has, or joins it, as a member.
+    /// Opens the session as a member: loads it from the store, or joins it.
     ///
     /// # Errors
     /// [`DriverError::Store`], [`DriverError::Restore`].
@@ -108,12 +108,12 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         })
     }
 
-    /// The session, to look at.
+    /// Returns the session, to look at.
     pub fn session(&self) -> &Session {
         self.course.session()
     }
 
-    /// The session, to hand inputs to.
+    /// Returns the session, to hand inputs to.
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -121,17 +121,17 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.session_mut()
     }
 
-    /// The name under which the store keeps this side of the session.
+    /// Returns the name under which the store keeps this side of the session.
     pub fn side(&self) -> &SideId {
         self.course.side()
     }
 
-    /// The link.
+    /// Returns the link.
     pub fn link_mut(&mut self) -> &mut L {
         &mut self.link
     }
 
-    /// A frame has arrived; see [`Input::Frame`].
+    /// Hands a frame that has arrived to the session; see [`Input::Frame`].
     ///
     /// # Errors
     /// [`DriverError::Failed`].
@@ -139,7 +139,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.receive(from, frame, now)
     }
 
-    /// Host: lets an agent in, and gives the number of its member; see [`Session::join`].
+    /// Lets an agent in, and returns the number of its member; see [`Session::join`]. Only for a
+    /// host.
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -147,8 +148,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.join(agent, now)
     }
 
-    /// Sends a frame, and gives the id it goes by; see [`Session::send`]. It leaves with the next
-    /// [`carry_out`](Self::carry_out).
+    /// Sends a frame, and returns its message id; see [`Session::send`]. The frame leaves with the
+    /// next [`carry_out`](Self::carry_out).
     ///
     /// # Errors
     /// [`DriverError::Input`], [`DriverError::Failed`].
@@ -156,11 +157,11 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.send(outbound, now)
     }
 
-    /// Marks a frame handled, with these answers to it: see [`Session::handled`]. The next
+    /// Marks a frame as handled, with these answers to it: see [`Session::handled`]. The next
     /// [`carry_out`](Self::carry_out) commits both.
     ///
     /// # Errors
-    /// [`DriverError::Input`] when an answer cannot be sent; then the frame is not marked.
+    /// [`DriverError::Input`] when an answer cannot be sent; the frame is then not marked.
     /// [`DriverError::Failed`].
     pub fn handled(
         &mut self,
@@ -171,12 +172,12 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.course.handled(inbound, answers, now)
     }
 
-    /// Lets time pass, commits what the session wants kept, sends what may leave then, and
-    /// reads what it asks for.
+    /// Lets time pass, commits the batches of the session, sends the frames that may then leave,
+    /// and reads from the store for the session.
     ///
     /// # Errors
-    /// [`DriverError::Store`] when the store fails; frames that were kept before it did may
-    /// have left. [`DriverError::Failed`] from then on.
+    /// [`DriverError::Store`] when the store fails. Frames that were kept before the failure may
+    /// have left. Every later call returns [`DriverError::Failed`].
     pub async fn carry_out(&mut self, now: Time) -> Result<Outcome, DriverError> {
         self.course.handle(Input::Timeout, now)?;
         loop {
@@ -190,12 +191,13 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         }
     }
 
-    /// As [`carry_out`](Self::carry_out), with rows of the application that join the commit of
-    /// everything that was handed to the session before, such as the mark of a frame and its
-    /// replies. See [`Transactional`](crate::Transactional).
+    /// Carries out as [`carry_out`](Self::carry_out) does, with rows of the application in the
+    /// first commit. The first commit holds everything that was handed to the session before, such
+    /// as the mark of a frame and its replies. See [`Transactional`](crate::Transactional).
     ///
     /// # Errors
-    /// As [`carry_out`](Self::carry_out); when the rows cannot be written, the session is put aside.
+    /// The errors of [`carry_out`](Self::carry_out). When the rows cannot be written, the session
+    /// is put aside.
     pub async fn carry_out_with(
         &mut self,
         now: Time,
@@ -216,11 +218,11 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.carry_out(now).await
     }
 
-    /// Reads what a reference names; `None` while its bytes are on their way here: see
-    /// [`Driver::read`](crate::Driver::read).
+    /// Reads the value that a reference names. Returns `None` while its bytes are on their way
+    /// here: see [`Driver::read`](crate::Driver::read).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Driver::read`](crate::Driver::read).
     pub async fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -241,7 +243,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         }
     }
 
-    /// Submits what the session puts out.
+    /// Submits an output of the session to the committer.
     fn begin(&mut self, output: Option<Output>) {
         let under_way = match output {
             Some(Output::Batch(batch)) => UnderWay::Commit(self.store.commit(batch)),
@@ -257,9 +259,9 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.under_way.push_back(under_way);
     }
 
-    /// Awaits the first answer that is under way, and does what follows from it.
+    /// Awaits the first answer that is under way, and hands it to the session.
     async fn step(&mut self, now: Time) -> Result<(), DriverError> {
-        // Until the answer is there it stays where a later call finds it.
+        // The request stays in the queue until it is answered, so that a later call finds it.
         match self.under_way.front_mut() {
             None => Ok(()),
             Some(UnderWay::Commit(pending)) => {

@@ -1,5 +1,4 @@
-//! What every driver decides alike: how a session is opened, and what follows from what it puts
-//! out.
+//! The decisions that all drivers share: how to open a session, and how to act on its outputs.
 
 use accp_runtime::session::{
     Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Rules, Session, Time,
@@ -11,41 +10,41 @@ use super::error::DriverError;
 use super::link::Link;
 use crate::{Kept, SideId, StoreError, StoreErrorKind, conflict};
 
-/// A session, and whether its store still follows it.
+/// A session, with the error of its store once the store has failed.
 #[derive(Debug)]
 pub(super) struct Course {
     session: Session,
     side: SideId,
-    /// What the store said when it failed.
+    /// The text of the error with which the store failed.
     failed: Option<String>,
 }
 
-/// What came of [`Driver::carry_out`](crate::Driver::carry_out).
+/// The result of [`Driver::carry_out`](crate::Driver::carry_out).
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Frames to be handled, each until [`Session::handled`] says that it is. They come again
-    /// when the session is opened again.
+    /// Frames to be handled. Each stays due until [`Session::handled`] marks it. Due frames come
+    /// again when the session is opened again.
     pub inbound: Vec<Inbound>,
-    /// What happened, for whoever wants to know.
+    /// Events, for a program that wants to follow them.
     pub events: Vec<Event>,
 }
 
-/// How far a reference was read.
+/// State of reading a reference.
 pub(super) enum Reading {
-    /// To its end; `None` while bytes are on their way.
+    /// The reading has ended; `None` while bytes are on their way.
     Done(Option<Value<'static>>),
-    /// This is to be looked up.
+    /// The driver has to look this up.
     Need(Need),
 }
 
-/// Under which name the store keeps the side that these options speak of.
+/// Returns the name under which the store keeps the side of these options.
 pub(super) fn side_of(options: &Options) -> SideId {
     SideId::new(&options.session, &options.agent)
 }
 
 impl Course {
-    /// Goes on with what is stored, or begins: as the host when there are rules.
+    /// Restores the session from the stored state, or begins it. With `rules` the side is the host.
     pub(super) fn open(
         options: Options,
         rules: Option<Rules>,
@@ -84,7 +83,7 @@ impl Course {
         &self.side
     }
 
-    /// A frame has arrived.
+    /// Hands a frame that has arrived to the session.
     pub(super) fn receive(
         &mut self,
         from: MemberId,
@@ -97,20 +96,20 @@ impl Course {
         Ok(())
     }
 
-    /// An input, such as what a store has answered.
+    /// Hands an input to the session, such as an answer of a store.
     pub(super) fn handle(&mut self, input: Input<'_>, now: Time) -> Result<(), DriverError> {
         self.check()?;
         self.session.handle(input, now)?;
         Ok(())
     }
 
-    /// What is to be done next.
+    /// Returns the next output of the session.
     pub(super) fn next(&mut self) -> Option<Output> {
         self.session.poll()
     }
 
-    /// A batch was committed. Once it is durable, what it sends leaves, and what it delivers goes to
-    /// the handlers.
+    /// Acts on the answer to a commit. Once the batch is durable, its frames leave, and the frames
+    /// that it delivers go to the handlers.
     pub(super) fn kept(
         &mut self,
         kept: Result<Box<Batch>, StoreError>,
@@ -130,7 +129,7 @@ impl Course {
         Ok(())
     }
 
-    /// Entries of the log were read.
+    /// Hands entries that were read from the log to the session.
     pub(super) fn entries(
         &mut self,
         from: u64,
@@ -141,7 +140,7 @@ impl Course {
         self.handle(Input::Entries { from, entries }, now)
     }
 
-    /// A value was read.
+    /// Hands a value that was read to the session.
     pub(super) fn cold(
         &mut self,
         key: &str,
@@ -163,7 +162,7 @@ impl Course {
         Ok(sent.map_err(InputError::from)?)
     }
 
-    /// A frame was handled, with these answers to it.
+    /// Marks a frame as handled, with these answers to it.
     pub(super) fn handled(
         &mut self,
         inbound: &Inbound,
@@ -205,7 +204,7 @@ impl Course {
         }
     }
 
-    /// After a failure the session is ahead of its store.
+    /// Puts the session aside when the store has failed, because the session is then ahead of it.
     pub(super) fn survive<T>(&mut self, result: Result<T, StoreError>) -> Result<T, DriverError> {
         result.map_err(|error| {
             self.failed = Some(error.to_string());

@@ -1,4 +1,4 @@
-//! What goes wrong while a session is driven.
+//! Errors of a driver.
 
 use std::error::Error;
 use std::fmt;
@@ -8,29 +8,29 @@ use accp_runtime::session::{InputError, Outbound, ReadError, RestoreError};
 
 use crate::{SideId, StoreError};
 
-/// What a handler gives for a frame: the frames in answer to it, or why it was not handled.
+/// The result of a handler: the frames in answer to a frame, or the reason why it was not handled.
 pub type Handled<'i> = Result<Vec<Outbound<'i>>, Box<dyn Error + Send + Sync>>;
 
-/// What went wrong while a session was driven, told apart by who is at fault.
+/// An error of a driver. The variant tells which part is at fault.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// The session did not take an input; nothing has changed.
+    /// The session refused an input; nothing has changed.
     Input(InputError),
-    /// The store.
+    /// The store failed.
     Store(StoreError),
-    /// The store, in a call before this one, with these words: the session was put aside.
+    /// The store failed in an earlier call, with this text. The session was put aside.
     Failed(String),
-    /// What the store gave back of this side: it is not what was put there.
+    /// The store gave back another state of this side than was put there.
     Restore(SideId, RestoreError),
-    /// This reference, without its `$`.
+    /// The reference with this text, without its `$`, could not be read.
     Reference(String, ReadError),
-    /// What handles frames: the frame is handed out again.
+    /// The handler of frames failed: the frame is handed out again.
     Handler(Box<dyn Error + Send + Sync>),
 }
 
 impl DriverError {
-    /// The code of the draft (section 3.6), where an input or a reference is at fault.
+    /// Returns the code of the draft (section 3.6), where an input or a reference is at fault.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Input(error) => Some(error.code()),

@@ -1,15 +1,15 @@
-//! The way to the peers.
+//! The link, which carries frames to the peers.
 
 use accp_runtime::session::Transmit;
 
-/// Takes the frames of a session to its peers.
+/// Carries the frames of a session to its peers.
 ///
-/// It may lose, repeat, reorder and delay frames, and so has no errors: a frame that cannot be
-/// sent now is lost, and the session sends it again. It must not change them, nor deliver
-/// them to a peer other than [`Transmit::to`]. It should not wait for long: while it does the
-/// session stands still.
+/// A link may lose, repeat, reorder and delay frames, and so has no errors: a frame that cannot be
+/// sent now is lost, and the session sends it again. A link must not change frames, nor deliver
+/// them to a peer other than [`Transmit::to`]. It should not wait for long, because the session
+/// stands still while the link waits.
 ///
-/// A closure is a link. So is a vector, which collects what leaves for whoever sends it later,
+/// A closure is a link. So is a vector, which collects frames for a program that sends them later,
 /// as asynchronous code does.
 pub trait Link {
     /// Sends a frame, or loses it.

@@ -1,11 +1,11 @@
-//! What a resolver needs, looked up in a store.
+//! Looks up in a store what a resolver needs.
 
 use accp_session::{Found, Item, Need};
 
 use crate::{SideId, Store, StoreError};
 
-/// Looks up what a session needs to read a reference: in its own side, or in the same side of
-/// another session.
+/// Looks up an entry or a value that a session needs to read a reference. It looks in the session's
+/// own side, or in the same side of another session.
 pub(super) fn look_up(
     store: &mut (impl Store + ?Sized),
     own: &SideId,
@@ -28,7 +28,8 @@ pub(super) fn look_up(
     }
 }
 
-/// The same side of another session: of a host its host's, of a member that of its agent.
+/// Returns the same side of another session: for a host the side of that session's host, for a
+/// member the side of its own agent there.
 fn sibling(
     store: &mut (impl Store + ?Sized),
     own: &SideId,
@@ -41,7 +42,7 @@ fn sibling(
     }
     let sides = store.sides(session)?.into_iter();
     let hosts = sides.filter(|kept| kept.host).map(|kept| kept.side);
-    // When several agents have hosted it, this one goes first.
+    // If several agents have hosted the session, the side of the own agent comes first.
     Ok(hosts.min_by_key(|host| *host != side).unwrap_or(side))
 }
 

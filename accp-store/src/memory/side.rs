@@ -1,4 +1,4 @@
-//! What is kept of one side in memory, and how a change of it is taken back.
+//! One side in memory, with changes that can be undone.
 
 use std::collections::btree_map::Entry as MapEntry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, 
 
 use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
 
-/// What is kept of one side.
+/// The data of one side.
 #[derive(Debug)]
 pub(super) struct Side {
     host: bool,
     entries: BTreeMap<u64, Entry>,
-    /// Where the ids were consumed.
+    /// For each id, the position of the entry that consumed it.
     mids: BTreeMap<Mid, u64>,
     /// The positions of the entries that are due.
     due: BTreeSet<u64>,
-    /// Positions before it have no text any more.
+    /// The first position whose text is kept.
     first: u64,
     cold: BTreeMap<String, Key>,
     bytes: BTreeMap<Hash, Arc<[u8]>>,
@@ -38,7 +38,7 @@ struct Key {
     expired: bool,
 }
 
-/// Takes one change back.
+/// Undoes one change.
 pub(super) type Undo = Box<dyn FnOnce(&mut Side)>;
 
 impl Side {
@@ -60,7 +60,7 @@ impl Side {
         }
     }
 
-    /// Applies a batch; each change leaves in `undo` what takes it back.
+    /// Applies a batch. Each change pushes the closure that undoes it onto `undo`.
     pub(super) fn apply(&mut self, batch: &Batch, undo: &mut Vec<Undo>) -> Result<(), String> {
         if batch.host != self.host {
             return Err(conflict::host(self.host));

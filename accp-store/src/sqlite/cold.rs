@@ -1,4 +1,4 @@
-//! The rows of the tables `cold` and `blob`: keys, and the bytes behind them.
+//! The rows of the tables `cold` and `blob`: keys and their bytes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::row::{Columns, hex, integer, text, write};
 use crate::Kept;
 
-/// What is kept of a key.
+/// The row of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub digest: Hash,
@@ -21,11 +21,11 @@ pub(super) struct Key {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its bytes may be there, if another key brought them.
+    /// The bytes are there only if another key brought them.
     Known = 0,
-    /// Its bytes must be there.
+    /// The bytes must be there.
     Held = 1,
-    /// Its bytes may be deleted.
+    /// The bytes may be deleted.
     Expired = 2,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn save(conn: &Connection, side: i64, key: &str, row: &Key) -> Result
     write(conn, sql, &columns)
 }
 
-/// Marks a key expired, if it is known.
+/// Marks a key as expired, if the store knows it.
 pub(super) fn expire(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
     if let Some(mut row) = find(conn, side, key)? {
         row.state = State::Expired;
@@ -58,7 +58,7 @@ pub(super) fn expire(conn: &Connection, side: i64, key: &str) -> Result<(), Faul
     Ok(())
 }
 
-/// A key and what is kept of it, from a row of the table.
+/// Reads the name of a key and the rest of its row.
 pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
     let mut columns = Columns::new(row, "cold", 0, 6)?;
     columns.integer()?; // the side
@@ -76,7 +76,7 @@ pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
     Ok((name, key))
 }
 
-/// The value under a key.
+/// Returns the value under a key.
 pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Kept>, Fault> {
     let Some(row) = find(conn, side, key)? else {
         return Ok(None);
@@ -97,9 +97,10 @@ pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Ke
     Ok(Some(Kept { value, expired }))
 }
 
-/// That the bytes of a key are there if they must be; `length` is how many were found.
+/// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes
+/// that were found.
 pub(super) fn check(key: &str, row: &Key, length: Option<u64>) -> Result<(), Fault> {
-    // A key whose bytes never came may say any length.
+    // The length of a key whose bytes never came cannot be checked.
     if row.state != State::Held || length == Some(row.length) {
         return Ok(());
     }
@@ -121,7 +122,7 @@ pub(super) fn insert_bytes(
     Ok(())
 }
 
-/// Whether another key brought the bytes of this value.
+/// Returns whether another key brought the bytes of this value.
 pub(super) fn has_bytes(conn: &Connection, side: i64, value: &Cold) -> Result<bool, Fault> {
     let sql = "SELECT 1 FROM blob WHERE side = ?1 AND digest = ?2 AND octet_length(bytes) = ?3";
     let Ok(length) = i64::try_from(value.length) else {
@@ -132,7 +133,7 @@ pub(super) fn has_bytes(conn: &Connection, side: i64, value: &Cold) -> Result<bo
         .exists((side, value.digest.as_bytes(), length))?)
 }
 
-/// The bytes with this digest, which they are held to.
+/// Reads the bytes with this digest, and checks that they have it.
 fn bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<Arc<[u8]>>, Fault> {
     let sql = "SELECT bytes FROM blob WHERE side = ?1 AND digest = ?2";
     let bytes: Option<Arc<[u8]>> = conn
@@ -146,15 +147,15 @@ fn bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<Arc<[u8]>
     }
 }
 
-/// Bytes are kept under a digest that is not theirs.
+/// Makes the fault for bytes that are kept under a digest that is not theirs.
 pub(super) fn other_digest(digest: &[u8], found: &Hash) -> Fault {
     Fault::Corrupt(format!(
-        "table `blob` keeps bytes under digest {}, and theirs is {found}",
+        "table `blob` keeps bytes under digest {}, but their digest is {found}",
         hex(digest)
     ))
 }
 
-/// Deletes bytes that only expired keys need; how many.
+/// Deletes the bytes that only expired keys need, and returns how many bytes it deleted.
 pub(super) fn drop_unused(conn: &Connection, side: i64) -> Result<u64, Fault> {
     let sql = "DELETE FROM blob WHERE side = ?1 AND digest NOT IN
         (SELECT digest FROM cold WHERE side = ?1 AND state < 2)

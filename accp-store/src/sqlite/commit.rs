@@ -1,4 +1,4 @@
-//! What writes: batches, retention, deletion. All of it runs inside a transaction.
+//! Writes to the file: batches, retention and deletion. All of it runs inside a transaction.
 
 use accp_runtime::session::Mid;
 use accp_session::{Batch, Cold, Entry, OutboxChange, Outgoing};
@@ -81,7 +81,7 @@ pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(),
     side.save(conn)
 }
 
-/// Deletes all that is kept of a side; whether there was anything.
+/// Deletes everything of a side, and returns whether there was anything.
 pub(super) fn delete(conn: &Connection, id: &SideId) -> Result<bool, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(false);
@@ -95,7 +95,7 @@ pub(super) fn delete(conn: &Connection, id: &SideId) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Deletes what is not needed any more.
+/// Deletes data that is not needed any longer.
 pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<Freed, Fault> {
     let Some(mut side) = Side::find(conn, id)? else {
         return Ok(Freed::default());
@@ -186,7 +186,7 @@ fn append(conn: &Connection, side: &mut Side, entry: &Entry) -> Result<(), Fault
     Ok(())
 }
 
-/// The position of the entry that consumed an id.
+/// Finds the position of the entry that consumed an id.
 fn find_mid(conn: &Connection, side: i64, mid: &Mid) -> Result<Option<u64>, Fault> {
     let sql = "SELECT position FROM log WHERE side = ?1 AND mid = ?2 AND sequence > 0";
     let mut statement = conn.prepare_cached(sql)?;
@@ -247,7 +247,7 @@ fn remove_outgoing(conn: &Connection, side: i64, mid: &Mid) -> Result<(), Fault>
     Ok(())
 }
 
-/// A frame of the outbox, from a row of its table.
+/// Reads a frame of the outbox from a row of its table.
 pub(super) fn read_outgoing(row: &rusqlite::Row<'_>) -> Result<Outgoing, Fault> {
     let mut columns = Columns::new(row, "outbox", 0, 6)?;
     columns.integer()?; // the side

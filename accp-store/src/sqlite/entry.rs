@@ -1,4 +1,4 @@
-//! The rows of the tables `log` and `frame`, which make an entry together.
+//! The rows of the tables `log` and `frame`, which together make an entry.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use rusqlite::{Connection, Row};
 use super::fault::Fault;
 use super::row::{Columns, MidColumn, integer, text, write};
 
-/// The columns of `log`, which those of `frame` follow in a join.
+/// The number of columns of `log`. In a join, the columns of `frame` follow them.
 pub(super) const LOG: usize = 12;
 const FRAME: usize = 4;
 
-/// A query for the entries of side `?1` that meet a condition on `l`, ascending. `by` may
-/// say by which index.
+/// Returns a query for the entries of side `?1` that meet a condition on `l`, ascending. `by` may
+/// name the index to use.
 pub(super) fn select(by: &str, condition: &str) -> String {
     format!(
         "SELECT l.side, l.position, at, kind, sender, mid, sequence, tokens, cut, due, hash, l.crc,
@@ -39,15 +39,15 @@ pub(super) fn insert(conn: &Connection, side: i64, entry: &Entry) -> Result<(), 
     )
 }
 
-/// Marks an entry handled that was read before.
+/// Marks an entry as handled. The entry was read before.
 pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
-    // A row is written as a whole, for its checksum; the key finds it.
+    // The checksum covers the whole row, so the whole row is written. The key finds it.
     let sql = "UPDATE log SET at = ?3, kind = ?4, sender = ?5, mid = ?6, sequence = ?7, \
         tokens = ?8, cut = ?9, due = ?10, hash = ?11, crc = ?12 WHERE side = ?1 AND position = ?2";
     write_log(conn, sql, side, entry)
 }
 
-/// An entry from a row that [`select`] gives.
+/// Reads an entry from a row that [`select`] gives.
 pub(super) fn read(row: &Row<'_>) -> Result<Entry, Fault> {
     let mut entry = read_log(row)?;
     entry.text = read_text(row)?.ok_or_else(|| {
@@ -59,7 +59,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Entry, Fault> {
     Ok(entry)
 }
 
-/// An entry without its text, from a row that begins with the columns of `log`.
+/// Reads an entry without its text, from a row that begins with the columns of `log`.
 pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
     let mut columns = Columns::new(row, "log", 0, LOG)?;
     columns.integer()?; // the side
@@ -83,7 +83,7 @@ pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
     Ok(entry)
 }
 
-/// The text in a row that [`select`] gives.
+/// Reads the text from a row that [`select`] gives.
 pub(super) fn read_text(row: &Row<'_>) -> Result<Option<Arc<str>>, Fault> {
     if row.get_ref(LOG)? == ValueRef::Null {
         return Ok(None);
@@ -94,7 +94,7 @@ pub(super) fn read_text(row: &Row<'_>) -> Result<Option<Arc<str>>, Fault> {
     Ok(Some(Arc::from(columns.text()?)))
 }
 
-/// What the set of consumed ids needs of an entry.
+/// Returns the parts of an entry that the set of consumed ids needs.
 pub(super) fn to_seen(entry: Entry) -> Seen {
     Seen {
         mid: entry.mid,

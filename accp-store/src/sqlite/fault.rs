@@ -1,4 +1,4 @@
-//! What went wrong, before it is known in which file and session.
+//! Faults of the file, before their file and side are known.
 
 use std::str::Utf8Error;
 
@@ -8,19 +8,19 @@ use crate::{RowsError, StoreError, StoreErrorKind};
 
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// What SQLite says.
+    /// An error of SQLite.
     Sqlite(rusqlite::Error),
-    /// A row or the schema is not as it was written.
+    /// A row or the schema differs from what was written.
     Corrupt(String),
-    /// A batch does not fit.
+    /// A batch does not fit the data in the file.
     Conflict(String),
-    /// Another program's file.
+    /// The file is another program's.
     Foreign,
-    /// A format that is older or newer.
+    /// The format of the file is older or newer.
     Version { found: i32, read: i32 },
     /// The application's rows could not be written.
     Rows(RowsError),
-    /// What wrote the application's rows ended the transaction.
+    /// The application ended the transaction while it wrote its rows.
     Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
@@ -85,41 +85,41 @@ impl From<Utf8Error> for Fault {
 }
 
 const BACKUP: &str = "the file is damaged; take a copy back from a backup, or export what is sound";
-const FOREIGN: &str =
-    "the file is no store of sessions: name another file, or one that is not there";
+const FOREIGN: &str = "the file is not a store of sessions: name another file, or a new one";
 
-/// Who is at fault when SQLite fails, and what helps.
+/// Returns the kind of error when SQLite fails, and what helps.
 fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
-        // A column has another type than the table says.
+        // A column has another type than its table declares.
         return (StoreErrorKind::Corrupt, BACKUP);
     };
     match failure.code {
         ErrorCode::DiskFull => (
             StoreErrorKind::Full,
-            "nothing of it is kept; free space, then restore the session and go on",
+            "nothing of the commit is kept; free space, then restore the session and go on",
         ),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (
             StoreErrorKind::Busy,
             "another process writes to it; try again, or close the other one",
         ),
-        // Constraints are looked at before they are met, so the indexes are at odds.
+        // Constraints are checked before a write can violate them, so a violation shows that the
+        // indexes disagree with the tables.
         ErrorCode::DatabaseCorrupt | ErrorCode::ConstraintViolation => {
             (StoreErrorKind::Corrupt, BACKUP)
         }
         ErrorCode::NotADatabase => (StoreErrorKind::Foreign, FOREIGN),
         ErrorCode::TooBig => (
             StoreErrorKind::Conflict,
-            "a value may have 1,000,000,000 bytes; split it",
+            "a value may have at most 1,000,000,000 bytes; split it",
         ),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => (
             StoreErrorKind::Io,
-            "see whether the folder is there and may be written, and whether the store was opened \
-             to be read only",
+            "check that the folder exists and is writable, and that the store was not opened \
+             read-only",
         ),
         _ => (
             StoreErrorKind::Io,
-            "look after the disk, then open the store anew",
+            "check the disk, then open the store anew",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! What reads. All of it runs inside a transaction, so that it sees one state.
+//! Reads from the file. All of it runs inside a transaction, so that it sees one state.
 
 use accp_registry::Hash;
 use accp_session::{Entry, Outgoing, Seen, Snapshot, Stored};
@@ -11,7 +11,7 @@ use super::side::Side;
 use super::{cold, entry};
 use crate::SideId;
 
-/// All that a side is restored from.
+/// Reads the state from which a side is restored.
 pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
     }))
 }
 
-/// Entries from a position on.
+/// Reads entries from a position on.
 pub(super) fn entries(
     conn: &Connection,
     id: &SideId,
@@ -48,7 +48,7 @@ pub(super) fn entries(
     all(conn, &sql, (side.number, from, limit), entry::read)
 }
 
-/// The keys of a side.
+/// Reads the keys of a side.
 pub(super) fn cold_keys(conn: &Connection, id: &SideId) -> Result<Vec<String>, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(Vec::new());
@@ -77,7 +77,7 @@ pub(super) fn snapshot(conn: &Connection, side: &Side) -> Result<Option<Snapshot
         None => "none".to_owned(),
     };
     Err(Fault::Corrupt(format!(
-        "of snapshots, table `side` says {}, and table `snapshot` has {}",
+        "for the snapshot, table `side` says {}, and table `snapshot` has {}",
         words(side.covered),
         words(position)
     )))
@@ -106,14 +106,14 @@ fn due(conn: &Connection, side: i64, covered: u64) -> Result<Vec<Entry>, Fault> 
     all(conn, &due_sql(), (side, covered), entry::read)
 }
 
-/// The ids in the order of the log, from its table alone: the texts are not touched.
+/// Reads the ids in the order of the log, from table `log` alone: it does not touch the texts.
 fn seen(conn: &Connection, side: i64) -> Result<Vec<Seen>, Fault> {
     let read = |row: &rusqlite::Row<'_>| entry::read_log(row).map(entry::to_seen);
     all(conn, SEEN, [side], read)
 }
 
 fn due_sql() -> String {
-    // Left to itself, SQLite reads the log.
+    // Without the hint SQLite would read the whole log.
     entry::select("INDEXED BY log_due", "l.due AND l.position <= ?2")
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sqlite::schema;
 
-    /// How SQLite goes about a query.
+    /// Returns the plan that SQLite makes for a query.
     fn plan(sql: &str) -> String {
         let conn = Connection::open_in_memory().unwrap();
         schema::create(&conn).unwrap();

@@ -1,4 +1,4 @@
-//! Rows with a checksum: how they are written, and read without trust.
+//! Rows with a checksum: how to write them, and how to read them without trust.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use rusqlite::{Connection, Params, Row, params_from_iter};
 
 use super::fault::Fault;
 
-/// Runs a statement whose parameters are the columns of a row, and last its checksum.
+/// Runs a statement whose parameters are the columns of a row, followed by its checksum.
 pub(super) fn write(conn: &Connection, sql: &str, columns: &[ValueRef<'_>]) -> Result<(), Fault> {
     let mut crc = Crc::default();
     for column in columns {
@@ -25,7 +25,7 @@ pub(super) fn write(conn: &Connection, sql: &str, columns: &[ValueRef<'_>]) -> R
     Ok(())
 }
 
-/// Every row of a query.
+/// Reads every row of a query.
 pub(super) fn all<T>(
     conn: &Connection,
     sql: &str,
@@ -41,7 +41,7 @@ pub(super) fn all<T>(
     Ok(all)
 }
 
-/// The columns of a row, in order, once its checksum has been compared.
+/// The columns of a row, in order, after its checksum was compared.
 pub(super) struct Columns<'a> {
     row: &'a Row<'a>,
     table: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The `count` columns from `first` on, the last of which is their checksum.
+    /// Takes the `count` columns from `first` on. The last of them is their checksum.
     pub(super) fn new(
         row: &'a Row<'a>,
         table: &'static str,
@@ -71,7 +71,7 @@ impl<'a> Columns<'a> {
         let found = found.finish();
         match row.get_ref(last)? {
             ValueRef::Integer(written) if written == found => Ok(columns),
-            _ => Err(columns.fault("its checksum is another")),
+            _ => Err(columns.fault("its checksum does not match")),
         }
     }
 
@@ -90,9 +90,9 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// An integer in a range that the type gives.
+    /// Reads an integer that must be in the range of the type.
     pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T, Fault> {
-        T::try_from(self.integer()?).map_err(|_| self.wrong("a number of its range"))
+        T::try_from(self.integer()?).map_err(|_| self.wrong("a number in its range"))
     }
 
     pub(super) fn flag(&mut self) -> Result<bool, Fault> {
@@ -110,7 +110,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// A column that a later version may fill.
+    /// Reads a column that a later version may fill.
     pub(super) fn reserved(&mut self) -> Result<(), Fault> {
         match self.take()? {
             ValueRef::Null => Ok(()),
@@ -135,7 +135,7 @@ impl<'a> Columns<'a> {
             ValueRef::Integer(bits @ 0..=MID_LAST) => Some(Mid::parse(&format!("{bits:012x}"))),
             ValueRef::Text(name) => {
                 let name = std::str::from_utf8(name).map_err(|_| self.wrong("UTF-8"))?;
-                // One id has one spelling, or the index would not find it twice.
+                // An id must have one spelling, or the index would not find it again.
                 Some(Mid::parse(name)).filter(|mid| !mid.is_hex())
             }
             _ => None,
@@ -143,7 +143,8 @@ impl<'a> Columns<'a> {
         mid.ok_or_else(|| self.wrong("48 bits, or a name that is not 12 hexadecimal digits"))
     }
 
-    /// The column that was read last holds something else than it may.
+    /// Makes the fault for the column that was read last, which holds something that it may not
+    /// hold.
     pub(super) fn wrong(&self, expected: &str) -> Fault {
         let index = self.next - 1;
         let column = self.row.as_ref().column_name(index).unwrap_or("?");
@@ -178,7 +179,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A message id as a column holds it: 48 bits, or its name.
+/// A message id as a column keeps it: 48 bits, or its name.
 pub(super) enum MidColumn {
     Bits(i64),
     Name(String),
@@ -199,7 +200,7 @@ impl MidColumn {
         }
     }
 
-    /// The same, as a parameter of a query.
+    /// Returns the id as a parameter of a query.
     pub(super) fn to_sql(&self) -> ToSqlOutput<'_> {
         ToSqlOutput::Borrowed(self.value())
     }
@@ -207,7 +208,7 @@ impl MidColumn {
 
 const MID_LAST: i64 = (1 << 48) - 1;
 
-/// A number as a column holds it.
+/// Converts a number to the value of a column.
 pub(super) fn integer(number: u64) -> Result<ValueRef<'static>, Fault> {
     match i64::try_from(number) {
         Ok(number) => Ok(ValueRef::Integer(number)),
@@ -224,16 +225,16 @@ pub(super) fn text(text: &str) -> ValueRef<'_> {
 
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}"); // a String takes all
+        let _ = write!(hex, "{byte:02x}"); // writing to a String cannot fail
         hex
     })
 }
 
-/// CRC-32 of columns. Each gives a byte for its type and 8 bytes, the lowest first: of the
-/// number, or of the length of the text or the bytes, which follow.
+/// CRC-32 of columns. Each column gives one byte for its type and 8 bytes, the lowest first. The 8
+/// bytes hold the number, or the length of the text or the bytes, which then follow.
 struct Crc {
     hasher: crc32fast::Hasher,
-    /// Short pieces are gathered, because the hasher likes long ones.
+    /// Short pieces are gathered, because the hasher is faster with long ones.
     short: [u8; 128],
     length: usize,
 }
@@ -253,7 +254,7 @@ impl Crc {
         match column {
             ValueRef::Null => self.head(0, 0),
             ValueRef::Integer(number) => self.head(1, number),
-            // No table has a column of this type; one that does is not ours.
+            // No table has a column of this type. A table that has one is not part of the format.
             ValueRef::Real(number) => self.head(4, number.to_bits() as i64),
             ValueRef::Text(bytes) => self.bytes(2, bytes),
             ValueRef::Blob(bytes) => self.bytes(3, bytes),
@@ -296,7 +297,7 @@ mod tests {
 
     use super::*;
 
-    /// What is made of a row of a key, this value and their checksum, after `sql`.
+    /// Reads a value from a row of a key, the value and their checksum, after running `sql`.
     fn read<T>(
         value: ValueRef<'_>,
         sql: &str,
@@ -348,8 +349,8 @@ mod tests {
         let (number, text) = (ValueRef::Integer, |text| ValueRef::Text(text));
         assert_snapshot!(refusal(number(99), |c| c.member()), @"table `t`, row (7, 99): column `value` holds 99, and may hold a member, 100 to 899");
         assert_snapshot!(refusal(number(2), |c| c.flag()), @"table `t`, row (7, 2): column `value` holds 2, and may hold 0 or 1");
-        assert_snapshot!(refusal(number(-1), |c| c.number::<u64>()), @"table `t`, row (7, -1): column `value` holds -1, and may hold a number of its range");
-        assert_snapshot!(refusal(number(1 << 32), |c| c.number::<u32>()), @"table `t`, row (7, 4294967296): column `value` holds 4294967296, and may hold a number of its range");
+        assert_snapshot!(refusal(number(-1), |c| c.number::<u64>()), @"table `t`, row (7, -1): column `value` holds -1, and may hold a number in its range");
+        assert_snapshot!(refusal(number(1 << 32), |c| c.number::<u32>()), @"table `t`, row (7, 4294967296): column `value` holds 4294967296, and may hold a number in its range");
         assert_snapshot!(refusal(number(1 << 48), |c| c.mid()), @"table `t`, row (7, 281474976710656): column `value` holds 281474976710656, and may hold 48 bits, or a name that is not 12 hexadecimal digits");
         assert_snapshot!(refusal(text(b"00000000000a"), |c| c.mid()), @"table `t`, row (7, `00000000000a`): column `value` holds `00000000000a`, and may hold 48 bits, or a name that is not 12 hexadecimal digits");
         assert_snapshot!(refusal(text(b"\xff"), |c| c.mid()), @"table `t`, row (7, `�`): column `value` holds `�`, and may hold UTF-8");

@@ -1,16 +1,16 @@
-//! Format 2 of the file; `docs/format.md` describes it.
+//! The schema of format 2. `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
 use super::fault::Fault;
 
-/// In the header of every file of ours: `ACCP`.
+/// The application id in the header of every store: `ACCP`.
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
-/// The format that is written, and the only one that is read.
+/// The format that this version writes. It reads no other.
 pub(super) const VERSION: i32 = 2;
 
-/// What makes an empty file one of format 2.
+/// The statements that make an empty file a store of format 2.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE side (
   side INTEGER PRIMARY KEY,
@@ -97,7 +97,7 @@ pub(super) const TABLES: &[&str] = &[
 ) STRICT",
 ];
 
-/// Makes the tables of an empty file.
+/// Creates the tables in an empty file.
 pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
     for table in TABLES {
         conn.execute_batch(table)?;
@@ -107,13 +107,13 @@ pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether the file holds nothing yet, not even somebody else's mark.
+/// Returns whether the file is empty and has no application id or version of another program.
 pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
     Ok(tables == 0 && (application(conn)?, version(conn)?) == (0, 0))
 }
 
-/// That the file is ours, of this format, and has its tables and no others.
+/// Checks that the file is a store of this format, and has its tables and no others.
 pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
     if application(conn)? != APPLICATION {
         return Err(Fault::Foreign);
@@ -130,8 +130,8 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         });
     }
     let mut statement = conn.prepare(
-        // What SQLite keeps for itself, as ANALYZE makes it, is no table of the format. Nor are
-        // the application's tables, with what stands on them.
+        // The tables that SQLite makes for itself, for example in ANALYZE, are not part of the
+        // format. Nor are the application's tables, with their indexes and triggers.
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND NOT (name GLOB 'sqlite_*'
             OR (name GLOB 'app_*' AND tbl_name GLOB 'app_*'))",
     )?;

@@ -1,4 +1,4 @@
-//! The rows of table `side`: who there is, and the sums that a look at the log would cost.
+//! The rows of table `side`: the sides, and sums that otherwise would need a read of the log.
 
 use accp_runtime::session::Time;
 use rusqlite::types::ValueRef;
@@ -8,10 +8,10 @@ use super::fault::Fault;
 use super::row::{Columns, all, integer, text, write};
 use crate::{SideId, Summary};
 
-/// A side as its row has it.
+/// A row of table `side`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Side {
-    /// The number that stands for the side in the other tables.
+    /// The number of the side in the other tables.
     pub number: i64,
     pub id: SideId,
     pub host: bool,
@@ -19,7 +19,7 @@ pub(super) struct Side {
     pub last: u64,
     /// The first position whose text is kept.
     pub first: u64,
-    /// What the snapshot covers.
+    /// The last position that the snapshot covers.
     pub covered: Option<u64>,
     pub entries: u64,
     pub bytes: u64,
@@ -50,7 +50,7 @@ impl Side {
         all(conn, sql, [session], Self::read)
     }
 
-    /// The side of this name, which may be new; a new one has no row until it is saved.
+    /// Returns the side of this name, or a new one. A new side has no row until it is saved.
     pub(super) fn find_or_new(conn: &Connection, id: &SideId, host: bool) -> Result<Self, Fault> {
         if let Some(side) = Self::find(conn, id)? {
             return Ok(side);

@@ -1,4 +1,4 @@
-//! What looks for damage.
+//! Checks for damage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use super::side::Side;
 use super::{cold, entry, read, schema};
 use crate::SideId;
 
-/// What SQLite itself knows of the file: pages, indexes, constraints; and that the tables are
-/// those of the format.
+/// Runs SQLite's own check of the file (pages, indexes and constraints), and checks that the tables
+/// are those of the format.
 pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     schema::check(conn)?;
     let found: String = conn.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
@@ -24,7 +24,7 @@ pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     Err(Fault::Corrupt(found))
 }
 
-/// All that is kept of a side.
+/// Checks everything in a side.
 pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(());
@@ -37,7 +37,7 @@ pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
     Ok(())
 }
 
-/// That every entry reads, has its text where it must, and that the sums are right.
+/// Checks that every entry can be read, has its text where it must, and that the sums are right.
 fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
     let mut found = Side {
         last: 0,
@@ -79,7 +79,8 @@ fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
     Ok(())
 }
 
-/// That every key reads, and has its bytes where it must, with the digest that it says.
+/// Checks that every key can be read. Its bytes must be there where they must, with the digest of
+/// the key.
 fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
     let mut lengths: BTreeMap<Hash, u64> = BTreeMap::new();
     let mut statement = conn.prepare("SELECT digest, bytes FROM blob WHERE side = ?1")?;
@@ -88,7 +89,7 @@ fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
         let (ValueRef::Blob(digest), ValueRef::Blob(bytes)) = (row.get_ref(0)?, row.get_ref(1)?)
         else {
             return Err(Fault::Corrupt(
-                "table `blob` holds something else than bytes".into(),
+                "table `blob` holds a value that is not bytes".into(),
             ));
         };
         let found = Hash::of(bytes);

@@ -16,7 +16,7 @@ pub(crate) fn launch() -> SideId {
     SideId::new("launch", "planner")
 }
 
-/// An entry at a position, with an id of its own.
+/// Returns an entry at a position, with an id of its own.
 pub(crate) fn entry(position: u64) -> Entry {
     let mid = format!("101000001{position:03}");
     Entry {
@@ -36,7 +36,7 @@ pub(crate) fn entry(position: u64) -> Entry {
     }
 }
 
-/// A value whose bytes are there.
+/// Returns a value that has its bytes.
 pub(crate) fn cold(key: &str, bytes: &[u8]) -> Cold {
     Cold {
         key: key.into(),
@@ -55,7 +55,7 @@ pub(crate) fn outgoing(order: u64, mid: &str) -> Outgoing {
     }
 }
 
-/// Something in every table, and every state that a row can have.
+/// Fills every table, with rows in every state that they can have.
 pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
     let kinds = [
         EntryKind::Frame,
@@ -117,7 +117,7 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// All that a store gives back, in words.
+/// Returns all data of a store, as text.
 pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
     let mut text = String::new();
     for summary in store.list()? {
@@ -139,7 +139,7 @@ pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
     Ok(text)
 }
 
-/// Changes a file behind the back of its store.
+/// Changes a file without its store.
 pub(crate) fn tamper(path: &Path, sql: &str) {
     let conn = rusqlite::Connection::open(path).unwrap();
     conn.execute_batch(sql).unwrap();

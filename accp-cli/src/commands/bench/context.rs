@@ -1,4 +1,4 @@
-//! `accp bench context`: recorded conversations replayed under policies.
+//! `accp bench context`: replays recorded conversations under policies.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,24 +24,25 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
 
-/// Replay recorded conversations under policies for the context: tokens, cost, recall
+/// Replay recorded conversations under context policies: tokens, cost, recall
 ///
-/// Before each message of an agent (role assistant or agent) each policy says what the agent's
-/// prompt would be, and the message shows what was needed from it. No model is asked.
+/// Before each message of an agent (role assistant or agent) each policy makes the agent's prompt.
+/// The message then shows which values it needed from the prompt. No model is asked.
 ///
 /// - tokens: of all prompts, with tool schemas and primer; `no system` is without system prompts.
 /// - cost: a token in the longest common beginning with the previous prompt in the same cache
-///   counts --cached-price, any other --fresh-price. Agents that read one transcript share a
+///   counts --cached-price, any other token --fresh-price. Agents that read one transcript share a
 ///   cache; an agent with a system prompt of its own has its own.
-/// - arguments: of the numbers and strings in tool calls' arguments, 3 to 60 characters, that
-///   were said before in a message other than a system prompt, the share that stands in the
+/// - arguments: takes the numbers and strings of 3 to 60 characters in tool calls' arguments that
+///   a message other than a system prompt contained before. The share of them that stands in the
 ///   prompt, escapes undone.
-/// - bound: the share that stands there under its key or in its record; a bag of values does not.
+/// - bound: the share that stands there under its key or in its record; a bag of values does not
+///   count.
 /// - identifiers: the same share as for arguments, for the tokens in agents' texts with a digit,
 ///   a path separator or a capital after a small letter.
-/// - results: what tool results take in the first prompt after them, with what stands before them
-///   to read them by, as a share of the same results in the base. Results that this prompt does
-///   not show are left out.
+/// - results: the tokens of tool results in the first prompt after them, with the definitions
+///   before them, as a share of the same results in the base. Results that this prompt does not
+///   show are left out.
 /// - read back: the share of the bytes of all messages that the policy can give back.
 /// - ms: the policy's own time.
 #[derive(Debug, clap::Args)]
@@ -51,17 +52,17 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Measure this policy beside the base; may be given again. Without it, those of the list
+    /// Measure this policy beside the base; may be repeated. Without it, the policies of the list
     /// below with usual settings
     #[arg(long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
 
-    /// Measure prompts that another program wrote, in the form of --dump; may be given again
+    /// Measure prompts that another program wrote, in the form of --dump; may be repeated
     #[arg(long = "rival", value_name = "FILE")]
     rivals: Vec<PathBuf>,
 
-    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all;
-    /// without it those that a conversation records
+    /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all; without
+    /// it, the tool schemas that each conversation records
     #[arg(long, value_name = "[CORPUS=]FILE")]
     tools: Vec<String>,
 
@@ -72,20 +73,20 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HALF")]
     split: Option<Half>,
 
-    /// What a token costs that is in the provider's cache
+    /// The price of a token that is in the provider's cache
     #[arg(long, value_name = "PRICE", default_value_t = 0.1, value_parser = price)]
     cached_price: f64,
 
-    /// What any other token costs
+    /// The price of any other token
     #[arg(long, value_name = "PRICE", default_value_t = 1.25, value_parser = price)]
     fresh_price: f64,
 
-    /// The encoding that counts
+    /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
     encoding: String,
 
-    /// Write every prompt of every policy to this file, an object a line with `corpus`,
+    /// Write every prompt of every policy to this file, one JSON object a line with `corpus`,
     /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
     /// `message`)
     #[arg(long, value_name = "FILE")]
@@ -95,7 +96,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// json: an object a line for each corpus and policy
+    /// json: one object a line for each corpus and policy
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -164,7 +165,7 @@ impl From<RivalError> for Failure {
 }
 
 impl Args {
-    /// The policies that were asked for, the base first.
+    /// Returns the policies to measure, the base first.
     fn plans(&self) -> Result<Vec<Plan>, Failure> {
         if self.policies.is_empty() {
             return Ok(default_plans());
@@ -190,7 +191,7 @@ impl Args {
         Ok(rivals)
     }
 
-    /// Tool schemas as a line of compact JSON, by corpus; `None` is for all.
+    /// Reads tool schemas as a line of compact JSON, by corpus. `None` is for all corpora.
     fn read_tools(&self) -> Result<BTreeMap<Option<String>, Arc<str>>, Failure> {
         let mut tools = BTreeMap::new();
         for given in &self.tools {
@@ -209,7 +210,7 @@ impl Args {
     }
 }
 
-/// The policies of a dump that another program wrote.
+/// Reads the policies of a dump that another program wrote.
 fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
     let mut rivals = Rivals::default();
     each_document(path, |name, Document { line, json }| {
@@ -226,7 +227,7 @@ fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
     Ok(rivals)
 }
 
-/// The conversations of a file, or of its half.
+/// Reads the conversations of a file, or one half of them.
 fn read(path: &Path, tools: Option<&Arc<str>>, half: Option<Half>) -> Result<Transcripts, Failure> {
     let half = half.map(accp_recordings::Half::from);
     let mut transcripts = Transcripts::default();
@@ -247,8 +248,8 @@ fn read(path: &Path, tools: Option<&Arc<str>>, half: Option<Half>) -> Result<Tra
     Ok(transcripts)
 }
 
-/// What the corpora of these files are called: the names of the files without their ends,
-/// numbered where two are the same.
+/// Returns the names of the corpora in these files: the names of the files without their
+/// extensions, numbered if two are the same.
 fn names(files: &[PathBuf]) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let names = files.iter().map(|path| {
@@ -270,7 +271,7 @@ fn indented(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A price from the command line.
+/// Parses a price from the command line.
 fn price(text: &str) -> Result<f64, String> {
     let price = text
         .parse()

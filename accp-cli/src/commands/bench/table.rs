@@ -7,7 +7,7 @@ use accp_runtime::context::CachePrices;
 
 use crate::table::Table;
 
-/// A table for each corpus.
+/// Writes a table for each corpus.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
     for corpus in &report.corpora {

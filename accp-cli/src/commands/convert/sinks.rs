@@ -1,4 +1,4 @@
-//! Where frames and values go.
+//! The outputs of a conversion: frames and values.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::outcome::Failure;
 use crate::output::Output;
 use crate::side::Side;
 
-/// The file of the frames, or stdout, and the side file, if one is named.
+/// The file of the frames, or stdout, and the side file if the user named one.
 pub(super) struct Sinks {
     frames: Output,
     side: Option<Side>,
@@ -33,7 +33,7 @@ impl Sinks {
         Ok(Self { frames, side })
     }
 
-    /// Writes the frames of a conversation that stands on this line.
+    /// Writes the frames of the conversation on this line.
     pub(super) fn write(
         &mut self,
         name: &str,
@@ -60,8 +60,8 @@ impl Sinks {
         }
     }
 
-    /// After a fault in the input: frames that are out on stdout keep their values; files
-    /// stay as they were.
+    /// Ends the outputs after a fault in the input. Frames that went to stdout keep their values;
+    /// files stay as they were.
     pub(super) fn abandon(self) -> Result<(), Failure> {
         match self.side {
             Some(side) if self.frames.is_stdout() => side.finish(),
@@ -69,14 +69,15 @@ impl Sinks {
         }
     }
 
-    /// The side file first: frames whose references lead nowhere are never in place.
+    /// Completes the side file first, so that a complete frame file never has references that lead
+    /// nowhere.
     pub(super) fn finish(self) -> Result<(), Failure> {
         self.side.map_or(Ok(()), Side::finish)?;
         self.frames.finish()
     }
 }
 
-/// Refuses to read and write, or to write twice, the same file.
+/// Refuses to read and write the same file, or to write it twice.
 fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     let mut seen = Vec::new();
     for path in paths.filter(|path| path != "-") {
@@ -92,7 +93,8 @@ fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// No side file is named: every value is refused, in the words of the command line.
+/// Refuses every value, because the user named no side file. The error names the option that would
+/// help.
 #[derive(Debug, Default)]
 struct Nowhere {
     refused: bool,

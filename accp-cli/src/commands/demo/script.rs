@@ -1,36 +1,37 @@
-//! What the five agents say: the domain profiles of the draft (section 10), one after the
+//! The script of the five agents: the domain profiles of the draft (section 10), one after the
 //! other.
 
 /// The host of the session.
 pub(super) const HOST: &str = "planner";
-/// The others.
+/// The members.
 pub(super) const MEMBERS: [&str; 4] = ["research", "analyst", "dev", "reviewer"];
 
-/// What is told before.
+/// The introduction.
 pub(super) const INTRODUCTION: &str = "\
 Five agents share a session: planner, its host, and research, analyst, dev and
-reviewer. Frames stand without their envelopes, each with its twin in plain
-words. With a checkpoint (*) stand the reason for it, the frames that left hot
-state for cold, and what the context takes of its 500 hot and 2000 warm tokens.
+reviewer. Frames are shown without their envelopes, each with its twin in plain
+words. A checkpoint (*) is shown with its reason, the frames that moved from hot
+to cold state, and the size of the context, of at most 500 hot and 2000 warm
+tokens.
 ";
 
-/// What is read back at the end, and by whom.
+/// The agent that reads values back at the end.
 pub(super) const READER: &str = "reviewer";
-/// References: a value, a fact, a frame.
+/// The references to read: a value, a fact, a frame.
 pub(super) const READ: [&str; 3] = ["cold.k100_1", "warm.ckpt_3.web", "cold.p9"];
 
-/// What happens next. Frames stand without their envelopes.
+/// A step of the script. Frames are written without their envelopes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// Somebody says something.
+    /// An agent sends a frame.
     Say(&'static str),
-    /// Somebody asks something. The name of the chain is for the script alone.
+    /// An agent sends a request. The name of the chain is for the script alone.
     Ask(&'static str, &'static str),
-    /// It is answered; the mark that the request is handled goes with the answer.
+    /// The agent that was asked answers. The mark of the request is committed with the answer.
     Answer(&'static str, &'static str),
-    /// The same, and the host is killed while the answer is under way.
+    /// The same, but the host is killed while the answer is under way.
     AnswerInCrash(&'static str, &'static str),
-    /// The one who asked takes it back.
+    /// The agent that asked cancels the request.
     Cancel(&'static str, &'static str),
     /// A frame of the stream that has this name as its `cid`.
     Stream(&'static str, &'static str),
@@ -136,7 +137,7 @@ pub(super) const SCRIPT: &[Step] = &[
 ];
 
 impl Step {
-    /// The answer that the script has to a chain, if this is it.
+    /// Returns the answer in this step, if it answers the chain.
     pub(super) fn answer_to(&self, asked: &str) -> Option<&'static str> {
         match self {
             Answer(chain, frame) | AnswerInCrash(chain, frame) if *chain == asked => Some(frame),

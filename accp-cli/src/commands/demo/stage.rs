@@ -1,4 +1,4 @@
-//! The pipeline on its way, and what is shown of it.
+//! Runs the script of the pipeline, and shows its frames.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,37 +22,37 @@ use crate::store_file::Shared;
 use crate::words::{ranges, triggers, twin, without_metadata};
 
 const SESSION: &str = "pipeline";
-/// Of the clock that nobody looks at: the same each time.
+/// The start of the simulated clock, so that every run shows the same times.
 const START: Time = Time::from_secs(1_714_000_000);
-/// Columns of the output.
+/// The number of columns of the output.
 const WIDTH: usize = 80;
-/// Columns of the positions at its left.
+/// The number of columns at the left, for the positions.
 const MARGIN: usize = 5;
-/// Lines of a frame, and of its twin.
+/// The most lines for a frame, and for its twin.
 const LINES: usize = 2;
 
-/// A session on its way through the script.
+/// A session that runs through the script.
 pub(super) struct Stage {
     path: PathBuf,
     out: Output,
     room: Room,
     agents: BTreeMap<&'static str, MemberId>,
-    /// What was asked and not answered, by the names of the script.
+    /// Requests without an answer so far, by the names of the script.
     chains: BTreeMap<&'static str, Chain>,
     tally: Tally,
-    /// What was accepted, by position.
+    /// Accepted frames, by position.
     frames: BTreeMap<u64, String>,
 }
 
 /// A request.
 struct Chain {
     mid: Mid,
-    /// Who is to answer, and the position of the request.
+    /// The member that has to answer, and the position of the request.
     due: Option<(MemberId, u64)>,
 }
 
 impl Stage {
-    /// Opens the session and lets everybody in.
+    /// Opens the session and lets all members in.
     pub(super) fn open(path: &Path, mut out: Output) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
         let counter = Bpe::o200k_base();
@@ -76,7 +76,7 @@ impl Stage {
         })
     }
 
-    /// Does what the script says next; `rest` is what comes after.
+    /// Does the next step of the script; `rest` holds the steps after it.
     pub(super) fn step(&mut self, step: Step, rest: &[Step]) -> Result<(), Failure> {
         self.room.now = self.room.now + Duration::from_secs(1);
         let mut asked = None;
@@ -110,14 +110,14 @@ impl Stage {
         self.hand_out(asked)
     }
 
-    /// Says something, in a chain if there is one.
+    /// Sends a frame, in a chain if one is named.
     fn say(&mut self, frame: &str, chain: Option<&str>) -> Result<Mid, Failure> {
         let message = read(frame, chain)?;
         let by = self.member(message.agent.as_str());
         self.room.say(by, &Outbound::message(&message))
     }
 
-    /// Answers what was asked in a chain; with it the request is handled.
+    /// Answers the request of a chain, and marks the request as handled.
     fn reply(&mut self, chain: &str, frame: &str) -> Result<(), Failure> {
         let asked = self.chains.remove(chain);
         let Some(Chain {
@@ -126,7 +126,7 @@ impl Stage {
         }) = asked
         else {
             return Err(defect(&format!(
-                "nobody was asked what this answers: {frame}"
+                "this frame answers no open request: {frame}"
             )));
         };
         let message = read(frame, Some(&mid.to_string()))?;
@@ -138,7 +138,7 @@ impl Stage {
         self.agents.get(agent).copied().unwrap_or(MemberId::HOST)
     }
 
-    /// What was delivered is handled at once, but what somebody was asked.
+    /// Handles delivered frames at once, except a request, which its answer handles.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
             let inbound = self.room.side(by).and_then(|side| side.inbox.pop());
@@ -153,7 +153,7 @@ impl Stage {
         self.room.settle()
     }
 
-    /// The host dies between its commit and its first acknowledgement, and comes back.
+    /// Kills the host between its commit and its first acknowledgement, and restores it.
     fn crash(&mut self) -> Result<(), Failure> {
         self.room.kill_host()?;
         self.show_news()?;
@@ -162,7 +162,7 @@ impl Stage {
         let host = self.room.host.session();
         let (entries, members) = (host.position(), host.state().members().count());
         if host.context() != before {
-            return Err(defect("the context is another after the restart"));
+            return Err(defect("the context differs after the restart"));
         }
         let waiting = |room: &Room| {
             let members = room.members.iter();
@@ -175,7 +175,7 @@ impl Stage {
         let again = self.room.take_accepted()?;
         let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
         if unsure != 1 || waiting(&self.room) != 0 || again.iter().any(is_frame) {
-            return Err(defect("the frame under way was not taken exactly once"));
+            return Err(defect("the frame under way was not accepted exactly once"));
         }
         self.out.line(format_args!(
             "   ! After this commit and before anything left, the host was killed. It is back\n     \
@@ -196,7 +196,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Shows what was accepted.
+    /// Shows an accepted frame.
     fn show(&mut self, entry: &Entry) -> Result<(), Failure> {
         let registry = Registry::shared();
         match entry.kind {
@@ -238,14 +238,14 @@ impl Stage {
         ))
     }
 
-    /// Says what it all came to, and reads back what left the context.
+    /// Shows the totals, and reads back values that left the context.
     pub(super) fn close(mut self) -> Result<(), Failure> {
         self.out.line(format_args!(
             "\n{}\n  (JSON under full names; a model reads the context, or all of the JSON so far)\n",
             self.tally.table()
         ))?;
         self.out.line(format_args!(
-            "What left the context is a reference away, for every agent. {READER} reads:\n"
+            "Every agent can read by reference what left the context. {READER} reads:\n"
         ))?;
         for key in READ {
             let value = self.fetch(READER, key)?;
@@ -268,7 +268,7 @@ impl Stage {
         self.out.finish()
     }
 
-    /// What a reference leads to, as one of the members reads it.
+    /// Reads the value of a reference as one of the members.
     fn fetch(&mut self, agent: &str, key: &str) -> Result<Value<'static>, Failure> {
         let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
         let id = self.member(agent);
@@ -279,7 +279,7 @@ impl Stage {
             if let Some(value) = member.driver.read(&reference)? {
                 return Ok(value);
             }
-            // Its bytes are with the host.
+            // The host has the bytes.
             self.room.settle()?;
             self.room.take_accepted()?;
         }
@@ -287,8 +287,8 @@ impl Stage {
     }
 }
 
-/// The text behind the margin, within the columns; what takes more lines than there are is
-/// cut, with the number of bytes it has.
+/// Breaks the text into lines behind the margin, within the columns. A text that needs more lines
+/// than allowed is cut, and the number of its bytes is added.
 fn wrapped(margin: &str, text: &str) -> String {
     let room = WIDTH - MARGIN;
     let mut lines = Vec::new();
@@ -314,12 +314,12 @@ fn wrapped(margin: &str, text: &str) -> String {
     )
 }
 
-/// Everybody opens the file anew, as a process of its own would.
+/// Opens the file anew for each side, as separate processes would.
 fn store(path: &Path) -> Result<Shared, Failure> {
     Ok(Arc::new(Mutex::new(SqliteStore::open(path)?)))
 }
 
-/// A frame of the script, in a chain if there is one.
+/// Reads a frame of the script, in a chain if one is named.
 fn read(frame: &str, chain: Option<&str>) -> Result<Message<'static>, Failure> {
     let chain = chain.map(|chain| format!("[cid:{chain}]"));
     let text = format!("{frame}{}", chain.unwrap_or_default());
@@ -337,7 +337,7 @@ fn agent(name: &'static str) -> Result<AgentId<'static>, Failure> {
     AgentId::new(name).map_err(|error| defect(&error.to_string()))
 }
 
-/// The script is ours: what goes wrong with it is a mistake here.
+/// Makes the error for a mistake in the script, which is a defect of this program.
 fn defect(what: &str) -> Failure {
     Failure::Input(format!("{what}; this is a defect, please report it"))
 }

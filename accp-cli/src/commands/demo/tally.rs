@@ -1,4 +1,4 @@
-//! What the pipeline costs, in tokens.
+//! The token cost of the pipeline.
 
 use accp_registry::Registry;
 use accp_runtime::{Frame, Message, TokenCounter as _};
@@ -7,11 +7,11 @@ use accp_tokens::Bpe;
 use crate::table::Table;
 use crate::words::{stated, without_metadata};
 
-/// Frames against the same said as compact JSON.
+/// Token counts of frames and of the same content as compact JSON.
 pub(super) struct Tally {
     counter: Bpe,
     frames: u64,
-    /// Said once: with envelopes and without.
+    /// Sent once: with envelopes and without.
     said: [Cost; 2],
     /// Read by a model that reads everything anew at each frame.
     read: Cost,
@@ -19,7 +19,7 @@ pub(super) struct Tally {
     context: usize,
 }
 
-/// Tokens as frames, and as JSON.
+/// Tokens of the frames, and of the JSON.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     frames: usize,
@@ -37,14 +37,14 @@ impl Tally {
         }
     }
 
-    /// A frame was said.
+    /// Counts a frame that was sent.
     pub(super) fn frame(&mut self, text: &str) {
         let registry = Registry::shared();
         let (Ok(frame), Ok(mut message)) = (Frame::parse(text), Message::decode(text, registry))
         else {
             return;
         };
-        // What is left out in one is left out in the other.
+        // The JSON leaves out the same fields as the frame.
         let said = stated(&frame, &message, registry);
         message.payload = said
             .into_iter()
@@ -62,7 +62,7 @@ impl Tally {
         self.frames += 1;
     }
 
-    /// A model reads the context, or all that was said.
+    /// Counts one reading by a model: of the context, or of everything that was sent.
     pub(super) fn read(&mut self, context: &str) {
         self.context = self.counter.count(context);
         self.read.frames += self.context;

@@ -1,4 +1,4 @@
-//! What a frame says, as text and as JSON.
+//! The explanation of a frame, as text and as JSON.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ pub(super) struct Explanation {
     intent: Intent,
     operation: String,
     schema: Option<SchemaRow>,
-    /// What a frame of the session itself says.
+    /// The meaning of a control frame, from the registry of the session's own frames.
     session: Option<&'static str>,
     fields: Vec<FieldRow>,
     envelope: Vec<EnvelopeRow>,
-    /// The counts, and the encoding that they are in.
+    /// The counts, and their encoding.
     pub(super) tokens: Option<(FrameTokens, String)>,
 }
 
@@ -29,7 +29,7 @@ struct SchemaRow {
     name: String,
     version: u64,
     doc: Option<String>,
-    /// What the registry says of this intent and operation.
+    /// The registry's text for this intent and operation.
     frame: Option<String>,
 }
 
@@ -38,7 +38,7 @@ struct FieldRow {
     key: String,
     ty: String,
     value: Value<'static>,
-    /// The frame leaves it out.
+    /// True when the frame leaves the field out.
     is_default: bool,
     doc: Option<String>,
 }
@@ -60,7 +60,7 @@ impl Explanation {
         let session = of_the_session(message);
         let known = schema.or(session.map(|(schema, _)| schema));
         let own = known.map_or(&[][..], |schema| &schema.fields);
-        // Without a schema on the wire nothing expands a key that only its schema knows.
+        // A frame that names no schema cannot expand a key that only its schema knows.
         let is_it = |field: &Field, name: &str| {
             field.name == name || (schema.is_none() && field.short == name)
         };
@@ -234,7 +234,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// References as in a frame, all else as JSON.
+/// Shows references as in a frame, and all else as JSON.
 fn shown(value: &Value<'_>) -> String {
     match value {
         Value::Ref(key) => format!("${key}"),

@@ -1,4 +1,4 @@
-//! `accp grammar export`: what a model may write, for constrained decoding.
+//! `accp grammar export`: the grammar of frames that a model may write, for constrained decoding.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
 
-/// Write the grammar of a registry's frames, for decoders that hold a model to it
+/// Write the grammar of a registry's frames, for decoders that constrain a model
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp grammar export --format lark
@@ -26,18 +26,18 @@ pub(crate) struct Args {
     format: Format,
     #[command(flatten)]
     registry: RegistryArgs,
-    /// A frame by intent and operation, as req:schedule; may be repeated. All when left out
+    /// A frame by intent and operation, as req:schedule; may be repeated. All frames by default
     #[arg(long, value_name = "INTENT:OPERATION")]
     frame: Vec<String>,
-    /// With metadata, mid and seq first; without it a frame has only what its entry in the
-    /// registry requires
+    /// Add metadata, mid and seq first; without this option a frame has only the metadata that its
+    /// entry in the registry requires
     #[arg(long)]
     envelope: bool,
-    /// Levels of arrays and maps: 5 when left out, which is what decoders take, and 2 in a
-    /// regex, which grows fourfold with each
+    /// Levels of arrays and maps: 5 by default, which decoders accept, and 2 in a regex, which
+    /// grows fourfold with each level
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(Export::DEPTH)))]
     depth: Option<u32>,
-    /// The file to write; stdout when it is left out
+    /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -80,7 +80,7 @@ fn text(args: &Args, registry: &Registry) -> Result<String, ExportError> {
     })
 }
 
-/// What the registry says is input; what was asked of it are arguments.
+/// Sorts errors: a fault of the registry is a fault of the input, other errors are misuse.
 fn failure(error: &ExportError) -> Failure {
     match error {
         ExportError::NoFrames | ExportError::Underscore { .. } => Failure::Input(error.to_string()),

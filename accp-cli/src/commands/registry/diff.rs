@@ -1,4 +1,4 @@
-//! `accp registry diff`: what changed, and what of it breaks a peer.
+//! `accp registry diff`: the changes between two registries, and which of them break a peer.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::sound;
 
-/// Say what changed from one registry to another, and what of it breaks peers
+/// Show the changes from one registry to another, and which of them break peers
 ///
-/// A change breaks when a frame that one side may write is refused by the other or means
-/// something else there. Each breaking change is shown with the rule that it falls under.
+/// A change is breaking if one side may write a frame that the other side refuses or reads with
+/// another meaning. Each breaking change is shown with its rule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry diff old.json new.json
@@ -24,10 +24,10 @@ pub(crate) struct Args {
     /// The newer one
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Show only what breaks a peer on the older version, and exit with 1 if anything does
+    /// Show only changes that break a peer on the older version; exit with 1 if there are any
     #[arg(long)]
     breaking: bool,
-    /// json: an object a line with `pointer`, `description` and `breaking`, the rule or null
+    /// json: one object a line with `pointer`, `description` and `breaking`, the rule or null
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `accp registry hash`: the hash by which peers compare registries.
+//! `accp registry hash`: the hash with which peers compare registries.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::registries::merged;
 
 /// Print the hash of a registry, as sync:registry carries it
 ///
-/// It covers the schemas without their docs: neither spacing nor the order of keys counts.
+/// The hash covers the schemas without their docs. Spacing and the order of keys do not count.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry hash registry
@@ -17,14 +17,14 @@ pub(crate) struct Args {
     /// Registry files or folders, taken as one registry
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// How many hex digits, 6 to 64
+    /// The number of hex digits, 6 to 64
     #[arg(long, value_name = "N", default_value_t = 6)]
     #[arg(value_parser = clap::value_parser!(u8).range(6..=64))]
     digits: u8,
     /// All 64 digits
     #[arg(long, conflicts_with = "digits")]
     full: bool,
-    /// Count the standard profiles in
+    /// Include the standard profiles
     #[arg(long)]
     standard: bool,
 }

@@ -1,4 +1,4 @@
-//! `accp registry learn`: a registry from recorded conversations.
+//! `accp registry learn`: learns a registry from recorded conversations.
 
 mod report;
 
@@ -18,11 +18,11 @@ use report::Report;
 
 /// Learn a registry from recorded conversations and tool schemas
 ///
-/// Reads recorded conversations as `accp convert` does, finds the shapes that tool arguments
-/// and JSON results come in, and writes those that pay as schemas: fields with types and
-/// defaults, codes and abbreviations by exact token cost, and in `keep` the fields whose
-/// values later calls needed. What each schema earns goes to stderr: its records as compact
-/// JSON, the same by position, and its definition in each conversation that uses it.
+/// Reads recorded conversations as `accp convert` does, finds the shapes of tool arguments and JSON
+/// results, and writes the shapes that pay as schemas. A schema has fields with types and defaults,
+/// a code and abbreviations by exact token cost, and in `keep` the fields whose values later calls
+/// needed. The savings of each schema go to stderr: the tokens of its records as compact JSON, of
+/// the same records by position, and of its definition in each conversation that uses it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry learn chats.jsonl -o registry.json
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Write the registry to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// A list of tools with their JSON Schemas, as MCP and OpenAI carry them; may be repeated
+    /// A list of tools with their JSON Schemas, in the form of MCP or OpenAI; may be repeated
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
     /// Leave out schemas that save fewer tokens on these conversations
@@ -45,11 +45,11 @@ pub(crate) struct Args {
     /// Learn from one half of the conversations only, by SHA-256 of their ids
     #[arg(long, value_enum, value_name = "HALF")]
     split: Option<Half>,
-    /// The tokenizer that counts
+    /// The tokenizer to count with
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
     tokenizer: String,
-    /// json: an object a line for each schema with `code`, `name`, `seen`, `conversations`,
+    /// json: one object a line for each schema with `code`, `name`, `seen`, `conversations`,
     /// `json`, `position`, `definitions` and `net`, and one with the totals
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    // The command line takes no other names.
+    // clap accepts no other names.
     let counter = Bpe::for_encoding(&args.tokenizer).unwrap_or_default();
     let mut tools = Tools::default();
     for path in &args.tools {
@@ -92,7 +92,7 @@ fn read_tools(tools: &mut Tools, path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Reads files of recorded conversations; with a half, only those that fall into it.
+/// Reads files of recorded conversations. With a half, keeps only the conversations of that half.
 fn read_traces(files: &[PathBuf], half: Option<Half>) -> Result<Traces, Failure> {
     let half = half.map(accp_recordings::Half::from);
     let mut traces = Traces::default();

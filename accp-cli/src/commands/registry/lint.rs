@@ -1,4 +1,4 @@
-//! `accp registry lint`: every mistake in registries.
+//! `accp registry lint`: reports every mistake in registries.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Registry files or folders; they must fit together
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// json: an object a line with `file`, `line`, `column`, `pointer`, `message` and `cure`
+    /// json: one object a line with `file`, `line`, `column`, `pointer`, `message` and `cure`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     for (path, problem) in &mut problems {
-        // Where two registries clash, the later one is named.
+        // If two registries clash, the problem names the later one.
         problem
             .file
             .get_or_insert_with(|| path.display().to_string());

@@ -1,4 +1,4 @@
-//! `accp registry show`: schemas as tables.
+//! `accp registry show`: shows schemas as tables.
 
 use std::fmt;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::table::Table;
   accp registry show TA              one of them
   accp registry show ours.json SR    a schema of a registry")]
 pub(crate) struct Args {
-    /// A registry file or folder, the code of a schema, or one and then the other; without a
-    /// registry it is the standard profiles
+    /// A registry file or folder, the code of a schema, or both in this order; without a registry,
+    /// the standard profiles are shown
     #[arg(value_name = "PATH|CODE", num_args = 0..=2)]
     what: Vec<String>,
-    /// json: a schema a line, as it stands in a registry, with its `name`
+    /// json: one schema a line, as in a registry, with its `name`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `accp registry tune`: the names of a registry for another tokenizer.
+//! `accp registry tune`: chooses the names of a registry anew for another tokenizer.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,9 @@ use crate::registries::sound;
 
 /// Choose the codes and abbreviations of a registry anew, for a tokenizer
 ///
-/// A name is what costs fewest tokens in its place; of names that cost the same, the most
-/// readable. Nothing else changes. What travels does: `accp registry diff` tells what breaks.
+/// Each name is the one that costs the fewest tokens in its place. If several cost the same, it is
+/// the most readable. Nothing else changes. But frames are written with other names: `accp registry
+/// diff` shows what breaks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry tune registry.json --tokenizer cl100k_base -o tuned.json
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     /// Write the registry to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The tokenizer that counts
+    /// The tokenizer to count with
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
     tokenizer: String,
@@ -33,7 +34,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    // The command line takes no other names.
+    // clap accepts no other names.
     let counter = Bpe::for_encoding(&args.tokenizer).unwrap_or_default();
     let registry = sound(&args.registry)?;
     let tuned = tune(&registry, &counter).map_err(|error| {

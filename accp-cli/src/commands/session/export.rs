@@ -1,4 +1,4 @@
-//! `accp session export`: a session for programs.
+//! `accp session export`: writes a session for programs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::store_file::{Log, Opened, SessionArgs, Side};
 
 /// Write the log of a session, and the values in its cold state, for programs
 ///
-/// As JSON Lines, an object for each entry: `position`, `at` (milliseconds since 1970), `kind`
-/// (frame, control, part, dropped, refused), `code` of a refusal, `sender`, `mid`,
-/// `sequence`, `tokens`, `cut` and `due`, `message` under full names, and `frame`, the text as
-/// it was written. A reference stands as {"$ref": "tier.key"}.
+/// As JSON Lines, one object for each entry: `position`, `at` (milliseconds since 1970), `kind`
+/// (frame, control, part, dropped, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
+/// `tokens`, `cut` and `due`, `message` under full names, and `frame`, the text as it was written.
+/// A reference is written as {"$ref": "tier.key"}.
 ///
-/// Values go to a file of their own, an object a line: `key` as in the references, `sha256`,
-/// `length` in bytes and `text` of what is kept, `value` as JSON, and whether it is `expired`.
+/// Values go to a file of their own, one object a line: `key` as in the references, `sha256`,
+/// `length` in bytes and `text` of the stored bytes, `value` as JSON, and `expired`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp session export team.db | jq 'select(.kind == \"frame\") | .message'
@@ -30,13 +30,13 @@ use crate::store_file::{Log, Opened, SessionArgs, Side};
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArgs,
-    /// jsonl: an object for each entry; frames: the frames that were accepted, one a line
+    /// jsonl: one object for each entry; frames: the frames that were accepted, one a line
     #[arg(long, value_enum, default_value_t)]
     format: ExportFormat,
-    /// The file to write; stdout when it is left out
+    /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Put what references lead to in their places, as far as it is here
+    /// Replace references with their values, if the values are in this file
     #[arg(long, conflicts_with = "values")]
     resolve: bool,
     /// Write the values in cold state to this file
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     values: Option<PathBuf>,
 }
 
-/// How a log is written.
+/// The format of an exported log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ExportFormat {
     #[default]
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     let mut opened = args.session.open()?;
-    // Frames in place never refer to values that are not.
+    // The values are completed first, so that a complete frame file never refers to missing values.
     if let Some(path) = &args.values {
         let mut values = Output::to(Some(path))?;
         let missing = write_values(&mut opened, &mut values)?;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 {
                     put_values(message, &mut opened.side);
                 }
-                // What was refused may have been refused for that.
+                // An unreadable frame is no fault if it was refused, perhaps for being unreadable.
                 let is_fine = message.is_some() || matches!(entry.kind, EntryKind::Refused(_));
                 faults += u64::from(!is_fine);
                 out.line(to_json(&entry, message.as_ref()))?;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Puts in the place of each reference what it leads to; what cannot be read stays.
+/// Replaces each reference with its value. A reference that cannot be read stays.
 fn put_values(message: &mut Message<'_>, side: &mut Side) {
     for (_, value) in message.payload.iter_mut() {
         if let Ok(found) = side.resolve(value) {
@@ -130,7 +130,7 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
     })
 }
 
-/// Writes all values, and tells how many have no bytes here.
+/// Writes all values, and returns how many have no bytes here.
 fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
     let mut missing = 0;
     let side = &opened.summary.side;
@@ -142,7 +142,7 @@ fn write_values(opened: &mut Opened, out: &mut Output) -> Result<u64, Failure> {
         let data = value.bytes.as_deref().map(read_value).transpose();
         let data = data.map_err(|error| {
             Failure::Input(format!(
-                "the bytes of {key} are no value: {error}; see `accp session verify`"
+                "the bytes of {key} are not a value: {error}; see `accp session verify`"
             ))
         })?;
         missing += u64::from(data.is_none());

@@ -1,4 +1,4 @@
-//! `accp session import`: recorded conversations, said again in sessions.
+//! `accp session import`: replays recorded conversations in sessions.
 
 mod play;
 mod report;
@@ -19,14 +19,14 @@ use crate::store_file::Shared;
 use play::Play;
 use report::Report;
 
-/// Say recorded conversations again in sessions, and check that nothing is lost
+/// Replay recorded conversations in sessions, and check that nothing is lost
 ///
-/// Reads what `accp convert` reads. Each conversation becomes a session of its own: a host
-/// that relays, and a member for each agent, with the budgets of the draft, tokens counted as
-/// by default, and long values in cold state. After each frame the context must be within its
-/// budget; at the end every message must come back equal from the log and its references, and
-/// every checkpoint must have listed what it moved. Times are made up, a second between
-/// two frames.
+/// Reads the same files as `accp convert`. Each conversation becomes a session of its own: a host
+/// that relays, and a member for each agent, with the budgets of the draft, the default token
+/// counter, and long values in cold state. After each frame the context must be within its budget.
+/// At the end every message must come back equal from the log and its references, and every
+/// checkpoint must have listed the frames that it moved. Times are made up, with one second
+/// between two frames.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -35,14 +35,14 @@ use report::Report;
   accp session import chats.jsonl -o chats.db && accp session list chats.db"
 )]
 pub(crate) struct Args {
-    /// Files to read; `-` or none is stdin
+    /// Files to read; stdin if none is given, or for `-`
     conversations: Vec<PathBuf>,
 
-    /// The file that gets the sessions, as their host keeps them; it is made if it is not there
+    /// The file for the sessions, as their host keeps them; it is created if it does not exist
     #[arg(short, long, value_name = "FILE", required_unless_present = "verify")]
     output: Option<PathBuf>,
 
-    /// Keep nothing: play, check and report
+    /// Keep nothing: only replay, check and report
     #[arg(long, conflicts_with = "output")]
     verify: bool,
 
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let mut store = shelf.store();
             let mut play = Play::open(&session, args.start, counter.clone(), &store)?;
             if let Err(failure) = play.perform(&conversation) {
-                // Half a conversation is none.
+                // A part of a conversation must not stay in the store.
                 store.delete(play.side())?;
                 return Err(match failure {
                     Failure::Input(message) => at(file, line, message),
@@ -100,11 +100,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Where the sessions are kept.
+/// The store for the sessions.
 struct Shelf {
-    /// The store in the file; without one each session has a store of its own, in memory.
+    /// The store in the file. Without a file each session has a store of its own, in memory.
     file: Option<Shared>,
-    /// The sessions so far.
+    /// The names of the sessions so far.
     names: BTreeSet<String>,
 }
 
@@ -125,7 +125,7 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// A name for the next session: the recorded id, or the file and a number.
+    /// Returns a name for the next session: the recorded id, or the file and a number.
     fn name(&mut self, id: Option<&str>, path: &Path, number: u64) -> String {
         let base = match id {
             Some(id) if !id.is_empty() => id.to_owned(),

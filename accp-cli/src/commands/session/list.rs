@@ -1,4 +1,4 @@
-//! `accp session list`: which sessions a file holds.
+//! `accp session list`: lists the sessions of a file.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -22,8 +22,8 @@ use crate::words::{name, utc};
 pub(crate) struct Args {
     /// The file
     file: PathBuf,
-    /// json: an object a line with `session`, `side`, `entries`, `bytes`, `due`, `members`,
-    /// `last` (the last position) and `at` (milliseconds since 1970)
+    /// json: one object a line with `session`, `side`, `entries`, `bytes`, `due`, `members`, `last`
+    /// (the last position) and `at` (milliseconds since 1970)
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Whose side it is, and how many members the session has, its host among them.
+/// Returns the name of the side, and the number of members of the session, including its host.
 fn about(store: &Shared, summary: &Summary) -> Result<(String, usize), Failure> {
     let side = Side::open(store, &summary.side, summary.host)?;
     let present = side.state().members().filter(|(_, party)| party.present);

@@ -1,4 +1,4 @@
-//! `accp session replay`: the log of a session, entry by entry.
+//! `accp session replay`: shows the log of a session, entry by entry.
 
 use std::num::NonZeroU64;
 
@@ -9,10 +9,10 @@ use crate::output::Output;
 use crate::store_file::{Log, SessionArgs};
 use crate::words::{twin, utc};
 
-/// Tell the log of a session, entry by entry, in plain words
+/// Show the log of a session, entry by entry, in plain words
 ///
-/// Each line has the position, the time of day and who says what. What was refused or
-/// dropped silently is told too, where the file is the host's.
+/// Each line has the position, the time of day, the sender and the frame. A host's file also shows
+/// frames that were refused or silently dropped.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp session replay team.db
@@ -21,7 +21,7 @@ use crate::words::{twin, utc};
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArgs,
-    /// The frames of the log as they were written, and nothing else
+    /// Only the frames of the log, as they were written
     #[arg(long)]
     frames: bool,
     /// The first position
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(to) = args.to.filter(|to| *to < args.from) {
         return Err(Failure::Misuse(format!(
-            "--from {} is behind --to {to}: give them the other way round",
+            "--from {} is after --to {to}: swap the two",
             args.from
         )));
     }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             break;
         }
         if args.frames {
-            // What members were given.
+            // Only the frames that were relayed to members.
             if entry.kind.is_relayed() {
                 out.line(&entry.text)?;
             }
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// What became of the frame, where that is not what one would think.
+/// Returns a note on the fate of the frame, unless it was simply accepted.
 fn note(entry: &Entry) -> String {
     match entry.kind {
         EntryKind::Frame if entry.due => "(due) ".to_owned(),

@@ -1,4 +1,4 @@
-//! `accp session show`: one session at a glance.
+//! `accp session show`: a summary of one session.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::store_file::{Log, Opened, SessionArgs, called};
 use crate::table::Table;
 use crate::words::{name, ranges, triggers, utc};
 
-/// Show a session: members, budgets, checkpoints, shared state, and what waits
+/// Show a session: members, budgets, checkpoints, shared state, and waiting frames
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp session show team.db
@@ -26,7 +26,7 @@ use crate::words::{name, ranges, triggers, utc};
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArgs,
-    /// What a model reads of the session, and nothing else
+    /// Only the context that a model reads of the session
     #[arg(long, conflicts_with = "format")]
     context: bool,
     /// json: one object
@@ -52,13 +52,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// What is not in the fold and has to be read.
+/// Data that is not in the fold and has to be read.
 struct Picture {
     checkpoints: Vec<(u64, Checkpoint)>,
     frames: u64,
-    /// Frames to be acknowledged.
+    /// The number of frames to be acknowledged.
     outbox: usize,
-    /// Keys, of which so many have their bytes here, and so many have expired.
+    /// The number of keys, of keys with their bytes here, and of expired keys.
     values: u64,
     here: u64,
     expired: u64,

@@ -1,4 +1,4 @@
-//! `accp session verify`: whether a file holds what sessions put there.
+//! `accp session verify`: checks that a file holds what its sessions wrote.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,9 +16,9 @@ use crate::words::{counted, name};
 
 /// Check a file of sessions: its pages, every row, every digest, every reference
 ///
-/// Of each session the log is folded again from its first entry, and must come to what its
-/// snapshot says; numbers must follow each other, every frame must be readable, every
-/// reference lead somewhere, and every checkpoint list what it moved.
+/// For each session the log is folded again from its first entry, and the result must equal the
+/// snapshot. Numbers must follow each other, every frame must be readable, every reference must
+/// lead somewhere, and every checkpoint must list the frames that it moved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp session verify team.db
@@ -26,9 +26,9 @@ use crate::words::{counted, name};
 pub(crate) struct Args {
     /// The file
     file: PathBuf,
-    /// The session; all of them when it is left out
+    /// The session; all sessions by default
     session: Option<String>,
-    /// json: an object a line with `session`, `ok`, `entries`, `frames`, `checkpoints`, `moved`,
+    /// json: one object a line with `session`, `ok`, `entries`, `frames`, `checkpoints`, `moved`,
     /// `references`, `elsewhere`, `refolded` and `faults`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for summary in &all {
         let report = match Report::of(&store, summary) {
             Ok(report) => report,
-            // What is damaged in one session need not be in the others.
+            // Damage in one session need not affect the others.
             Err(Failure::Input(fault)) => Report::fault(fault),
             Err(failure) => return Err(failure),
         };
@@ -65,21 +65,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// What was found of a session.
+/// The findings in a session.
 #[derive(Default)]
 struct Report {
     audit: Audit,
-    /// Against what the log was folded again.
+    /// The result of folding the log again.
     refolded: Option<Refolded>,
 }
 
-/// From where the log was folded again.
+/// The start of a fold of the log.
 enum Refolded {
-    /// From its first entry, and held against the snapshot of this position.
+    /// From the first entry. The result was compared with the snapshot of this position.
     Against(u64),
-    /// There is no snapshot.
+    /// From the first entry, because there is no snapshot.
     Whole,
-    /// From the snapshot, because what lies before is with the host, or was let go of.
+    /// From the snapshot, because the host has the entries before it, or they were deleted.
     FromSnapshot,
 }
 
@@ -100,7 +100,7 @@ impl Report {
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
             Some(position) if side.is_host() && summary.first == 1 => {
-                // Of what is stored the log alone.
+                // The stored log without the snapshot.
                 let alone = Stored {
                     snapshot: None,
                     entries: kept.entries(id, 1, usize::MAX)?,
@@ -109,8 +109,8 @@ impl Report {
                 };
                 if store_file::fold(id, &alone)? != *side.state() {
                     audit.faults.push(format!(
-                        "the snapshot at position {position} is not what the log up to there folds \
-                         to; delete the snapshot, or take a copy back from a backup"
+                        "the snapshot at position {position} differs from the fold of the log up to \
+                         there; delete the snapshot, or take a copy back from a backup"
                     ));
                 }
                 Refolded::Against(position)
@@ -151,7 +151,7 @@ impl Report {
         };
         let folded = match refolded {
             Refolded::Against(position) => {
-                format!("the log folds to what the snapshot at {position} says")
+                format!("the log folds to the snapshot at {position}")
             }
             Refolded::Whole => "folded from its first entry".to_owned(),
             Refolded::FromSnapshot => "folded from its snapshot".to_owned(),

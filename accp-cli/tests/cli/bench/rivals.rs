@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{files, shared, without_times};
 
-/// Prompts that are dumped and read back as those of another program measure the same.
+/// Dumped prompts that are read back as those of another program measure the same.
 #[test]
 fn a_dump_measured_again_gives_the_same_figures() {
     let folder = files();
@@ -30,7 +30,8 @@ fn a_dump_measured_again_gives_the_same_figures() {
             "message": 0,
         })
     );
-    // One of the two corpora only: shares are of the base over the same conversations.
+    // The rival has only one of the two corpora: shares are of the base over the same
+    // conversations.
     let rival = dump
         .lines()
         .filter(|line| line.contains("\"last:3\"") && line.contains("\"booking\""))

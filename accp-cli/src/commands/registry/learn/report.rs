@@ -1,11 +1,11 @@
-//! What the schemas earn, as a table.
+//! The savings of learnt schemas, as a table.
 
 use std::fmt;
 
 use crate::table::Table;
 use accp_learn::{Learnt, Totals};
 
-/// The table of a learnt registry, what earns most first.
+/// The table of a learnt registry, the schemas with the largest saving first.
 pub(super) struct Report<'l>(pub(super) &'l Learnt);
 
 impl fmt::Display for Report<'_> {

@@ -1,4 +1,4 @@
-//! One conversation, said in a session and read back from it.
+//! Plays one conversation in a session, and reads it back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,28 +19,28 @@ use crate::outcome::Failure;
 use crate::room::Room;
 use crate::store_file::{Shared, Side};
 
-/// A conversation on its way through a session.
+/// A conversation that is being played in a session.
 pub(super) struct Play {
     room: Room,
     store: Shared,
     start: i64,
     counter: Arc<Bpe>,
     members: BTreeMap<String, MemberId>,
-    /// What the frames were when they were accepted, by position.
+    /// The texts of accepted frames, by position.
     accepted: BTreeMap<u64, Arc<str>>,
-    /// The ids that the session gave, by those of the recorder.
+    /// The ids that the session gave, by the ids of the recorder.
     ids: BTreeMap<String, String>,
     /// The recorder's id of the last frame.
     last: String,
-    /// Requests of a chat that nobody has answered: who asked, and the id in the session.
+    /// Chat requests without an answer so far: the agent that asked, and the id in the session.
     asked: Vec<(String, String)>,
-    /// The most that hot and warm state have held.
+    /// The largest sizes of hot and warm state.
     peak: (u32, u32),
     faults: Vec<String>,
 }
 
 impl Play {
-    /// Opens the session, its host alone.
+    /// Opens the session, with its host alone.
     pub(super) fn open(
         session: &str,
         start: i64,
@@ -49,7 +49,7 @@ impl Play {
     ) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
         let mut options = Options::new(session, agent(HOST)?, registry).counting(counter.clone());
-        // A hub: it relays, and handles nothing itself.
+        // The host is a hub: it relays, and handles nothing itself.
         options.handles = false;
         let rules = Rules {
             scope: Scope::Sender,
@@ -73,7 +73,7 @@ impl Play {
         })
     }
 
-    /// Says the conversation from its beginning to its end.
+    /// Plays the conversation from its beginning to its end.
     pub(super) fn perform(&mut self, conversation: &Conversation) -> Result<(), Failure> {
         let mut recorder = Recorder::new(Registry::shared(), self.start);
         let encode = |error: accp_runtime::EncodeError| Failure::Input(error.to_string());
@@ -123,7 +123,7 @@ impl Play {
         Ok(())
     }
 
-    /// The member that speaks for an agent; it joins when it first speaks.
+    /// Returns the member of an agent. The member joins when the agent first speaks.
     fn member(&mut self, name: &str) -> Result<MemberId, Failure> {
         if let Some(member) = self.members.get(name) {
             return Ok(*member);
@@ -136,7 +136,7 @@ impl Play {
         Ok(member)
     }
 
-    /// Ids of the recorder become those of the session, and an answer names what it answers.
+    /// Replaces ids of the recorder with those of the session, and lets an answer name its request.
     fn rename(&self, message: &mut Message<'_>) {
         let answers = is_chat(message, Intent::DONE);
         let envelope = &mut message.envelope;
@@ -148,7 +148,7 @@ impl Play {
             envelope.causation_id = Some(given.clone().into());
         }
         match envelope.correlation_id.as_deref() {
-            // A result whose call has no id answers the frame before.
+            // A result whose call has no id answers the frame before it.
             Some(id) if id == self.last => {
                 let given = self.ids.get(id).cloned();
                 envelope.correlation_id = given.map(Into::into);
@@ -162,7 +162,7 @@ impl Play {
         }
     }
 
-    /// Remembers what is asked, until it is answered.
+    /// Keeps requests until they are answered.
     fn note(&mut self, message: &Message<'_>, frame: &Entry) {
         if is_chat(message, Intent::REQ) {
             let by = message.agent.as_str().to_owned();
@@ -172,7 +172,8 @@ impl Play {
         }
     }
 
-    /// The context is within its budget, as it is counted and as it is read.
+    /// Checks that the context is within its budget, both by the session's count and as rendered
+    /// text.
     fn check_context(&mut self) {
         let session = self.room.host.session();
         let (state, limits) = (session.state(), session.options().context);
@@ -209,28 +210,28 @@ impl Play {
             .extend(over.map(|over| format!("position {position}: {over}")));
     }
 
-    /// The side of its host.
+    /// Returns the side of its host.
     pub(super) fn side(&self) -> &SideId {
         self.room.host.driver.side()
     }
 
-    /// Reads everything back, and gives what is wrong.
+    /// Reads everything back, and returns the faults.
     pub(super) fn check(
         &mut self,
         conversation: &Conversation,
         report: &mut Report,
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
-        // From here on as after a restart.
+        // From here on everything is read as after a restart.
         let id = self.side().clone();
         let mut side = Side::open(&self.store, &id, true)?;
         let state = self.room.host.session().state();
         if side.state() != state {
-            faults.push("after a restart the session would be another".to_owned());
+            faults.push("after a restart the session would differ".to_owned());
         }
         let mut members = self.room.members.iter();
         if members.any(|member| member.session().state() != state) {
-            faults.push("a member folds the log to something else than the host".to_owned());
+            faults.push("a member folds the log to another state than the host".to_owned());
         }
         let audit = Audit::of(&self.store, &id, &mut side)?;
         faults.extend(audit.faults.iter().cloned());
@@ -255,15 +256,15 @@ impl Play {
         Ok(faults)
     }
 
-    /// The recorded messages, from the log and what its references lead to.
+    /// Restores the recorded messages from the log and its references.
     fn restore(&self, side: &mut Side) -> Result<Option<Conversation>, String> {
         let mut restorer = Restorer::default();
         for (number, (position, accepted)) in (1_u64..).zip(&self.accepted) {
-            // Whether it is hot still or has left the context.
+            // The key works for a hot frame and for a frame that has left the context.
             let key = format!("cold.p{position}");
             let frame = side.resolve(&Value::Ref(key.as_str().into()));
             let Value::String(text) = frame.map_err(|error| error.to_string())? else {
-                return Err(format!("${key} is no frame"));
+                return Err(format!("${key} is not a frame"));
             };
             if text != **accepted {
                 return Err(format!("position {position} is not what was accepted"));
@@ -275,7 +276,7 @@ impl Play {
                 let resolved = side.resolve(value);
                 *value = resolved.map_err(|why| format!("position {position}: {why}"))?;
             }
-            // Members number their own frames; the recorder numbered all.
+            // Members number their own frames, but the recorder numbers all frames.
             message.envelope.sequence = Some(number);
             let ended = restorer.frame(message, *position);
             ended.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What came of saying conversations again.
+//! The report of replayed conversations.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ pub(super) struct Report {
     pub(super) members: u64,
     pub(super) values: u64,
     pub(super) value_bytes: u64,
-    /// The most tokens that hot and warm state have held.
+    /// The largest numbers of tokens in hot and warm state.
     pub(super) hot: u32,
     pub(super) warm: u32,
     pub(super) faults: u64,
     messages: u64,
-    /// Bytes of the messages as compact JSON, and of those that came back equal.
+    /// Bytes of the messages as compact JSON, and of the messages that came back equal.
     bytes: u64,
     back: u64,
     entries: u64,
@@ -31,7 +31,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Holds what came back against what was recorded.
+    /// Compares a restored conversation with the recorded one.
     pub(super) fn compare(
         &mut self,
         recorded: &Conversation,
@@ -129,7 +129,7 @@ impl Report {
     }
 }
 
-/// A row for each file.
+/// Makes a table with a row for each file.
 pub(super) fn table(files: &[(&Path, Report)]) -> String {
     let total = total(files);
     if files.len() == 1 {
