@@ -87,9 +87,14 @@ impl World {
                 message = message.with(format!("field_{at}"), format!("wide_{n}_").repeat(6));
             }
         }
-        if self.rng.per_mille(60) {
-            // Some lead beyond what there is.
-            let position = 1 + self.rng.below(side.state().position() + 4);
+        if self.rng.per_mille(120) {
+            // Some lead just beyond the end of the log, and are refused unless they come late.
+            let last = side.state().position();
+            let position = if self.rng.per_mille(300) {
+                last + 1 + self.rng.below(4)
+            } else {
+                1 + self.rng.below(last + 1)
+            };
             let tier = if self.rng.per_mille(500) {
                 "cold"
             } else {
