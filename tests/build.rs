@@ -1,4 +1,4 @@
-//! The build step as a user writes it. `tests/generated_by_build.rs` includes what it gives.
+//! The build script as a user writes it. `tests/generated_by_build.rs` includes its output.
 
 fn main() -> Result<(), accp_build::Error> {
     accp_build::Builder::new()

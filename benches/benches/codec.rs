@@ -1,9 +1,9 @@
-//! Typed decode and encode of one message, against the codecs that people use instead:
-//! `cargo bench --manifest-path benches/Cargo.toml --bench codec`.
+//! Typed decode and encode of one message, compared with other codecs: `cargo bench --manifest-path
+//! benches/Cargo.toml --bench codec`.
 //!
-//! The message is a TA frame with a full envelope. The peers carry the same fields under
-//! the same full names, borrowed where they can; prost has numbers for names, as it does.
-//! The peer of a dynamic message is a `serde_json::Value`.
+//! The message is a TA frame with a full envelope. The peers have the same fields with the same
+//! full names, borrowed if they can be. prost has numbers instead of names. The peer of a dynamic
+//! message is a `serde_json::Value`.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ struct Peer<'a> {
     ttl: i64,
 }
 
-/// The same, owned, for the codecs that do not borrow.
+/// The same fields, owned, for the codecs that do not borrow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Owned {
     agent: String,

@@ -1,8 +1,8 @@
-//! What a session takes of memory:
-//! `cargo bench --manifest-path benches/Cargo.toml --bench session_memory`.
+//! The memory of a session: `cargo bench --manifest-path benches/Cargo.toml --bench
+//! session_memory`.
 //!
-//! Heap is what was asked of the allocator. The registry and the tokenizer are shared by all
-//! sessions of a process and not counted.
+//! Heap is the number of bytes requested from the allocator. All sessions of a process share the
+//! registry and the tokenizer, which are not counted.
 
 use std::mem::size_of;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn main() {
     foreign();
 }
 
-/// A pair that has talked and has nothing left to do.
+/// Weighs a pair that has talked and has nothing left to do.
 fn at_rest(counter: &Counter, goal: Goal) {
     let mut pair = Pair::new(counter, Scope::Sender);
     for _ in 0..EXCHANGES {
@@ -61,7 +61,7 @@ fn at_rest(counter: &Counter, goal: Goal) {
     println!();
 }
 
-/// What is freed when a session goes, and its own size.
+/// Weighs a session: the memory that its drop frees, and its own size.
 fn weigh<T>(what: &str, session: T, size: usize, goal: Goal) {
     let region = Region::new(ALLOCATOR);
     drop(session);
@@ -82,11 +82,11 @@ fn long(what: &str, counter: &Counter, scope: Scope) {
     peak.tell(what, host.driver, Goal::AtMost(32.0));
 }
 
-/// Ids that a member from elsewhere has drawn by lot.
+/// Weighs a host whose member uses random ids.
 fn foreign() {
     let mut peak = Peak::new();
     let (mut host, member) = talk::desk(&None);
-    // Multiplying by an odd number hits no id twice.
+    // A product with an odd number gives no id twice.
     let mid = |number: u64| {
         format!(
             "{:012x}",
@@ -103,7 +103,7 @@ fn foreign() {
     peak.tell("ids by lot", host, Goal::None);
 }
 
-/// The most that was on the heap, at any time.
+/// The highest use of the heap at any time.
 struct Peak {
     start: Region<'static, std::alloc::System>,
     step: Region<'static, std::alloc::System>,
@@ -119,7 +119,7 @@ impl Peak {
         }
     }
 
-    /// Counts as if nothing had been freed since the last look, so that the truth is less.
+    /// Counts as if nothing had been freed since the last look, so the result is an upper bound.
     fn look(&mut self) {
         let now = self.held();
         let step = self.step.change_and_reset();

@@ -1,17 +1,17 @@
 //! Figures with their goals.
 
-/// What a figure is to be.
+/// The goal of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
     /// No less than this.
     AtLeast(f64),
     /// No more than this.
     AtMost(f64),
-    /// It is told for what it is worth.
+    /// The figure has no goal.
     None,
 }
 
-/// Prints a figure and how it stands to its goal.
+/// Prints a figure, and whether it meets its goal.
 pub fn figure(what: &str, value: f64, unit: &str, goal: Goal) {
     let (sign, bound, met) = match goal {
         Goal::AtLeast(bound) => ("at least", bound, value >= bound),

@@ -1,6 +1,6 @@
-//! What the benches share: rounds in which every contender takes its turn, so that a noisy
-//! machine slows all of them alike, and ratios against the first one; goals beside figures;
-//! and the sessions that are measured.
+//! Shared code of the benches: rounds in which every contender takes its turn, goals beside
+//! figures, and the measured sessions. A noisy machine slows all contenders of a round alike.
+//! Ratios are against the first contender.
 
 mod goal;
 pub mod talk;
@@ -16,7 +16,7 @@ pub struct Contender<'c> {
     work: Box<dyn FnMut() -> usize + 'c>,
 }
 
-/// Work that gives back something, so that it cannot be left out.
+/// Makes a contender. Its result keeps the compiler from leaving out the work.
 pub fn contender<'c, T>(name: &'static str, mut work: impl FnMut() -> T + 'c) -> Contender<'c> {
     many(name, move || {
         black_box(work());
@@ -24,7 +24,7 @@ pub fn contender<'c, T>(name: &'static str, mut work: impl FnMut() -> T + 'c) ->
     })
 }
 
-/// Work on several things at once, which gives back how many there were.
+/// Makes a contender that does several pieces of work at once and returns their number.
 pub fn many<'c>(name: &'static str, work: impl FnMut() -> usize + 'c) -> Contender<'c> {
     Contender {
         name,
@@ -32,7 +32,7 @@ pub fn many<'c>(name: &'static str, work: impl FnMut() -> usize + 'c) -> Contend
     }
 }
 
-/// How a contender did.
+/// The result of a contender.
 pub struct Finish {
     /// Nanoseconds of one piece of work in the round that the machine disturbed least.
     pub least: f64,
@@ -40,7 +40,7 @@ pub struct Finish {
 
 const ROUNDS: usize = 41;
 
-/// Runs the contenders in turns and prints how each did.
+/// Runs the contenders in turns, and prints the result of each.
 ///
 /// `benches/instructions` counts instead of timing: with the variable `RACE=list` a race prints the
 /// names of its contenders, with `RACE=TITLE/NAME/TIMES` one contender runs that many times.
@@ -58,7 +58,7 @@ pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
         }
         return Vec::new();
     }
-    // As many iterations as take the first one about two milliseconds.
+    // Enough iterations for the first contender to take about two milliseconds.
     let mut iterations = 1;
     while time(&mut contenders[0], iterations).0 < 2e6 {
         iterations *= 2;
@@ -93,19 +93,19 @@ pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
         .collect()
 }
 
-/// Nanoseconds, and how many pieces of work were done.
+/// Returns the nanoseconds, and the number of pieces of work.
 fn time(contender: &mut Contender<'_>, iterations: usize) -> (f64, usize) {
     let start = Instant::now();
     let count = (0..iterations).map(|_| (contender.work)()).sum();
     (start.elapsed().as_nanos() as f64, count)
 }
 
-/// The middle one.
+/// Returns the median.
 pub fn median(values: Vec<f64>) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The value below which this share of all lies.
+/// Returns the value below which this share of all values lies.
 pub fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     values[(values.len() as f64 * share) as usize]

@@ -1,4 +1,4 @@
-//! The sessions that are measured, and what is said in them.
+//! The measured sessions, and their messages.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -17,24 +17,24 @@ pub const NOW: Time = Time::from_secs(1_714_000_000);
 /// The name of the session.
 pub const SESSION: &str = "bench";
 
-/// Counts tokens, or nothing does.
+/// A counter of tokens, or none.
 pub type Counter = Option<Arc<dyn TokenCounter + Send + Sync>>;
 
 static STANDARD: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
 
-/// An agent of the benches: `hub` is the host, `planner` its member.
+/// Returns an agent of the benches: `hub` is the host, `planner` its member.
 pub fn agent(name: &'static str) -> AgentId<'static> {
     AgentId::new(name).expect("an agent")
 }
 
-/// What a side is told at its start.
+/// Returns the options of a side.
 pub fn options(name: &'static str, counter: &Counter) -> Options {
     let mut options = Options::new(SESSION, agent(name), Arc::clone(&STANDARD));
     options.counter.clone_from(counter);
     options
 }
 
-/// What a host is told beyond that.
+/// Returns the rules of a host.
 pub fn rules(scope: Scope) -> Rules {
     Rules {
         scope,
@@ -42,7 +42,7 @@ pub fn rules(scope: Scope) -> Rules {
     }
 }
 
-/// A host with one member, whose frames a bench writes itself.
+/// Opens a host with one member, whose frames the bench writes itself.
 pub fn desk(counter: &Counter) -> (Session, MemberId) {
     let mut host = Session::host(options("hub", counter), rules(Scope::Sender), NOW);
     let member = host.join(&agent("planner"), NOW).expect("room");
@@ -50,7 +50,7 @@ pub fn desk(counter: &Counter) -> (Session, MemberId) {
     (host, member)
 }
 
-/// The id that a member gives its frame of this number.
+/// Returns the id of a member's frame with this number.
 pub fn mid(number: u64) -> String {
     format!(
         "101{:06}{:03}",
@@ -59,13 +59,13 @@ pub fn mid(number: u64) -> String {
     )
 }
 
-/// The frame of this number: a request and the report on it by turns.
+/// Returns the frame with this number. Requests and the reports on them alternate.
 pub fn frame(number: u64) -> String {
     let request = mid(number - 1 + number % 2);
     frame_as(number, &mid(number), &request)
 }
 
-/// The same under another id, in answer to the request of this id.
+/// Returns the same frame with another id, as an answer to the request with this id.
 pub fn frame_as(number: u64, mid: &str, request: &str) -> String {
     let mut text = String::new();
     let _ = if number % 2 == 1 {
@@ -98,8 +98,8 @@ pub fn read(inbound: &Inbound) {
     }
 }
 
-/// Lets the host take all texts, and handle them, and gives each batch to `commit`; how many
-/// were handled.
+/// Lets the host take and handle all texts, and gives each batch to `commit`. Returns the number of
+/// handled frames.
 pub fn take<'t>(
     host: &mut Session,
     member: MemberId,
@@ -128,12 +128,12 @@ pub type Nowhere = Arc<Mutex<Tapped<MemoryStore>>>;
 
 /// A host and its member on a link that loses nothing, with stores that keep nothing.
 pub struct Pair {
-    /// Where they are.
+    /// The room of the two.
     pub room: Room<Nowhere>,
 }
 
 impl Pair {
-    /// A pair that has met.
+    /// Opens a pair after its hello.
     pub fn new(counter: &Counter, scope: Scope) -> Self {
         let nowhere = || {
             let tapped = Tapped::new(MemoryStore::new(), |_, _| Ok(()));
@@ -148,7 +148,7 @@ impl Pair {
         pair
     }
 
-    /// The member asks for something and the host reports on it; so much at a time.
+    /// Lets the member send this many requests, and the host report on them.
     pub fn exchange(&mut self, requests: usize) {
         let request = ScheduleReq {
             assignee: agent("hub"),
@@ -167,7 +167,7 @@ impl Pair {
         self.settle();
     }
 
-    /// The member says what nobody answers, until hot state is nearly as full as it gets.
+    /// Lets the member send frames without answers until hot state is nearly full.
     pub fn fill_hot(&mut self) {
         let limits = &self.room.host.options.context;
         let nearly = limits.trigger - limits.trigger / 10;
@@ -184,8 +184,7 @@ impl Pair {
         }
     }
 
-    /// Lets all that leaves arrive and all that arrives be handled, until nothing is left to
-    /// do.
+    /// Delivers and handles all frames until nothing is left to do.
     pub fn settle(&mut self) {
         let report = ScheduleDone {
             task: "impl_auth".into(),

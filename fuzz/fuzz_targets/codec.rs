@@ -1,5 +1,5 @@
-//! What decodes has one spelling, which decodes to the same; and a repaired frame is one
-//! that the strict reader takes.
+//! A text that decodes has one canonical spelling, which decodes to the same message. The strict
+//! reader accepts every repaired frame.
 #![no_main]
 
 use accp_runtime::{EncodeOptions, Frame, Message, Registry};
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     }
     let Ok(message) = Message::decode(text, registry) else { return };
     let options = || EncodeOptions { inline: true, ..EncodeOptions::default() };
-    // The canonical text may be longer than the text at hand and so over a limit.
+    // The canonical text may be longer than the given text, and so over a limit.
     let Ok(canonical) = message.encode_with(registry, options()) else { return };
     let again = Message::decode(&canonical, registry).expect("canonical text decodes");
     assert_eq!(again, message);

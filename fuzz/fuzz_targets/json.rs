@@ -10,7 +10,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(value.to_json(), json);
     let message = Message::new("a", "qry", "lookup").expect("fits the grammar").with("field", value);
     let options = EncodeOptions { limits: Limits::NONE, inline: true, ..EncodeOptions::default() };
-    // Nesting alone may be over what any frame can hold.
+    // The nesting alone may be too deep for any frame.
     let Ok(frame) = message.encode_with(registry, options) else { return };
     let options = DecodeOptions { limits: Limits::NONE, marks: true };
     let back = Message::decode_with(&frame, registry, &options).expect("what was encoded decodes");

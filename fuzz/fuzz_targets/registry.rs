@@ -1,4 +1,4 @@
-//! A registry loads or is refused; what loads has a hash and comes back from its own JSON.
+//! A registry loads or is refused. A registry that loads has a hash and equals its own JSON.
 #![no_main]
 
 use accp_registry::Registry;

@@ -1,5 +1,5 @@
-//! Nothing that a peer sends makes a session panic, and what a host refuses leaves its state
-//! as it was. Each line of the input is a frame; its first byte says to whom and from whom.
+//! No frame of a peer makes a session panic, and a refused frame leaves the host's state as it was.
+//! Each line of the input is a frame. Its first byte selects the receiver and the sender.
 #![no_main]
 
 use std::sync::Arc;

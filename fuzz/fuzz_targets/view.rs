@@ -1,5 +1,5 @@
-//! What a view says it reads, it writes and reads again; and whatever is said in a prompt, no
-//! line of it begins a block.
+//! A view can read back every text that it claims to read. In a prompt no line of a message can
+//! begin a block.
 #![no_main]
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(begun, parts, "{shown}");
 });
 
-/// JSON is what a tool has found, all else is what somebody says.
+/// Returns JSON as the result of a tool, and any other text as the words of an agent.
 fn said(text: &str) -> Option<Message<'static>> {
     if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
         let message = Message::new("tool", "done", "search").ok()?;

@@ -1,13 +1,14 @@
-//! Holds recorded texts to the round trips of `tests/text_forms.rs`.
+//! Checks recorded texts with the round trips of `tests/text_forms.rs`.
 //!
-//! `cargo run --release -p accp-tests --example corpus -- FILES...` reads JSON Lines: every
+//! `cargo run --release -p accp-tests --example corpus -- FILES...` reads JSON Lines. Every
 //! string and every key goes through the text form, a string field, an untyped value and a
-//! key; every number through its literal; every array, object and line through a frame; and
-//! the strings and frames through their view for a model, JSON in strings too. It counts
-//! them, says how many values take fewer tokens as compact JSON than as a view (by the
-//! standard profiles, no definitions needed), and stops at the first that does not come back,
-//! with its file and line.
-//! Exit code 1: something did not come back, or a file cannot be read; 2: no files.
+//! key. Every number goes through its literal. Every array, object and line goes through a
+//! frame. Strings, JSON in strings and frames also go through their view for a model.
+//!
+//! The program counts the values. It prints the number of values that take fewer tokens as
+//! compact JSON than as a view (by the standard profiles, without definitions). It stops at
+//! the first value that does not come back, and prints the file and the line.
+//! Exit code 1: a value did not come back, or a file cannot be read; 2: no files.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +27,7 @@ use accp_runtime::{
 use accp_tokens::Bpe;
 use serde_json::Value as Json;
 
-/// What has come back.
+/// The values that came back.
 #[derive(Default)]
 struct Counts {
     lines: u64,
@@ -34,7 +35,7 @@ struct Counts {
     keys: u64,
     numbers: u64,
     values: u64,
-    /// Tokens of all of them, those inside of others again: as views, as compact JSON.
+    /// Tokens of all values, as views and as compact JSON. A nested value counts again.
     tokens: [u64; 2],
     /// Values that take fewer tokens as JSON.
     shorter: u64,
@@ -42,7 +43,7 @@ struct Counts {
 
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(Arc::new(Registry::standard())));
 
-/// Why a line fails.
+/// The reason why a line fails.
 type Fault = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
@@ -86,7 +87,7 @@ impl Counts {
         Ok(())
     }
 
-    /// The value with all that is in it.
+    /// Checks a value with all values in it.
     fn json(&mut self, json: &Json) -> Result<(), Fault> {
         match json {
             Json::Null | Json::Bool(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Builds the shim against the header of the SQLite that is linked.
+//! Compiles the shim with the header of the SQLite that is linked.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/shim.c");

@@ -1,4 +1,4 @@
-//! The scanner of the runtime and the reference parser as two judges of one text.
+//! Judges one text twice: with the scanner of the runtime and with the reference parser.
 #![expect(clippy::panic, reason = "a disagreement fails the test that asked")]
 
 use accp_frame::{Reader, Token};
@@ -6,7 +6,7 @@ use accp_grammar::ast;
 use accp_registry::lexical::Literal;
 use accp_runtime::{DecodeError, DecodeOptions, Frame};
 
-/// A frame as either judge sees it, down to what each scalar means.
+/// A frame as both judges read it, with the meaning of each scalar.
 #[derive(Debug, PartialEq)]
 struct Tree<'a> {
     header: [&'a str; 3],
@@ -23,11 +23,11 @@ enum Node<'a> {
     Map(Vec<(&'a str, Node<'a>)>),
 }
 
-/// Holds the two judges to the same verdict, the same tree, and the same place of a fault,
-/// and tells whether they accept.
+/// Checks that the two judges agree on the verdict, on the tree and on the place of a fault.
+/// Returns whether they accept the text.
 ///
 /// # Panics
-/// When they differ in anything.
+/// If the two judges disagree.
 pub fn agree(bytes: &[u8]) -> bool {
     let reference = accp_grammar::parse_bytes(bytes);
     let scanned = Frame::parse_bytes(bytes);
@@ -46,7 +46,7 @@ pub fn agree(bytes: &[u8]) -> bool {
             true
         }
         (Err(reference), Err(scanned)) => {
-            // The scanner meets a limit on its way, the parser counts at the end.
+            // The scanner stops at the limit itself; the parser counts at the end.
             let in_grammar = matches!(reference.fault(), accp_grammar::Fault::Expected(_));
             if in_grammar && !scanned.expected().starts_with("at most ") {
                 assert_eq!(

@@ -1,4 +1,4 @@
-//! What the tests and the fuzz targets share: checks that fail with the input in hand.
+//! Checks that the tests and the fuzz targets share. A check that fails shows its input.
 
 pub mod judges;
 

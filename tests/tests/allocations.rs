@@ -7,7 +7,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-/// The allocations of one decode of a frame with these `deps`.
+/// Counts the allocations of one decode of a frame with these `deps`.
 fn allocations(deps: &str) -> usize {
     let text = format!(
         "@planner>req:schedule{{asgn:\\@dev|task:impl_auth|pri:high|dead:sprint_14{deps}|zzz:[x,{{a:1}}]|schema:TA}}\
@@ -24,7 +24,7 @@ fn main() {
     assert_eq!(allocations(""), 0);
     assert_eq!(allocations("|deps:[]"), 0);
     assert_eq!(allocations("|deps:[design_review,db_schema]"), 1);
-    // An escape cannot be borrowed: one string more.
+    // An escape cannot be borrowed, so it costs one more string.
     assert_eq!(allocations(r"|deps:[a\:b,db_schema]"), 2);
     println!("a borrowed decode allocates for its Vecs alone");
 }

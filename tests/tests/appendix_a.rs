@@ -1,7 +1,7 @@
-//! The figures of the draft's Appendix A, beside what the same messages come to when they are
-//! counted: the tables of `docs/tokens.md`.
+//! The figures of the draft's Appendix A, beside the counted figures of the same messages. Both are
+//! in the tables of `docs/tokens.md`.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-tests --test appendix_a` writes them anew.
+//! `ACCP_BLESS=1 cargo test -p accp-tests --test appendix_a` writes the tables anew.
 
 use std::fs;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use accp_tokens::Bpe;
 
 const DOCUMENT: &str = "../docs/tokens.md";
 const VECTORS: &str = include_str!("../vectors/draft.json");
-/// Its figures are those of `accp demo`, as a test of the command says.
+/// Holds the figures of `accp demo`. A test of the command checks them.
 const README: &str = include_str!("../../README.md");
 
 struct Scenario {
     name: &'static str,
-    /// What the draft says: natural language, JSON, ACCP.
+    /// The figures of the draft: natural language, JSON, ACCP.
     claimed: [usize; 3],
     words: &'static str,
-    /// As the draft spells it.
+    /// The frame in the draft's spelling.
     frame: &'static str,
 }
 
@@ -48,7 +48,7 @@ const SCENARIOS: [Scenario; 4] = [
                 retries. This is escalated to the supervisor.",
         frame: "@data_agent>fail:fetch{src:api.crm|err:timeout_30s|retry:3|esc:@supervisor}",
     },
-    // The draft's has three fields; and a sum is no reference.
+    // The draft's frame has three fields, and a checksum is not a reference.
     Scenario {
         name: "state sync, ten fields",
         claimed: [120, 95, 35],
@@ -61,7 +61,7 @@ const SCENARIOS: [Scenario; 4] = [
     },
 ];
 
-/// What is counted of a scenario, after what is claimed.
+/// The columns of a scenario: the claimed figures, then the counted figures.
 const COLUMNS: [&str; 9] = [
     "claimed: language",
     "JSON",
@@ -74,7 +74,7 @@ const COLUMNS: [&str; 9] = [
     "view",
 ];
 
-/// What is saved: the columns of the old and the new.
+/// The savings: for each, the old column and the new column.
 const SAVED: [(&str, usize, usize); 7] = [
     ("claimed: of language", 0, 2),
     ("of JSON", 1, 2),
@@ -85,7 +85,7 @@ const SAVED: [(&str, usize, usize); 7] = [
     ("view: of compact JSON", 5, 8),
 ];
 
-/// The full pipeline of five agents, as the draft has it: JSON and ACCP.
+/// The draft's figures for the full pipeline of five agents: JSON and ACCP.
 const PIPELINE: [usize; 2] = [6200, 1800];
 
 fn count(scenario: &Scenario) -> [usize; 9] {
@@ -101,7 +101,7 @@ fn count(scenario: &Scenario) -> [usize; 9] {
     let json = message.to_json();
     let tokens = |text: &str| Bpe::o200k_base().count(text);
     let frame = tokens(&encode(&message));
-    // The canonical spelling is not what parts us from the claim.
+    // The canonical spelling does not explain the distance from the claim.
     assert!(frame <= tokens(scenario.frame) + 1, "{}", scenario.name);
     let claimed = scenario.claimed;
     [
@@ -117,7 +117,7 @@ fn count(scenario: &Scenario) -> [usize; 9] {
     ]
 }
 
-/// What `new` saves of `old`; less than nothing where it is more.
+/// Returns the saving of `new` against `old` in percent. The saving is negative if `new` is more.
 fn saved(old: usize, new: usize) -> String {
     let percent = 100.0 - 100.0 * new as f64 / old as f64;
     format!("{} %", percent.round() as i64)
@@ -133,7 +133,7 @@ fn heading(name: &str, columns: impl IntoIterator<Item = &'static str>) -> Strin
     format!("| {name} | {} |\n{rule}|\n", columns.join(" | "))
 }
 
-/// Tokens of the scenarios and of all four, and what is saved.
+/// Returns two tables for the scenarios and their sum: tokens and savings.
 fn scenarios() -> [String; 2] {
     let mut rows: Vec<_> = SCENARIOS.iter().map(|one| (one.name, count(one))).collect();
     let sum = std::array::from_fn(|column| rows.iter().map(|(_, row)| row[column]).sum());
@@ -148,7 +148,7 @@ fn scenarios() -> [String; 2] {
     [tokens, savings]
 }
 
-/// The claim for the pipeline, and the last lines of what `accp demo` prints.
+/// Returns the claim for the pipeline, and the last lines of the output of `accp demo`.
 fn pipeline() -> String {
     let mut out = heading("pipeline of five agents", ["JSON", "ACCP", "saved"]);
     let mut figures = |name: &str, [json, accp]: [usize; 2]| {
@@ -166,7 +166,7 @@ fn pipeline() -> String {
     out
 }
 
-/// The text with this table in the place of the one that begins as it does.
+/// Replaces the table that has the same heading.
 fn with_table(text: &str, table: &str) -> String {
     let heading = table.lines().next().expect("a heading");
     let (before, rest) = text.split_once(heading).expect("the table is there");

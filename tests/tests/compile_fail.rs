@@ -1,13 +1,13 @@
-//! What `#[derive(AccpFrame)]` refuses: one folder for each fault, its messages pinned.
+//! The faults that `#[derive(AccpFrame)]` refuses: one folder for each fault, with its messages.
 //!
-//! `TRYBUILD=overwrite cargo test -p accp-tests --test compile_fail` writes them anew.
+//! `TRYBUILD=overwrite cargo test -p accp-tests --test compile_fail` writes the messages anew.
 
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn every_fault_has_its_message() {
-    // trybuild compiles the cases as a crate of its own, which finds registries beside its
+    // trybuild compiles the cases as another crate, which looks for registries beside its own
     // manifest.
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("registry");
     let project = Path::new(env!("CARGO_TARGET_TMPDIR"))

@@ -1,5 +1,5 @@
-//! `docs/conformance.md` and the tests say the same: every requirement stands in it once,
-//! and every test that it names exists.
+//! Compares `docs/conformance.md` with the tests: every requirement is listed once, and every named
+//! test exists.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ const PROFILES: [&str; 6] = ["PRO-CH", "PRO-TC", "PRO-TX", "PRO-ST", "PRO-TA", "
 
 struct Row {
     id: String,
-    /// What stands under "Accepts" and "Refuses"; nothing in the table of what is not yet.
+    /// The cells under "Accepts" and "Refuses". Empty in the table of open requirements.
     cells: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ fn document() -> String {
     fs::read_to_string(root().join("docs/conformance.md")).unwrap()
 }
 
-/// The rows of the tables: covered, and not yet.
+/// Returns the rows of the two tables: covered requirements, and open requirements.
 fn tables() -> (Vec<Row>, Vec<Row>) {
     let text = document();
     let rows = text.lines().filter_map(|line| {
@@ -70,7 +70,7 @@ fn tables() -> (Vec<Row>, Vec<Row>) {
     rows.partition(|row| !row.cells.is_empty())
 }
 
-/// The tests that a cell names, as `file::test`.
+/// Returns the tests that a cell names, as `file::test`.
 fn named(cell: &str) -> Vec<&str> {
     cell.split('`')
         .skip(1)
@@ -79,7 +79,7 @@ fn named(cell: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Every test function of the workspace, as `file::test`.
+/// Returns every test function of the workspace, as `file::test`.
 fn tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for folder in [
@@ -113,7 +113,7 @@ fn collect(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The functions that stand below `#[test]`, also inside of `proptest!`.
+/// Returns the functions after a line `#[test]`, also inside `proptest!`.
 fn test_names(text: &str) -> impl Iterator<Item = &str> {
     let mut is_test = false;
     text.lines().map(str::trim).filter_map(move |line| {
@@ -123,7 +123,7 @@ fn test_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `OPT-04..06` is three ids, `INT-01` is one.
+/// Expands ranges of ids: `OPT-04..06` is three ids, `INT-01` is one.
 fn expand(ids: &str) -> Vec<String> {
     let ids = ids
         .split(',')
@@ -159,7 +159,7 @@ fn every_requirement_stands_in_the_document_once() {
     assert_eq!(stands, expected);
 }
 
-/// What levels 1 to 3 of the draft ask for is there.
+/// Every requirement of the draft's levels 1 to 3 is covered.
 #[test]
 fn what_is_not_covered_yet_is_the_transports() {
     let is_later = |row: &Row| {
@@ -198,7 +198,7 @@ fn every_requirement_names_tests_that_exist() {
             !(accepting.is_empty() && refusing.is_empty()),
             "{id} names no test"
         );
-        // Where one of the two is not there, its place holds the reason.
+        // If there is no such test, the cell holds the reason.
         assert!(
             !accepts.trim().is_empty() && !refuses.trim().is_empty(),
             "{id}"
@@ -232,7 +232,7 @@ fn every_test_of_conformance_stands_in_the_document() {
     assert_eq!(left_out, Vec::<String>::new());
 }
 
-/// The checks above can fail.
+/// Only functions with the attribute count as tests. Cells and ranges are read correctly.
 #[test]
 fn a_test_is_found_by_its_attribute_alone() {
     let text = "

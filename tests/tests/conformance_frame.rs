@@ -1,5 +1,5 @@
 //! Conformance, FRAME-01 to FRAME-05: the grammar of draft section 3.1.
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_grammar::testing::{frame_text, mutated, value};
@@ -16,7 +16,8 @@ fn accepted(text: &str) -> Frame<'_> {
     Frame::parse(text).unwrap()
 }
 
-/// Both judges refuse it with E1001, and so does every reader above the scanner.
+/// Checks that both judges and every reader above the scanner refuse the text with E1001. Returns
+/// the place of the fault.
 fn refused(bytes: &[u8]) -> usize {
     let shown = String::from_utf8_lossy(bytes);
     assert!(!agree(bytes), "{shown:?} is taken");
@@ -31,7 +32,7 @@ fn with_value(text: &str) -> String {
     format!("@a>qry:lookup{{k:{text}}}")
 }
 
-/// The value behind a wire text, where no type is declared.
+/// Returns the value of a wire text without a declared type.
 fn read(wire: &str) -> Value<'static> {
     let text = with_value(wire);
     accepted(&text).value("k").unwrap().into_owned()
@@ -46,12 +47,12 @@ proptest! {
         prop_assert_eq!(frame.to_string(), text);
     }
 
-    /// Cut short, or with one byte before or behind it, a frame is no frame.
+    /// A frame that is cut short, or that has one more byte at either end, is not a frame.
     #[test]
     fn frame_01_refuses_anything_less_or_more(text in frame_text(), byte: u8) {
         let [header, body, _] = accepted(&text).parts();
         for end in 0..text.len() {
-            // Without its metadata a frame is whole.
+            // A frame is whole without its metadata.
             if end != header.len() + body.len() {
                 refused(&text.as_bytes()[..end]);
             }
@@ -63,7 +64,7 @@ proptest! {
 
     #[test]
     fn frame_01_refuses_nothing_by_halves(bytes in mutated()) {
-        // Whole or with a code and a byte: the judges hold each other to the same.
+        // The judges must agree: the text is a frame, or both name the same fault.
         if !agree(&bytes) {
             prop_assert!(refused(&bytes) <= bytes.len());
         }
@@ -72,8 +73,8 @@ proptest! {
 
 // ---- FRAME-02 ----------------------------------------------------------------------
 
-/// A place where one of the five productions stands, with its characters besides letters;
-/// an intent has no digits.
+/// A place of one of the five name productions, with the characters that it allows besides
+/// letters. An intent has no digits.
 struct Name {
     before: &'static str,
     after: &'static str,
@@ -98,7 +99,7 @@ const fn name(before: &'static str, after: &'static str, others: &'static str) -
     }
 }
 
-/// Every byte in every one of those places: alone, at the end and at the start of a name.
+/// Returns every byte in each of the places: alone, at the end and at the start of a name.
 fn names_of_every_byte() -> impl Iterator<Item = (bool, Vec<u8>)> {
     NAMES.iter().flat_map(|name| {
         (0..=u8::MAX).flat_map(move |byte| {

@@ -1,5 +1,5 @@
 //! Conformance, SEC-04: the limits of draft section 9.
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_runtime::profiles::ToolDone;
@@ -9,7 +9,7 @@ use accp_runtime::{
 };
 use accp_tests::judges::agree;
 
-/// A frame that both judges take.
+/// Decodes a frame that both judges accept.
 fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
     assert!(agree(text.as_bytes()), "{text}");
     Message::decode(text, Registry::shared())
@@ -49,7 +49,7 @@ fn pairs(count: usize) -> String {
     format!("@a>qry:lookup{{}}[{}]", pairs.join(","))
 }
 
-/// So many elements, the param among them.
+/// Makes a frame with this many elements, counting the param.
 fn elements(count: usize) -> String {
     format!("@a>qry:lookup{{k:[{}]}}", vec!["v"; count - 1].join(","))
 }
@@ -59,7 +59,7 @@ fn bytes(count: usize) -> String {
     format!("@a>qry:lookup{{k:{}}}", "x".repeat(count - frame))
 }
 
-/// The largest that fits, and the smallest that does not.
+/// Returns the largest frame within each limit, and the smallest frame over it.
 fn limits() -> [(String, String); 6] {
     [
         (nested(5), nested(6)),
@@ -103,7 +103,7 @@ fn sec_04_refuses_frames_over_the_limits() {
     assert_eq!(Typed::<ToolDone<'_>>::decode(deep).unwrap_err().at(), 29);
 }
 
-/// Nobody writes what the others refuse to read.
+/// No encoder writes a frame that decoders refuse to read.
 #[test]
 fn sec_04_refuses_to_write_frames_over_the_limits() {
     for (_, over) in limits() {
@@ -117,8 +117,8 @@ fn sec_04_refuses_to_write_frames_over_the_limits() {
     }
 }
 
-/// A hostile text is refused at the byte that is too much, however long it goes on, and
-/// the length before anything else is looked at.
+/// A decoder refuses a hostile text at the first byte that is too much, however long the text is.
+/// It checks the length before anything else.
 #[test]
 fn sec_04_refuses_before_it_reads_on() {
     let limit = 64 * 1024;
@@ -135,7 +135,7 @@ fn sec_04_refuses_before_it_reads_on() {
         assert!(!agree(longer.as_bytes()));
         assert_eq!(Frame::parse(&longer).unwrap_err().at(), limit);
     }
-    // Depth stays bounded where a reader has no other limit.
+    // The depth has a bound even if the reader has no other limit.
     let options = DecodeOptions {
         limits: Limits::NONE,
         ..DecodeOptions::default()

@@ -1,5 +1,5 @@
 //! Conformance, OPT-01 to OPT-06: the token rules of draft section 3.3.
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use accp_tests::judges::agree;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// A frame that both judges take.
+/// Decodes a frame that both judges accept.
 fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
     assert!(agree(text.as_bytes()), "{text}");
     Message::decode(text, Registry::shared())
@@ -101,7 +101,7 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
                     .any(|&name| *name == field.short || *name == field.name)
             });
             assert_eq!(names.count(), 1, "{} {}", schema.code, field.name);
-            // A null may stand for any type, and is no default.
+            // A null can stand in a field of any type, and it is never the default.
             let mut message = Message::new("a", "sync", "state")
                 .unwrap()
                 .under(schema.code.as_str());
@@ -166,7 +166,7 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
 }
 
 proptest! {
-    /// Left out exactly when it is the default.
+    /// A field is left out exactly when its value is the default.
     #[test]
     fn opt_04_accepts_every_other_value_and_writes_it(priority in "[a-z]{1,8}|medium") {
         let text = format!("@a>req:execute{{asgn:dev|task:t|pri:{priority}|schema:TA}}");
@@ -190,7 +190,7 @@ fn opt_04_refuses_an_omission_without_a_default() {
         Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(),
         ErrorCode::INVALID_TYPE
     );
-    // The registry says which omission is a value; a default that is none is a mistake.
+    // The registry names the value of a missing field. A default of the wrong type is a mistake.
     for (default, about) in [
         (json!("three"), "/defaults/turn"),
         (json!(1.5), "/defaults/turn"),
@@ -204,7 +204,7 @@ fn opt_04_refuses_an_omission_without_a_default() {
                 .contains(about)
         );
     }
-    // Null is not the default, so it is said.
+    // Null is not the default, so it is written.
     let null = decode("@a>req:execute{asgn:dev|task:t|pri:~|schema:TA}").unwrap();
     assert_eq!(null.payload.get("priority"), Some(&Value::Null));
     assert!(null.encode(Registry::shared()).unwrap().contains("pri:~"));

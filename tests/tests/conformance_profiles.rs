@@ -1,5 +1,5 @@
 //! Conformance of the standard profiles: PRO (draft section 10).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 #[path = "conformance_profiles/transactions.rs"]
@@ -34,7 +34,7 @@ fn answer<'a, T>(frame: T) -> Typed<'a, T> {
     Typed::new(AgentId::new("b").unwrap(), frame, envelope)
 }
 
-/// The frame is this text and the text is this frame, typed and by full names.
+/// Checks that the frame and the text become each other, both as a type and as a message.
 fn same<'a, T>(text: &'a str, typed: &Typed<'a, T>) -> Json
 where
     T: EncodeFrame + DecodeFrame<'a> + PartialEq + Debug,
@@ -47,7 +47,7 @@ where
     Value::Map(message.payload).to_json()
 }
 
-/// Both readers refuse the frame, with the same code.
+/// Checks that both readers refuse the frame with the same code.
 fn refused<'a, T: DecodeFrame<'a> + Debug>(text: &'a str) -> ErrorCode {
     assert!(agree(text.as_bytes()), "{text}");
     let code = Typed::<T>::decode(text).unwrap_err().code();
@@ -76,7 +76,7 @@ fn defaults(code: &str) -> Json {
     Json::Object(defaults.collect())
 }
 
-/// A text that stays in its frame.
+/// Returns texts that are short enough to stay in the frame.
 fn short() -> impl Strategy<Value = String> {
     "\\PC{0,20}"
 }
@@ -272,7 +272,7 @@ fn pro_st_accepts_the_examples_of_the_draft() {
             "@streamer>stream:infer{{{params}|schema:ST}}[mid:m{at},seq:{at},cid:stream_abc]"
         );
         assert!(agree(text.as_bytes()));
-        // The draft abbreviates `data`, a field of its own, as the standard key `d`.
+        // The draft abbreviates the stream's own field `data` to the standard key `d`.
         let chunk = Typed::<InferStream<'_>>::decode(&text).unwrap();
         assert_eq!(
             (chunk.frame.chunk_index, chunk.frame.is_final),
@@ -348,7 +348,7 @@ fn pro_ta_accepts_the_examples_of_the_draft() {
         ["assignee", "task", "priority", "deadline", "deps"]
     );
     assert_eq!(defaults("TA"), json!({ "priority": "medium", "deps": [] }));
-    // The draft writes `asgn:@dev`, against its own grammar; the repaired frame is this one.
+    // The draft writes `asgn:@dev`, against its own grammar. This is the repaired frame.
     let text = r"@planner>req:schedule{asgn:\@dev|task:impl_auth|dead:sprint_14|pri:high|schema:TA}[mid:1,seq:8]";
     assert!(agree(text.as_bytes()));
     let given = Typed::<ScheduleReq<'_>>::decode(text).unwrap();
@@ -384,7 +384,7 @@ fn pro_ta_refuses_a_task_without_a_name_or_an_agent() {
 
 // ---- PRO-ALL -----------------------------------------------------------------------
 
-/// One receiver of frames of several profiles.
+/// A receiver of frames of several profiles.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 enum Any<'a> {
     Question(ChatReq<'a>),
@@ -416,7 +416,7 @@ fn pro_all_accepts_frames_of_every_profile_in_one_conversation() {
     for text in FRAMES {
         let typed = Typed::<Any<'_>>::decode(text).unwrap();
         same(text, &typed);
-        // A registry of one's own beside the profiles changes none of them.
+        // Another registry beside the profiles changes none of them.
         let message = Message::decode(text, Registry::shared()).unwrap();
         assert_eq!(Message::decode(text, &registry).as_ref(), Ok(&message));
     }

@@ -1,6 +1,5 @@
-//! Conformance of the registry and of the codec API: REG (draft section 6), and the encode
-//! and decode parts of API (7). `docs/conformance.md` leads from each requirement to its
-//! tests.
+//! Conformance of the registry and of the codec API: REG (draft section 6), and the encode and
+//! decode parts of API (7). `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 // ---- REG-01 ------------------------------------------------------------------------
 
-/// The registry of draft section 6.2, as it is printed there.
+/// The registry as draft section 6.2 prints it.
 const DRAFT: &str = r#"   {
      "schemas": {
        "sales_report": {
@@ -168,7 +167,8 @@ fn schedule<'a>(task: &'a str, deps: &[&'a str]) -> Typed<'a, ScheduleReq<'a>> {
 }
 
 proptest! {
-    /// Encode then Decode is the message, typed or not, and Encode writes one text for it.
+    /// Decoding an encoded message gives the message back, typed or not, and its encoding is
+    /// unique.
     #[test]
     fn api_01_accepts_encode_and_decode_as_inverses(
         task in "\\PC{0,50}", deps in proptest::collection::vec("\\PC{0,50}", 0..4)
@@ -205,7 +205,7 @@ fn api_01_accepts_a_schema_at_run_time() {
 
 #[test]
 fn api_01_refuses_and_changes_nothing() {
-    // Encode: what was there before the frame is there still, and no more.
+    // Encode: the buffer holds its old content and nothing more.
     let long = "x".repeat(51);
     let mut out = String::from("before");
     let error = schedule(&long, &[])
@@ -216,7 +216,7 @@ fn api_01_refuses_and_changes_nothing() {
         (ErrorCode::INVALID_TYPE, "ScheduleReq.task")
     );
     assert_eq!(out, "before");
-    // Decode: the byte, what was expected, and the field.
+    // Decode: the error names the byte, the expected text and the field.
     let text = "@a>req:schedule{asgn:dev|task:t|deps:[x,[y]]|schema:TA}";
     let error = Typed::<ScheduleReq<'_>>::decode(text).unwrap_err();
     assert_eq!(
@@ -224,7 +224,7 @@ fn api_01_refuses_and_changes_nothing() {
         (ErrorCode::INVALID_TYPE, text.find("[y]").unwrap())
     );
     assert_eq!(error.path(), "ScheduleReq.deps[1]");
-    // RegisterSchema: a code that is taken, a field without a name.
+    // RegisterSchema: the code is taken, or a field has no name.
     let mut registry = Registry::standard();
     let hash = registry.hash();
     let mut nameless = Schema::new("finding", "FD");
@@ -249,8 +249,8 @@ impl Externals for Kept {
     }
 }
 
-/// The steps of section 7.2 that this part of the project has: schema, abbreviations,
-/// references for what is large, defaults, the limits of a frame, its text.
+/// The project has these steps of section 7.2: schema, abbreviations, references for large values,
+/// defaults, the limits of a frame, and the text.
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_the_steps() {
     let long = "x".repeat(51);
@@ -281,7 +281,7 @@ fn api_02_accepts_a_message_and_takes_it_through_the_steps() {
     assert!(agree(text.as_bytes()));
 }
 
-/// A value that is the default is left out whatever its length, and leaves nothing behind.
+/// A default value is left out at any length, and nothing of it is stored elsewhere.
 #[test]
 fn api_02_accepts_a_long_default_and_leaves_it_out() {
     let long = "x".repeat(60);
@@ -308,7 +308,7 @@ fn api_02_accepts_a_long_default_and_leaves_it_out() {
     );
 }
 
-/// Each step refuses before the next one has done anything.
+/// Each step refuses before the next step has any effect.
 #[test]
 fn api_02_refuses_a_message_before_anything_leaves_it() {
     let long = "x".repeat(51);
@@ -366,14 +366,14 @@ fn api_03_accepts_a_frame_and_takes_it_through_the_steps() {
             "metadata": { "msg_id": "1", "sequence": 2 },
         }),
     );
-    // A reference is carried, and a caller that has the value puts it in.
+    // A reference is passed on. A caller that has the value puts it in.
     let task = message.payload.get("task").unwrap().clone();
     let resolved =
         task.into_data(&mut |key| (key == "warm.ckpt_1.task").then(|| json!("impl_auth")));
     assert_eq!(resolved, Ok(json!("impl_auth")));
 }
 
-/// What comes first in section 7.3 is told first, wherever it stands in the text.
+/// The error comes from the first failing step of section 7.3, not from the first faulty byte.
 #[test]
 fn api_03_refuses_by_the_first_step_that_fails() {
     for (text, code) in [

@@ -1,5 +1,5 @@
 //! Conformance, FRAME-06 to FRAME-10: the canonical rules of draft section 3.1.1.
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ fn with_value(text: &str) -> String {
     format!("@a>qry:lookup{{k:{text}}}")
 }
 
-/// The value behind a wire text, where no type is declared; both judges take it.
+/// Returns the value of a wire text without a declared type. Both judges accept the text.
 fn read(wire: &str) -> Value<'static> {
     let text = with_value(wire);
     assert!(agree(text.as_bytes()), "{text}");
@@ -88,8 +88,8 @@ proptest! {
         prop_assert_eq!(Typed::decode(&text).unwrap(), chunk(integer));
     }
 
-    /// Where no type is declared, digits in another spelling are a string and stay as they
-    /// are; where an integer is declared they are read and written the one way.
+    /// Other spellings of an integer stay strings where no type is declared. Where an integer is
+    /// declared, they are read, and they are written in the one canonical spelling.
     #[test]
     fn frame_06_refuses_other_spellings_of_an_integer(integer: i64, zeros in "0{1,3}") {
         let sign = if integer < 0 { "-" } else { "" };
@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(Typed::decode(&text).unwrap(), transaction(decimal));
     }
 
-    /// More than six places are never rounded, neither read nor written.
+    /// A decimal with more than six places is never rounded, in reading or in writing.
     #[test]
     fn frame_07_refuses_a_seventh_place(whole: u32, places in "[0-9]{6}[1-9]") {
         let wire = format!("{whole}.{places}");
@@ -217,7 +217,7 @@ struct Place<'a> {
     aisle: Cow<'a, str>,
 }
 
-/// A field of every type.
+/// A struct with a field of every type.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(
     registry = "registry/warehouse.json",
@@ -242,7 +242,7 @@ fn warehouse() -> Registry {
     Registry::from_json(include_str!("../registry/warehouse.json")).unwrap()
 }
 
-/// A move, with one more param.
+/// Reads a move with one more param, as a type and as a message.
 fn moved(param: &str) -> Result<(), (DecodeError, DecodeError)> {
     let text = format!("@a>req:move{{item:x|target:{{z:a}}|{param}|schema:SV}}");
     assert!(agree(text.as_bytes()), "{text}");
@@ -282,7 +282,7 @@ proptest! {
             remark: remark.map(Cow::Owned),
         };
         let typed = Typed::new(AgentId::new("a").unwrap(), frame, Envelope::default());
-        // What is long goes by reference, which a typed value does not resolve.
+        // A long value is replaced by a reference, which a typed value does not resolve.
         let Ok(text) = typed.encode() else { return Ok(()) };
         prop_assert!(agree(text.as_bytes()));
         prop_assert_eq!(Typed::decode(&text).unwrap(), typed);

@@ -1,5 +1,5 @@
 //! Conformance of the vocabulary: ERR (draft section 3.6), INT, KEY and OP (4).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{
@@ -13,7 +13,7 @@ use accp_runtime::{
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
-/// A frame that both judges take.
+/// Decodes a frame that both judges accept.
 fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
     assert!(agree(text.as_bytes()), "{text}");
     Message::decode(text, Registry::shared())
@@ -146,7 +146,7 @@ proptest! {
         prop_assert_eq!(text.parse::<ErrorCode>().is_ok(), is_code);
         let code = ErrorCode::new(number);
         prop_assert_eq!(code.is_some(), number <= 9999);
-        // A code outside the table has no name, and nobody invents whether to retry.
+        // A code outside the table has no name, and the library does not guess whether to retry.
         let listed = code.is_some_and(|code| CODES.contains(&code.to_string()));
         prop_assert_eq!(code.and_then(ErrorCode::is_retryable).is_some(), listed);
         prop_assert_eq!(code.and_then(ErrorCode::name).is_some(), listed);
@@ -192,7 +192,7 @@ proptest! {
 
 // ---- KEY-01 ------------------------------------------------------------------------
 
-/// Table 8 of the draft, each with the full name that stands for its meaning.
+/// Table 8 of the draft: each short key with its full name.
 const KEYS: [(&str, &str); 16] = [
     ("d", "data"),
     ("f", "findings"),
@@ -239,7 +239,7 @@ fn key_01_accepts_both_names_and_writes_the_abbreviation() {
             );
         }
     }
-    // All at once, and nothing is expanded inside of data.
+    // All keys at once. Keys inside data are not expanded.
     let all: Vec<String> = KEYS
         .iter()
         .map(|(short, _)| format!("{short}:{{{short}:1}}"))

@@ -1,4 +1,4 @@
-//! The budgets of the context, counted as models count (draft sections 5.1 and 7.1).
+//! The budgets of the context, counted with the tokenizers of models (draft sections 5.1 and 7.1).
 
 #[path = "../../accp-context/tests/context/pair.rs"]
 mod pair;
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Budgets add up the lines, each counted with its end. A tokenizer could merge across
-    /// the end of a line; these do not, so the whole is the sum.
+    /// The cost of the context is the sum of its lines, each counted with its line end. A tokenizer
+    /// could merge across a line end, but these do not.
     #[test]
     fn the_context_as_a_whole_costs_what_its_lines_cost(
         said in prop::collection::vec(strategies::said(), 1..40), encoding in 0..2_usize,

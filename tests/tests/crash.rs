@@ -1,4 +1,4 @@
-//! A few kills of a side on SQLite, and that planted bugs are found. The full run:
+//! Kills a side on SQLite a few times, and checks that the planted bugs are found. The full run:
 //! `cargo run --release -p accp-tests --example crash -- --kills 1000`.
 
 #[path = "../examples/crash/main.rs"]
@@ -7,7 +7,7 @@ mod crash;
 
 use std::process::ExitCode;
 
-// Its own main function: the process that is killed is this program too.
+// The test has its own main function because it also starts itself as the process that is killed.
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(code) = crash::run_child(&args) {

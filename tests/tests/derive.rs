@@ -1,5 +1,5 @@
-//! What `#[derive(AccpFrame)]` makes of structs and enums, at run time. What it refuses is
-//! in `compile_fail.rs`.
+//! The code of `#[derive(AccpFrame)]` for structs and enums at run time. The refusals are in
+//! `compile_fail.rs`.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use accp_runtime::{
 };
 use proptest::prelude::*;
 
-// The frame of the standard profile, fields in another order than the registry's.
+// A frame of the standard profile. Its fields are in another order than the registry's.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
 struct ScheduleTask<'a> {
@@ -69,7 +69,7 @@ enum Work<'a> {
     Ping {},
 }
 
-// A registry of its own, with nested schemas.
+// A registry in its own file, with nested schemas.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(registry = "registry/warehouse.json", schema = "LC")]
 struct Place<'a> {
@@ -125,7 +125,7 @@ struct Moved {
     speed: Option<String>,
 }
 
-// No schema: any keys, any values.
+// No schema: any keys and any values.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "qry", operation = "lookup")]
 struct Lookup<T> {
@@ -192,7 +192,7 @@ fn params_follow_the_registry_under_their_short_names() {
     let text =
         "@a>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|deps:[a,b]|schema:TA}";
     assert_eq!(encode(frame.clone()), text);
-    // What is skipped does not travel.
+    // A skipped field is not written.
     let read: ScheduleTask<'_> = decode(text).unwrap();
     assert_eq!(read, ScheduleTask { seen: 0, ..frame });
 }
@@ -225,7 +225,7 @@ fn none_under_a_default_is_null() {
         count,
         speed: None,
     };
-    // `done:move` is about item and count: `speed` has no default there.
+    // `done:move` uses only item and count, so `speed` has no default there.
     let agent = AgentId::new("a").unwrap();
     let envelope = Envelope::new("100001000001", 1).answering("100001000000");
     let typed = Typed::new(agent, frame(1), envelope);
@@ -293,7 +293,7 @@ fn unknown_keys_are_ignored_denied_or_kept() {
     assert!(decode::<ScheduleTask<'_>>(ignored).is_ok());
 
     insta::assert_snapshot!(error::<Report>("@a>done:schedule{task:t|zz:1|schema:TA}"), @"E1004 at byte 24: expected a field of Report: task, priority, progress");
-    // It is in the schema, but not in the struct.
+    // The field is in the schema, but not in the struct.
     insta::assert_snapshot!(error::<Report>("@a>done:schedule{task:t|stat:ok|schema:TA}"), @"E1004 at byte 24: expected a field of Report: task, priority, progress");
 
     let kept = "@a>req:move{item:i|who:{z:3}|fmt:pdf|xx:[1,2]|_:[[first-name,Ada]]|schema:SV}";
@@ -351,7 +351,7 @@ fn a_fault_has_the_path_to_its_field() {
 
 #[test]
 fn grammar_comes_before_types() {
-    // The type of `deps` is wrong, and later a bracket is missing.
+    // The type of `deps` is wrong, and a bracket is missing later.
     insta::assert_snapshot!(error::<ScheduleTask<'_>>("@a>req:schedule{deps:x|schema:TA|task:[}"), @"E1001 at byte 39: expected a value, found '}'");
     insta::assert_snapshot!(error::<ScheduleTask<'_>>("@a>req:plan{task:[}"), @"E1001 at byte 18: expected a value, found '}'");
     insta::assert_snapshot!(error::<ScheduleTask<'_>>("@a>req:plan{task:t}[mid:x"), @"E1001 at byte 25: expected ',' or ']' after a value, found the end");
@@ -412,7 +412,7 @@ fn a_symbol_travels_and_both_spellings_are_read() {
 fn an_enumeration_stands_where_nothing_is_declared() {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     enum Answer {
-        // Written so that it does not read as a boolean.
+        // Written with a mark, so that it is not read as a boolean.
         True,
         #[accp(rename = "42")]
         FortyTwo,

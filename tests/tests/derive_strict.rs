@@ -1,6 +1,5 @@
-//! The code of `#[derive(AccpFrame)]` under denied lints, without a prelude, beside names
-//! that shadow its own, and through a runtime of another name. That it compiles is most of
-//! the test.
+//! The code of `#[derive(AccpFrame)]` under denied lints, without a prelude, beside names that
+//! shadow its own, and through a renamed runtime. Most of the test is that the code compiles.
 
 #![deny(
     warnings,
@@ -12,12 +11,12 @@
 #![deny(clippy::all, clippy::pedantic)]
 #![forbid(unsafe_code, clippy::unwrap_in_result, clippy::panic_in_result_fn)]
 
-/// A runtime of another name.
+/// The runtime under another name.
 pub mod renamed {
     pub use accp_runtime::*;
 }
 
-/// No name is in scope but those that are written out.
+/// A module that has only the names that it writes out.
 #[no_implicit_prelude]
 pub mod bare {
     use ::accp_runtime::AccpFrame;
@@ -26,14 +25,14 @@ pub mod bare {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     #[accp(schema = "TA", intent = "req", operation = "schedule", crate = crate::renamed)]
     pub struct Task<'a> {
-        /// Who.
+        /// The assignee.
         pub assignee: crate::renamed::AgentId<'a>,
-        /// What.
+        /// The task.
         pub task: ::std::borrow::Cow<'a, str>,
-        /// How urgent.
+        /// The urgency.
         #[accp(default)]
         pub priority: ::core::option::Option<Priority>,
-        /// Anything else.
+        /// Any other fields.
         #[accp(flatten)]
         pub others: crate::renamed::Map<'a>,
     }
@@ -42,9 +41,9 @@ pub mod bare {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     #[accp(crate = "crate::renamed")]
     pub enum Priority {
-        /// Usual.
+        /// Usual priority.
         Medium,
-        /// Now.
+        /// Top priority.
         #[accp(symbol = "!")]
         High,
     }
@@ -62,12 +61,12 @@ pub mod bare {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     #[accp(crate = crate::renamed)]
     pub enum Work<'a> {
-        /// One that has a type.
+        /// A frame with its own type.
         Task(Task<'a>),
-        /// One that has fields.
+        /// A frame with fields.
         #[accp(intent = "qry", operation = "lookup", deny_unknown_fields)]
         Lookup {
-            /// What for.
+            /// The range to look up.
             query: Range<i64>,
             /// A keyword.
             r#type: ::std::string::String,
@@ -80,7 +79,7 @@ pub mod bare {
     pub struct Ping;
 }
 
-/// Names that mean something else here.
+/// Names that have another meaning here.
 pub mod shadowed {
     #![allow(dead_code, missing_docs, clippy::all, clippy::pedantic, non_snake_case)]
 

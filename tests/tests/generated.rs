@@ -1,4 +1,4 @@
-//! Generated code at work: every golden compiles, and its types speak the wire.
+//! Generated code in use: every golden compiles, and its types read and write frames.
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 #[path = "generated/goldens.rs"]
@@ -17,7 +17,7 @@ fn agent(name: &str) -> AgentId<'_> {
     AgentId::new(name).unwrap()
 }
 
-/// The frame is written like this, and read back as it was.
+/// Checks that the frame is written as this text, and that the text gives the frame back.
 #[track_caller]
 fn travels<'a, T>(frame: T, text: &'a str)
 where
@@ -126,7 +126,7 @@ fn enumerations_travel_by_symbol() {
         other,
         "@dev>sync:signal{trend:flat|levels:[medium,high]|mode:HTTPOnly|schema:SG}[mid:100001000001,seq:1,cid:c1]",
     );
-    // The name is read too.
+    // The full name is read too.
     let text = "@dev>sync:signal{trend:down|mode:self|schema:SG}[mid:100001000001,seq:1]";
     let signal = Typed::<enums::SignalSync<'_>>::decode(text).unwrap().frame;
     assert_eq!(signal.trend, enums::SignalTrend::Down);

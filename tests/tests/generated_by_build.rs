@@ -1,7 +1,7 @@
-//! A registry in a folder, through a build script, to frames: what `build.rs` is for.
+//! Frames from a folder of registries, through a build script. `build.rs` exists for this test.
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-/// The frames of a team.
+/// The frames of the team.
 pub mod team {
     #![deny(warnings)]
 

@@ -1,6 +1,6 @@
 //! Generated code as text: the goldens, and the runtime's own profiles.
 //!
-//! `ACCP_BLESS=1 cargo test -p accp-tests --test generated_text` writes them anew.
+//! `ACCP_BLESS=1 cargo test -p accp-tests --test generated_text` writes the files anew.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 use accp_build::{Builder, Options, check, generate, write};
 use accp_registry::Registry;
 
-/// The registries in `goldens/`, each beside the text that it gives.
+/// The registries in `goldens/`, each with the text that is generated from it.
 const GOLDENS: &[&str] = &["draft", "enums", "every_type", "frames", "names", "nested"];
 
 fn is_blessing() -> bool {
@@ -70,7 +70,7 @@ fn the_profiles_of_the_runtime_are_what_the_standard_registry_gives() {
     );
 }
 
-/// The same registry in one file and in several, whatever order the folder gives them in.
+/// A registry in one file and in several files gives the same text, in any order of the files.
 #[test]
 fn the_text_depends_on_what_the_registry_says_only() {
     let whole: serde_json::Value =

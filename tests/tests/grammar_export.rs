@@ -1,5 +1,5 @@
-//! The grammars that a registry gives for constrained decoding: what they take, a decoder
-//! takes, and what an encoder writes, they take.
+//! The grammars that a registry gives for constrained decoding. A decoder accepts every text of a
+//! grammar, and the grammar accepts every text that an encoder writes.
 
 #![allow(
     clippy::unwrap_used,
@@ -32,7 +32,7 @@ use regex_automata::meta::Regex;
 use machine::Machine;
 use messages::{Metadata, OWN, message, text};
 
-/// A registry, its grammar, and what reads that.
+/// A registry, its grammar, and machines that read the grammar.
 struct Subject {
     registry: Registry,
     grammar: Grammar,
@@ -84,7 +84,7 @@ fn subjects() -> impl Strategy<Value = &'static Subject> {
     ]
 }
 
-/// A subject and any message of its registry.
+/// Returns a subject and any message of its registry.
 fn written() -> impl Strategy<Value = (&'static Subject, Message<'static>)> {
     let of = |subject: &'static Subject, metadata| {
         message(&subject.registry, metadata).prop_map(move |message| (subject, message))
@@ -104,12 +104,12 @@ fn inline() -> EncodeOptions<'static> {
     }
 }
 
-/// The refusals that no grammar can spare a decoder: that a key of data stands twice.
+/// Returns whether the error is a repeated key in data. No grammar can prevent that.
 fn is_a_key_twice(error: &DecodeError) -> bool {
     error.expected().contains("once")
 }
 
-/// Whether there is a null or a reference in it, for which types have no place.
+/// Returns whether a value holds a null or a reference, which types cannot hold.
 fn is_carried(value: &Value<'_>) -> bool {
     match value {
         Value::Null | Value::Ref(_) => true,
@@ -119,7 +119,7 @@ fn is_carried(value: &Value<'_>) -> bool {
     }
 }
 
-/// The text of a standard frame that has been through its struct.
+/// Decodes the text of a standard frame into its struct, and encodes the struct.
 fn through_type(code: &str, text: &str) -> Result<String, String> {
     fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<String, String> {
         let typed = Typed::<T>::decode(text).map_err(|error| error.to_string())?;
@@ -169,7 +169,7 @@ proptest! {
     fn what_an_encoder_writes_the_grammar_takes((subject, message) in written()) {
         let text = match message.encode_with(&subject.registry, inline()) {
             Ok(text) => text,
-            // Keys that take pairs may take a value too deep.
+            // A map that is written as pairs may nest its values too deep.
             Err(error) if error.to_string().contains("deeper") => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
@@ -186,7 +186,7 @@ proptest! {
 
 // The regular expression ---------------------------------------------------------------
 
-/// A registry small enough that all its levels fit in one expression.
+/// A registry that is small enough for all its levels to fit in one expression.
 const SMALL: &str = r#"{ "schemas": { "order": {
     "code": "OR", "fields": ["a", "b", "c"],
     "types": { "a": "{integer}", "b": "[PT]", "c": "any" },
@@ -201,7 +201,7 @@ static SMALL_AND_REGEX: LazyLock<(Subject, Regex)> = LazyLock::new(|| {
     (subject, regex)
 });
 
-/// A matcher of whole texts.
+/// Returns a matcher of whole texts.
 fn regex(grammar: &Grammar) -> Regex {
     Regex::new(&format!("^(?:{})$", grammar.to_regex().unwrap())).unwrap()
 }
@@ -209,7 +209,7 @@ fn regex(grammar: &Grammar) -> Regex {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// One form, two notations and two engines, on texts of the grammar and beside it.
+    /// The grammar and the regex accept the same texts, among texts of the grammar and close to it.
     #[test]
     fn the_regex_is_the_same_grammar(
         seed in any::<u64>(),
@@ -234,7 +234,7 @@ proptest! {
         prop_assert_eq!(regex.is_match(&text), subject.lark.takes(&text), "{}", text);
     }
 
-    /// A key of pairs is a scalar that reads as a string, whatever it looks like.
+    /// The key of a pair is a scalar that reads as a string and as no other type.
     #[test]
     fn the_key_of_a_pair_is_no_other_value(
         key in prop_oneof![
@@ -270,7 +270,7 @@ fn the_regex_of_all_standard_frames_takes_what_is_as_flat_as_it() {
     assert!(!regex.is_match("@a>req:tool{args:{q:ACCP}|schema:TC}"));
 }
 
-/// As deep as a decoder reads, and no deeper, whatever the levels are made of.
+/// A grammar accepts the same depth as a decoder, for every kind of level.
 #[test]
 fn levels_are_counted() {
     let nested = |open: &str, inner: &str, close: &str, times: usize| {
@@ -346,7 +346,7 @@ fn the_edges_of_the_numbers() {
     ] {
         assert!(takes("rate", value), "{value}");
     }
-    // Spellings of no float, and of one that needs no mark.
+    // Texts that are not canonical floats, and a number that needs no mark.
     for value in [
         "#0.5",
         "#1.0",
@@ -362,7 +362,7 @@ fn the_edges_of_the_numbers() {
 
 // GBNF ---------------------------------------------------------------------------------
 
-/// What GBNF says is, read back, rule by rule the form that the Lark text was proved from.
+/// The GBNF, read back, has the same rules as the form that the Lark text was tested against.
 #[test]
 fn the_gbnf_is_the_same_grammar() {
     for subject in [&STANDARD, &STANDARD_WHOLE, &OURS, &OURS_WHOLE] {
@@ -384,7 +384,7 @@ fn the_gbnf_is_the_same_grammar() {
     }
 }
 
-/// The expression under the names of GBNF.
+/// Returns the expression with the names of GBNF.
 fn with_dashes(expr: &Expr) -> Expr {
     let all = |parts: &[Expr]| parts.iter().map(with_dashes).collect();
     match expr {
@@ -400,7 +400,7 @@ fn with_dashes(expr: &Expr) -> Expr {
     }
 }
 
-/// Every name is a rule, there once, and no rule needs itself: the language is regular.
+/// Every name has exactly one rule, and no rule needs itself, so the language is regular.
 #[test]
 fn the_rules_are_sound() {
     for subject in [&STANDARD, &STANDARD_WHOLE, &OURS, &OURS_WHOLE] {

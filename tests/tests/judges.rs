@@ -1,5 +1,5 @@
-//! The scanner and the reference parser agree: on the verdict, on the tree, on the place of
-//! a fault. A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test judges`.
+//! The scanner and the reference parser agree on the verdict, the tree and the place of a fault. A
+//! long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test judges`.
 
 use accp_grammar::testing::{frame_text, mutated};
 use accp_tests::judges::agree;
@@ -36,7 +36,7 @@ proptest! {
     }
 }
 
-/// The limits are the same ones, counted in the same way.
+/// Both judges have the same limits, counted in the same way.
 #[test]
 fn at_the_limits() {
     let params = |count: usize| {

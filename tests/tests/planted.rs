@@ -1,5 +1,5 @@
-//! The bugs that the simulation has to find fit the code as it stands. That it finds them is
-//! shown by `cargo run --release -p accp-tests --example planted`.
+//! The planted bugs fit the current code. The command `cargo run --release -p accp-tests --example
+//! planted` shows that the simulation finds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ fn every_bug_can_be_planted() {
     let bugs = Bug::read_all(&root.join("tests/planted")).unwrap();
     assert!(bugs.len() >= 30, "{} bugs", bugs.len());
     let what: BTreeSet<_> = bugs.iter().map(|bug| &bug.what).collect();
-    assert_eq!(what.len(), bugs.len(), "each says what is its own");
+    assert_eq!(what.len(), bugs.len(), "two bugs have the same sentence");
     let mut crates = BTreeMap::new();
     let mut said = Vec::new();
     for bug in &bugs {
@@ -64,7 +64,7 @@ mod inner { pub(super) fn deep() { self.seen(&mid) } }
     files.into_iter().map(read).collect()
 }
 
-/// Plants one edit in the house: what a place looks like after it, or what is wrong.
+/// Plants one edit in the house. Returns the changed text, or the error.
 fn plant(edit: &str) -> Result<String, String> {
     let bug = Bug::parse("a_bug", &format!("It errs.\n\n--- a {edit}"))?;
     let (path, text) = bug.edits[0].plant(&house()?)?;

@@ -1,5 +1,5 @@
-//! A few runs of the simulation of sessions. The whole of it is
-//! `cargo run --release -p accp-tests --example simulate -- --seeds 100000`.
+//! A few runs of the simulation of sessions. The full run is `cargo run --release -p accp-tests
+//! --example simulate -- --seeds 100000`.
 
 #[path = "../examples/simulate/world.rs"]
 mod world;
@@ -23,7 +23,7 @@ fn sessions_over_a_link_that_fails() {
     }
 }
 
-/// A seed is a script: the same one each time.
+/// A seed gives the same script each time.
 #[test]
 fn a_seed_says_all() {
     let run = |without: &[&str]| {

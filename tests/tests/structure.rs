@@ -1,7 +1,7 @@
-//! The shape of the house: who imports whom, how long a file is, which crate knows which.
+//! The structure of the workspace: imports between files, length of files, dependencies of crates.
 //!
-//! A goal that is not reached yet stands in a table beside its rule, with what may be until then.
-//! That may only shrink.
+//! A rule whose goal is not reached yet has a table with the present limit. The limit may only go
+//! down.
 
 #[path = "structure/arrows.rs"]
 mod arrows;

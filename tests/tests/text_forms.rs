@@ -1,6 +1,6 @@
-//! The text form and the mark, the literals and the keys: over every character of Unicode,
-//! over texts in which the awkward is likely, and over wire texts that no encoder wrote.
-//! What goes out comes back, and no two values share a spelling.
+//! The text form and the mark, the literals and the keys. The tests use every character of Unicode,
+//! texts with many special characters, and wire texts that no encoder wrote. Every value comes back
+//! unchanged, and no two values share a spelling.
 //!
 //! A long run: `PROPTEST_CASES=1000000 cargo test --release -p accp-tests --test text_forms`.
 //! Recorded texts: `cargo run --release -p accp-tests --example corpus -- FILES...`.
@@ -32,7 +32,7 @@ fn is_grammatical(wire: &str) -> bool {
     valid
 }
 
-/// A form that a string takes, with its reader.
+/// A form of a string, with its writer, its rule and its reader.
 struct Form {
     name: &'static str,
     write: fn(&mut String, &str),
@@ -66,7 +66,7 @@ const FORMS: [Form; 3] = [
 ];
 
 impl Form {
-    /// The spelling of a text, in a buffer that is used again.
+    /// Returns the spelling of a text, in a buffer that is used again.
     fn spell<'b>(&self, text: &str, buffer: &'b mut String) -> &'b str {
         buffer.clear();
         (self.write)(buffer, text);
@@ -90,9 +90,9 @@ fn is_spacing(c: Option<&char>) -> bool {
     matches!(c, Some(' ' | '_'))
 }
 
-/// An underscore is doubled; a space beside no other spacing is an underscore; a percent
-/// sign is escaped before two hexadecimal digits and where it is the whole text; delimiters
-/// stand behind a backslash; what is not printable is `%XX`. The empty text is `%`.
+/// Writes a text by the rule. An underscore is doubled. A space is an underscore, unless it is
+/// beside other spacing. A percent sign is escaped before two hexadecimal digits, and if it is the
+/// whole text. Delimiters follow a backslash. Unprintable bytes are `%XX`. The empty text is `%`.
 fn text_by_rule(text: &str) -> String {
     match text {
         "" => return "%".to_owned(),
@@ -123,8 +123,9 @@ fn text_by_rule(text: &str) -> String {
     wire
 }
 
-/// A text is raw if it is not empty, printable, no other type and begins with no mark;
-/// otherwise the text form stands behind a mark, and nothing at all for the empty text.
+/// Writes a text by the rule. A text is raw if it is printable and not empty, reads as no other
+/// type, and begins with no mark. Any other text is a mark and the text form; after the mark the
+/// empty text is nothing.
 fn marked_by_rule(text: &str, is_typed: bool) -> String {
     let is_raw = !is_typed
         && !text.is_empty()
@@ -137,7 +138,7 @@ fn marked_by_rule(text: &str, is_typed: bool) -> String {
     }
 }
 
-/// Whether a raw text would be read as a boolean, an integer or a decimal.
+/// Returns whether a raw text would be read as a boolean, an integer or a decimal.
 fn is_typed(text: &str) -> bool {
     let integer = text.parse::<i64>().map(|integer| integer.to_string());
     let decimal = text.parse::<Decimal>().map(|decimal| decimal.to_string());
@@ -157,7 +158,7 @@ fn escaped(c: char) -> String {
 
 // ---- Every character of Unicode -------------------------------------------------------
 
-/// Places of a character in a text: what stands before, between and behind it.
+/// The surroundings of a character in a text: the pieces before, between and after it.
 const PLACES: [&[&str]; 5] = [
     &["", ""],
     &["", "", ""],
@@ -176,7 +177,7 @@ fn place(text: &mut String, c: char, around: &[&str]) {
     }
 }
 
-/// Every character in every place, to be looked at.
+/// Calls `look` with every character in every place.
 fn each_character(mut look: impl FnMut(char, &str)) {
     let mut text = String::new();
     for c in '\0'..=char::MAX {
@@ -195,7 +196,7 @@ fn every_character_comes_back_from_the_text_form() {
     });
 }
 
-/// Beyond ASCII a string and an untyped value are the text form behind a mark, the same one.
+/// Beyond ASCII, a string and an untyped value have the same spelling: a mark and the text form.
 #[test]
 fn every_character_comes_back_from_a_string_and_where_no_type_is_declared() {
     let (mut string, mut untyped) = (String::new(), String::new());
@@ -249,7 +250,7 @@ fn read(wire: &str) -> Value<'_> {
 
 // ---- Short texts, all of them ---------------------------------------------------------
 
-/// Every sequence of up to `length` of these pieces.
+/// Returns every sequence of up to `length` of the pieces.
 fn sequences(pieces: &[&str], length: usize) -> BTreeSet<String> {
     let mut all = BTreeSet::from([String::new()]);
     let mut last = vec![String::new()];
@@ -287,14 +288,14 @@ fn every_short_text_is_spelt_by_the_rule_and_no_two_alike() {
     }
 }
 
-/// Pieces of wire texts, written by an encoder or not.
+/// Pieces of wire texts. An encoder writes only some of them.
 const WIRE_PIECES: [&str; 19] = [
     "0", "_", "__", "%", "%20", "%5F", "%5f", "%25", "%C3%A9", "%C3", "%FF", "2", "F", "\"", "#",
     "-", ".", "\\:", "a",
 ];
 
-/// A wire text that is no canonical spelling is another spelling of one value, and what is
-/// written for that value is read as it was.
+/// A wire text that is not canonical is another spelling of a value. The canonical spelling of the
+/// value reads as the same value.
 #[test]
 fn every_short_wire_text_decodes_and_its_value_has_one_spelling() {
     let mut wires = sequences(&WIRE_PIECES, 3);
@@ -309,7 +310,7 @@ fn every_short_wire_text_decodes_and_its_value_has_one_spelling() {
     }
 }
 
-/// Decode, encode, decode: the value stays, whatever type the field has.
+/// Checks that decoding, encoding and decoding again keep the value, for a field of any type.
 fn is_stable(wire: &str) {
     assert!(is_grammatical(wire), "{wire}");
     let mut buffer = String::new();
@@ -329,7 +330,7 @@ fn is_stable(wire: &str) {
     let spelling = value.to_string();
     assert!(is_grammatical(&spelling), "{wire}");
     assert_eq!(read(&spelling), value, "{wire}");
-    // Only what follows a mark has more spellings than one.
+    // Only a text after a mark has several spellings.
     assert!(
         spelling == wire || wire.starts_with(['"', '#']),
         "{wire} is {spelling}"
@@ -338,7 +339,7 @@ fn is_stable(wire: &str) {
 
 // ---- Any text, any value ----------------------------------------------------------------
 
-/// Texts in which the awkward is likely.
+/// Returns texts with many special characters.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[_ %]{1,3}",
@@ -352,7 +353,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Wire texts of strings, most of which no encoder writes.
+/// Returns wire texts of strings, most of which no encoder writes.
 fn wire() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(&WIRE_PIECES[..]).prop_map(str::to_owned),
@@ -390,7 +391,7 @@ fn value() -> impl Strategy<Value = Value<'static>> {
     })
 }
 
-/// `text`, `string` and untyped in one frame, as the profiles have them.
+/// Returns a frame with a `text`, a `string` and an untyped field, as in the profiles.
 fn chat(content: &str, role: &str, note: &str) -> String {
     format!("@a>done:chat{{role:{role}|content:{content}|note:{note}|schema:CH}}")
 }
@@ -427,7 +428,7 @@ proptest! {
         prop_assert_eq!(one == two, a == b);
     }
 
-    /// A key is any text, `_` and the empty one among them.
+    /// A key is any text, even `_` or the empty text.
     #[test]
     fn every_key_comes_back(keys in proptest::collection::btree_set(text(), 0..4), value in value()) {
         let map: Map<'_> = keys.into_iter().map(|key| (key, value.clone())).collect();
@@ -435,7 +436,7 @@ proptest! {
         prop_assert_eq!(read(&wire), Value::Map(map));
     }
 
-    /// In a frame, by the type of the field: both judges take it, and it comes back.
+    /// A text comes back from a frame, in a field of each type. Both judges accept the frame.
     #[test]
     fn every_text_comes_back_from_a_frame(content in text(), role in text(), note in text(), key in text()) {
         prop_assume!(key != "schema" && Registry::shared().schema("CH").unwrap().field(&key).is_none());
@@ -452,7 +453,7 @@ proptest! {
         }
     }
 
-    /// What no encoder wrote is taken, and written anew it says the same.
+    /// A text that no encoder wrote is accepted. Written again, it has the same values.
     #[test]
     fn every_wire_text_is_taken_in_a_frame_and_says_the_same_again(
         content in wire(), role in wire(), note in wire()

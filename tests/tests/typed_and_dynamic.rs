@@ -1,5 +1,5 @@
-//! Typed decode and the dynamic message are two readers of one frame: they take the same
-//! frames, read the same values, and write the same text.
+//! Typed decoding and the dynamic message accept the same frames, read the same values and write
+//! the same text.
 
 use accp_runtime::profiles::{
     ChatReq, ErrorFail, InferStream, ScheduleReq, ToolDone, ToolReq, TransactionReq,
@@ -7,7 +7,7 @@ use accp_runtime::profiles::{
 use accp_runtime::{DecodeFrame, EncodeFrame, EncodeOptions, Message, Registry, Typed, Value};
 use proptest::prelude::*;
 
-/// Reads a text both ways.
+/// Reads a text both ways, and compares the results.
 fn compare<T>(text: &str) -> Result<(), TestCaseError>
 where
     T: for<'a> Reads<'a>,
@@ -51,7 +51,7 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
             typed
                 .encode_into(&mut written, options())
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
-            // The text that a typed frame has says what the frame said of its fields.
+            // The typed frame's text keeps every field that the type has.
             let again = Message::decode(&written, registry)
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
             for (name, value) in again.payload.iter() {
@@ -66,16 +66,16 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
             prop_assert_eq!(&again.envelope, &message.envelope);
             prop_assert_eq!(again.encode_with(registry, options()), Ok(written));
         }
-        // Of several faults either may name another first.
+        // With several faults, the two readers may report different ones.
         (Err(_), Err(_)) => {}
-        // A null, a reference, and a frame without schema: the dynamic reader carries them,
-        // the type has no place for them.
+        // The dynamic reader passes on a null, a reference and a frame without a schema. The type
+        // cannot hold them.
         (Err(typed), Ok(message)) => {
             let carried = message.payload.iter().any(|(_, value)| is_carried(value));
             let carried = carried || message.schema.is_none();
             prop_assert!(carried, "{}\n{}", text, typed);
         }
-        // Only the dynamic reader looks at keys that the type does not have.
+        // Only the dynamic reader checks keys that the type does not have.
         (Ok(_), Err(message)) => {
             let twice = message.expected().contains("once");
             prop_assert!(twice, "{}\n{}", text, message);
@@ -84,7 +84,7 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
     Ok(())
 }
 
-/// Whether there is a null or a reference in it.
+/// Returns whether a value holds a null or a reference.
 fn is_carried(value: &Value<'_>) -> bool {
     match value {
         Value::Null | Value::Ref(_) => true,
@@ -94,7 +94,7 @@ fn is_carried(value: &Value<'_>) -> bool {
     }
 }
 
-/// A frame of these params, some of them missing, doubled, or with a value of another type.
+/// Returns a frame with these params. Some are missing, doubled or of another type.
 fn frame(
     head: &'static str,
     params: &'static [(&'static str, &'static str, &'static str)],

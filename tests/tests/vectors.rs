@@ -1,5 +1,5 @@
-//! Every example frame of the draft with its verdict: what it says, or with which code and
-//! where it is refused and what the lenient reader makes of it.
+//! Every example frame of the draft with its verdict: the content, or the error code, the place of
+//! the fault, and the frame that the lenient reader makes of it.
 //!
 //! `ACCP_BLESS=1 cargo test -p accp-tests --test vectors` writes the verdicts anew.
 

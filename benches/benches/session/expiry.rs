@@ -1,5 +1,5 @@
-//! Whether the time of a decision tells what was decided, for frames that differ in nothing
-//! but their fate: the time of `receive`, and the time that the sender can measure.
+//! Checks whether the time of a decision reveals the decision, for frames that differ only in their
+//! fate. Measures the time of `receive`, and the time that the sender can measure.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use tempfile::TempDir;
 
 /// Frames of one fate in a row.
 const BLOCK: u64 = 32;
-/// Rounds, in each of which every fate has its turn.
+/// Rounds. Every fate has one turn in each round.
 const ROUNDS: usize = 1001;
 const REPEATS: usize = 7;
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy)]
 struct Fate {
     name: &'static str,
@@ -39,7 +39,7 @@ const FATES: [Fate; 4] = [
         chain: OPEN,
         dropped: true,
     },
-    // The same, for what noise is.
+    // The same fate again, to measure the noise.
     Fate {
         name: "expired, once more",
         ts: 1_713_000_000,
@@ -55,13 +55,13 @@ const FATES: [Fate; 4] = [
     ACCEPTED,
 ];
 
-/// Two requests, of which the second is taken back by the third frame.
+/// Two requests. The third frame cancels the second request.
 const OPEN: u64 = 1;
 const CANCELLED: u64 = 2;
 
 pub fn bench() {
     println!("expiry: `receive` of a frame, in blocks of {BLOCK} by turns");
-    // What is accepted is also folded and handed on, which is no part of the decision.
+    // Accepted frames are also folded and handed on, which is not part of the decision.
     compare(Desk::new(None), ROUNDS, &["cancelled"]);
     println!("  until the frame after it can be acknowledged: both committed to a SQLite file");
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
@@ -74,7 +74,7 @@ pub fn bench() {
     println!();
 }
 
-/// Measures each fate, and prints how far those that must be alike are from the first.
+/// Measures each fate, and compares the fates that must be alike with the first fate.
 fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
     desk.round(0); // the first is slower
     let mut ratios = vec![Vec::new(); FATES.len()];
@@ -92,7 +92,7 @@ fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
             all[fate].extend(times);
         }
     }
-    // Two percent is what two medians of one thing differ by on a machine that is not quiet.
+    // Two medians of the same thing differ by two percent on a machine that is not quiet.
     let mut noise = 2.0_f64;
     for ((fate, times), ratios) in FATES.iter().zip(all).zip(&ratios) {
         let time = |share| quantile(times.clone(), share);
@@ -121,7 +121,7 @@ fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
     }
 }
 
-/// A host that has heard of an open chain and of a cancelled one.
+/// A host with an open chain and a cancelled chain.
 struct Desk {
     host: Session,
     store: Option<SqliteStore>,
@@ -161,8 +161,8 @@ impl Desk {
         desk
     }
 
-    /// Nanoseconds of a decision for each fate. Over four rounds each fate follows each other
-    /// one equally often, because what came before tells in the caches.
+    /// Returns the nanoseconds of a decision for each fate. Over four rounds each fate follows
+    /// every other fate equally often, because the previous fate shows in the caches.
     fn round(&mut self, round: usize) -> [f64; FATES.len()] {
         let mut times = [0.0; FATES.len()];
         for turn in [0, 1, 3, 2] {
@@ -200,7 +200,7 @@ impl Desk {
             time = start.elapsed();
         }
         self.number += texts.len() as u64;
-        // Each took its place, and nobody hears of those that were dropped.
+        // Each frame took its place, and dropped frames were not answered.
         let heard = if fate.dropped {
             texts.len() as u64 - count
         } else {
@@ -221,7 +221,7 @@ impl Desk {
         }
     }
 
-    /// Handles all that has come.
+    /// Handles all delivered frames.
     fn settle(&mut self, batch: &Batch) {
         for inbound in &batch.inbound {
             let handled = self.host.handled(inbound.position(), &[], talk::NOW);

@@ -1,4 +1,4 @@
-//! Whether the bytes written grow as the frames do.
+//! Checks whether the written bytes grow in proportion to the frames.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,9 +11,9 @@ use crate::log::{GROUP, Log};
 const STEPS: [u64; 8] = [
     10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
 ];
-/// From here on the bytes of a frame are compared: what there is at the start weighs little.
+/// From here on the bytes per frame are compared, because the costs of the start weigh little.
 const LONG: u64 = 100_000;
-/// What is told of each step: the bytes of the batches, then those on the disk.
+/// The columns of each step: the bytes of the batches, then the bytes on the disk.
 const COLUMNS: [&str; 6] = ["frames", "entries", "snapshots", "file", "wal", "written"];
 
 pub fn bench() {
@@ -69,14 +69,14 @@ pub fn bench() {
     println!();
 }
 
-/// How far the largest is above the smallest, in percent.
+/// Returns the percentage by which the largest value is above the smallest.
 fn spread(values: &[f64]) -> f64 {
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(0.0, f64::max);
     (largest / smallest - 1.0) * 100.0
 }
 
-/// The bytes that this process has written; 0 where the system does not say.
+/// Returns the bytes that this process has written, or 0 if the system does not tell.
 fn written_by_process() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let mut lines = io.lines();

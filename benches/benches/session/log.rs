@@ -15,7 +15,7 @@ pub const GROUP: u64 = 1000;
 /// Frames of a batch.
 const BATCH: u64 = 100;
 
-/// The session and its file, which goes with it.
+/// A session and its file. The file goes away with this value.
 pub struct Log {
     folder: TempDir,
     store: SqliteStore,
@@ -35,7 +35,7 @@ pub fn counter() -> Counter {
 
 impl Log {
     pub fn new() -> Self {
-        // On the disk that is built on; a folder for temporary files may be in memory.
+        // The folder is on the disk of the build. A folder for temporary files may be in memory.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let mut store = SqliteStore::open(folder.path().join("session.accp")).expect("a store");
         let mut host = Session::host(
@@ -61,7 +61,7 @@ impl Log {
         }
     }
 
-    /// Takes so many frames more, in groups.
+    /// Takes frames, in groups, until there are this many.
     pub fn grow_to(&mut self, frames: u64) {
         while self.frames < frames {
             let mut group = Vec::new();
@@ -88,19 +88,19 @@ impl Log {
         }
     }
 
-    /// The last position.
+    /// Returns the last position.
     pub fn position(&self) -> u64 {
         self.host.position()
     }
 
-    /// The bytes of the file, and of the write-ahead log beside it.
+    /// Returns the bytes of the file, and of the write-ahead log beside it.
     pub fn sizes(&self) -> (u64, u64) {
         let size = |path: &Path| path.metadata().map_or(0, |data| data.len());
         let path = self.folder.path().join("session.accp");
         (size(&path), size(&path.with_extension("accp-wal")))
     }
 
-    /// Closes the file; it is there for as long as the folder is.
+    /// Closes the file. The file exists as long as the folder.
     pub fn close(self) -> (TempDir, PathBuf) {
         let path = self.folder.path().join("session.accp");
         (self.folder, path)

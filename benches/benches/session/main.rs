@@ -1,7 +1,7 @@
-//! What a session costs: `cargo bench --manifest-path benches/Cargo.toml --bench session`.
-//! What it takes of memory is a bench of its own, `--bench session_memory`.
+//! The costs of a session: `cargo bench --manifest-path benches/Cargo.toml --bench session`.
+//! Another bench measures the memory of a session: `--bench session_memory`.
 //!
-//! Names behind `--` (`receive`, `expiry`, `restore`, `growth`) choose among the parts.
+//! Names after `--` (`receive`, `expiry`, `restore`, `growth`) choose the parts to run.
 
 mod expiry;
 mod growth;
@@ -12,7 +12,7 @@ mod restore;
 use accp_bench::talk::SESSION;
 use accp_store::SideId;
 
-/// The host's side of the session that is measured.
+/// Returns the host's side of the measured session.
 fn side() -> SideId {
     SideId::new(SESSION, "hub")
 }
@@ -24,7 +24,7 @@ fn main() {
         ("restore", restore::bench),
         ("growth", growth::bench),
     ];
-    // Cargo says `--bench` too.
+    // Cargo passes `--bench` too.
     let chosen: Vec<_> = std::env::args()
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))

@@ -1,4 +1,4 @@
-//! How fast a host takes frames.
+//! The speed at which a host takes frames.
 //!
 //! `receive` takes a typed frame through all checks (grammar, speaker, envelope, id, number,
 //! expiry, chain, schema and types, references), folds it, makes the batch, decodes it for a
@@ -13,7 +13,7 @@ use accp_runtime::session::{MemberId, Session};
 use accp_tokens::Bpe;
 use serde::Deserialize;
 
-/// Frames of a session, which then begins anew.
+/// Frames of a session before a new session begins.
 const FRAMES: u64 = 1 << 15;
 /// Frames of a batch.
 const BATCH: usize = 64;
@@ -62,7 +62,7 @@ pub fn bench() {
     println!();
 }
 
-/// Frames that arrive at a host one after the other, for as long as they are wanted.
+/// An endless stream of frames that arrive at a host.
 struct Stream<'t> {
     texts: &'t [String],
     at: usize,
@@ -116,7 +116,7 @@ struct Request<'a> {
     ttl: i64,
 }
 
-/// The fields of the report on it.
+/// The fields of the report on a request.
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "a peer is read, not looked at")]
 struct Report<'a> {
@@ -132,7 +132,7 @@ struct Report<'a> {
     correlation_id: &'a str,
 }
 
-/// The same frame as JSON.
+/// Returns the same frame as JSON.
 fn json(number: u64) -> String {
     let mid = talk::mid(number);
     let value = if number % 2 == 1 {

@@ -1,4 +1,4 @@
-//! How long a host of a long session takes to be back.
+//! The time that a host of a long session takes to restart.
 
 use std::time::Instant;
 

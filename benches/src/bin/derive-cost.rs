@@ -1,11 +1,10 @@
-//! What the derive costs to compile, against serde's two derives on the same structs:
-//! `cargo run --release --manifest-path benches/Cargo.toml --bin derive-cost`.
+//! The compile time of the derive, compared with serde's two derives on the same structs: `cargo
+//! run --release --manifest-path benches/Cargo.toml --bin derive-cost`.
 //!
-//! Two crates are written, each with 100 structs of 8 fields: one derives `AccpFrame` under
-//! a registry that is made for it, one derives `Serialize` and `Deserialize`. Every struct
-//! is encoded and decoded once, so that generic code is counted too. After the dependencies
-//! are built, the crates take turns; the least time of each counts, as the one that the
-//! machine disturbed least.
+//! The program writes two crates, each with 100 structs of 8 fields. One crate derives `AccpFrame`
+//! with a registry made for it. The other derives `Serialize` and `Deserialize`. Every struct is
+//! encoded and decoded once, so that generic code is counted too. After the dependencies are built,
+//! the crates take turns. The least time of each counts, because the machine disturbed it least.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -90,7 +89,7 @@ fn write_crate(folder: &Path, dependencies: &str, source: &str) -> io::Result<()
         folder.file_name().unwrap_or_default().to_string_lossy(),
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;
-    // The versions of the bench, so that nothing has to be looked up.
+    // The lock file of the bench fixes the versions, so that cargo looks up nothing.
     let lock = folder.join("Cargo.lock");
     if !lock.exists() {
         fs::copy(

@@ -1,4 +1,4 @@
-//! What has to hold of the file of the process that was killed.
+//! Checks of the file of the killed process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// What holds at every instant.
+/// Checks the rules that hold at every instant.
 pub(crate) fn after_a_kill(world: &mut World<'_>, contents: &Contents) -> Result {
     grown(&world.before.entries, &contents.entries)?;
     let log = world.host_log(contents)?;
@@ -54,7 +54,7 @@ pub(crate) fn after_a_kill(world: &mut World<'_>, contents: &Contents) -> Result
     Ok(())
 }
 
-/// What holds when nobody has anything to do any more.
+/// Checks the rules that hold when no side has anything left to do.
 pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     let log = world.host_log(contents)?;
     let mut logs = vec![contents.entries.clone()];
@@ -70,7 +70,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
         let own = log.iter().filter(|entry| entry.sender == member);
         let found: BTreeSet<u64> = own.filter_map(said).collect();
         if let Some(n) = numbers.difference(&found).next() {
-            return Err(format!("{n} of {member} is nowhere"));
+            return Err(format!("{n} of {member} is not in the log"));
         }
     }
     answered(&log)?;
@@ -89,7 +89,10 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     let state = state.map_err(|error| error.to_string())?;
     let mut peers = world.peers.values().map(|peer| &peer.side);
     match peers.find(|peer| *peer.session().state() != state) {
-        Some(peer) => Err(format!("{} folds to something else", peer.driver.side())),
+        Some(peer) => Err(format!(
+            "the state of {} differs from the killed side's",
+            peer.driver.side()
+        )),
         None => Ok(()),
     }
 }
@@ -98,11 +101,11 @@ fn is_others(entry: &Entry, own: MemberId) -> bool {
     entry.kind == EntryKind::Frame && entry.sender != own
 }
 
-/// The log has what it had, and marks stay.
+/// Checks that the log has kept its entries and its marks.
 fn grown(before: &[Entry], after: &[Entry]) -> Result {
     if after.len() < before.len() {
         return Err(format!(
-            "of {} entries {} are left",
+            "of {} entries, {} are left",
             before.len(),
             after.len()
         ));
@@ -121,7 +124,8 @@ fn grown(before: &[Entry], after: &[Entry]) -> Result {
     Ok(())
 }
 
-/// Positions and numbers without a gap; nothing twice, and the words of each in their order.
+/// Checks that positions and numbers have no gap, that no id comes twice, and that each sender's
+/// words are in order.
 fn numbered(log: &[Entry], scope: Scope) -> Result {
     let mut mids = BTreeSet::new();
     let mut numbers: BTreeMap<MemberId, u64> = BTreeMap::new();
@@ -154,7 +158,7 @@ fn numbered(log: &[Entry], scope: Scope) -> Result {
     Ok(())
 }
 
-/// What the killed host has acknowledged or relayed is in its log.
+/// Checks that the log has every frame that the killed host has acknowledged or relayed.
 fn acknowledged(world: &World<'_>, log: &[Entry]) -> Result {
     let mids: BTreeSet<_> = log.iter().map(|entry| &entry.mid).collect();
     let told = world.told.acknowledged.iter();
@@ -180,7 +184,8 @@ fn acknowledged(world: &World<'_>, log: &[Entry]) -> Result {
     Ok(())
 }
 
-/// What the killed member has acknowledged is in its log, which is the host's without a gap.
+/// Checks that the killed member's log has every entry that it has acknowledged, and that it equals
+/// the host's log without a gap.
 fn copied(world: &World<'_>, contents: &Contents, log: &[Entry]) -> Result {
     let last = contents.stored.last;
     if world.told.position > last {
@@ -194,13 +199,13 @@ fn copied(world: &World<'_>, contents: &Contents, log: &[Entry]) -> Result {
     let theirs = theirs.filter(|entry| (first..=last).contains(&entry.position));
     let text = |entry: &Entry| (entry.position, entry.sender, entry.text.to_string());
     if !contents.entries.iter().map(text).eq(theirs.map(text)) {
-        return Err(format!("{first} to {last} are not what the host has"));
+        return Err(format!("{first} to {last} differ from the log of the host"));
     }
     Ok(())
 }
 
-/// The frames of the process, by their ids: those in the host's log, and those that wait in
-/// its outbox.
+/// Returns the frames of the process by their ids: the frames in the host's log, and the frames
+/// that wait in its outbox.
 fn own(world: &World<'_>, contents: &Contents, log: &[Entry]) -> BTreeMap<String, String> {
     let accepted = log.iter().filter(|entry| entry.kind == EntryKind::Frame);
     let accepted = accepted.filter(|entry| entry.sender == world.own);
@@ -210,7 +215,7 @@ fn own(world: &World<'_>, contents: &Contents, log: &[Entry]) -> BTreeMap<String
     waiting.chain(accepted).collect()
 }
 
-/// Everybody has answered each request of another once.
+/// Checks that every side has answered each request of another side once.
 fn answered(log: &[Entry]) -> Result {
     let mut answers: BTreeMap<(MemberId, u64), u32> = BTreeMap::new();
     for entry in log.iter().filter(|entry| entry.kind == EntryKind::Frame) {

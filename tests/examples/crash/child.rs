@@ -1,15 +1,15 @@
-//! The process that is killed. It is told what to do in lines, and tells in lines what has
-//! left it.
+//! The process that is killed. It reads its orders as lines, and it writes a line for each frame
+//! that leaves and each fact that is durable.
 //!
-//! | To it | |
+//! | To the process | |
 //! |---|---|
 //! | `MS from MEMBER FRAME` | a frame arrives |
-//! | `MS say N LENGTH` | it is to say its number `N`, with so long a text |
-//! | `MS go` | it does what there is to do |
+//! | `MS say N LENGTH` | say number `N`, with a text of this length |
+//! | `MS go` | do all the work that waits |
 //!
-//! | From it | |
+//! | From the process | |
 //! |---|---|
-//! | `open` | its session stands |
+//! | `open` | the session is open |
 //! | `to MEMBER FRAME` | a frame leaves |
 //! | `said N`, `handled POSITION` | this is durable |
 //! | `done quiet`, `done busy` | the turn is over |
@@ -26,7 +26,7 @@ use super::side::{Done, Kind, Side};
 
 /// The first argument of the process.
 pub(crate) const WORD: &str = "child-that-is-killed";
-/// How it ends when something is wrong with it, other than by being killed.
+/// The exit code of a process that fails by itself.
 pub(crate) const FAULT: u8 = 3;
 
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 fn live(args: &[String]) -> Result<(), String> {
     let [kind, scope, now, file, rest @ ..] = args else {
-        return Err("it was not told what to be".into());
+        return Err("the arguments do not say which side to play".into());
     };
     let kind = kind.parse().map_err(|()| "a host or a member")?;
     let plant = rest.first().and_then(|plant| plant.parse().ok());
@@ -59,7 +59,7 @@ fn live(args: &[String]) -> Result<(), String> {
     }
 }
 
-/// Does what it is told, until nobody is there to tell.
+/// Obeys the orders until the input ends.
 fn obey<S: Store + Clone, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
     print("open");
     for line in io::stdin().lock().lines() {
@@ -97,7 +97,7 @@ fn tell(done: Done) {
     }
 }
 
-/// One line in one write. It is lost when nobody listens.
+/// Prints one line in one write. A line that nobody reads is lost.
 fn print(line: &str) {
     let _ = io::stdout().write_all(format!("{line}\n").as_bytes());
 }

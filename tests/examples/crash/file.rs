@@ -1,4 +1,4 @@
-//! The file of the process that was killed, read by somebody else.
+//! Reads the file of the killed process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use accp_session::{Entry, Stored};
 use accp_store::{SideId, SqliteStore, Store};
 
-/// What the file holds of the session.
+/// The contents of the file for this session.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     pub(crate) entries: Vec<Entry>,
     pub(crate) stored: Stored,
-    /// How many values there are, and how many of them without bytes.
+    /// The number of values, and the number of values without bytes.
     pub(crate) values: (usize, usize),
 }
 
-/// Reads a copy, so that the process finds its file as it left it.
+/// Reads a copy, so that the process finds its file unchanged.
 pub(crate) fn read(file: &Path, side: &SideId) -> Result<Contents, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let copy = folder.path().join("copy");

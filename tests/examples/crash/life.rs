@@ -15,16 +15,16 @@ use super::plan::Plan;
 /// Longer than any turn takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When it is killed: after so many lines in either direction, and this much later.
+/// The time of the kill: after this many lines in both directions, and this much later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fuse {
     pub(crate) lines: u64,
-    /// Not before it has been told to do its work.
+    /// Whether the kill waits until the process has been told to do its work.
     pub(crate) at_work: bool,
     pub(crate) delay: Duration,
 }
 
-/// The process, as long as it lives, and what it has said after that.
+/// The process while it lives, and its unread output after that.
 pub(crate) struct Life {
     process: Child,
     input: Option<ChildStdin>,
@@ -55,7 +55,7 @@ impl Life {
                 let mut stdout = BufReader::new(stdout);
                 let mut line = String::new();
                 while stdout.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-                    // What was cut off in the middle has not left.
+                    // A line that was cut off in the middle did not leave the process.
                     let Some(whole) = line.strip_suffix('\n') else {
                         break;
                     };
@@ -77,21 +77,21 @@ impl Life {
         Ok(life)
     }
 
-    /// Tells it something, if it lives; whether it did.
+    /// Sends the process a line, if it lives. Returns whether the line was sent.
     pub(crate) fn tell(&mut self, line: &str) -> bool {
         let Some(input) = self.input.as_mut().filter(|_| !self.killed) else {
             return false;
         };
-        // When it has died by itself, that is seen by its silence.
+        // If the process has died by itself, its silence shows it.
         let is_told = input.write_all(format!("{line}\n").as_bytes()).is_ok();
         self.burn(1, line.ends_with(" go"));
         is_told
     }
 
-    /// What it says next; `None` when it is dead.
+    /// Returns the process's next line, or `None` if it is dead.
     ///
     /// # Errors
-    /// When it says nothing for too long.
+    /// If the process says nothing for too long.
     pub(crate) fn hear(&mut self) -> Result<Option<String>, String> {
         let line = match self.output.recv_timeout(PATIENCE) {
             Ok(line) => line,
@@ -109,15 +109,15 @@ impl Life {
         fuse.lines = fuse.lines.saturating_sub(lines);
         if fuse.lines == 0 && (works || !fuse.at_work) {
             thread::sleep(fuse.delay);
-            // It cannot be gone: it is waited for in `end` alone.
+            // The process id is still valid: only `end` waits for the process.
             self.killed = self.process.kill().is_ok();
         }
     }
 
-    /// Waits until it is dead.
+    /// Waits until the process is dead.
     ///
     /// # Errors
-    /// When it died by itself.
+    /// If the process died by itself.
     pub(crate) fn end(mut self) -> Result<(), String> {
         self.input = None;
         let status = self.process.wait().map_err(|error| error.to_string())?;

@@ -1,8 +1,9 @@
-//! One side of a session on SQLite, killed at random instants.
+//! Kills one side of a session on SQLite at random instants.
 //!
-//! The process that is killed accepts frames, handles them and answers, in turns with the
-//! others, who live in this process. After each kill its file is checked against all that had
-//! left it; after the last the session has to come to rest with everything handled once.
+//! The process that is killed accepts frames, handles them and answers. It takes turns with its
+//! peers, which live in this process. After each kill this program checks the file against
+//! everything that had left the process. After the last kill the session has to come to rest, with
+//! every frame handled once.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example crash -- --kills 1000
@@ -10,8 +11,8 @@
 //! cargo run --release -p accp-tests --example crash -- --kills 50 --plant early
 //! ```
 //!
-//! A seed fixes what is done; the instants of the kills differ from run to run. Without
-//! arguments it does what the tests do.
+//! A seed fixes the messages. The instants of the kills differ from run to run. Without arguments
+//! the program does the same as the test.
 
 mod check;
 mod child;
@@ -32,7 +33,7 @@ use plan::{Counts, Plan};
 use plant::Plant;
 use side::Kind;
 
-/// Kills of one file, before the next begins.
+/// Kills of one file before the next file begins.
 const KILLS_A_FILE: u64 = 100;
 
 pub(crate) fn main() -> ExitCode {
@@ -76,7 +77,7 @@ fn many(args: &[String]) -> Result<Counts, String> {
     while counts.kills < kills {
         let plan = Plan {
             seed,
-            // All four in turn.
+            // All four combinations, one after another.
             side: side.unwrap_or([Kind::Host, Kind::Member][seed as usize % 2]),
             scope: [Scope::Sender, Scope::Shared][seed as usize / 2 % 2],
             kills: KILLS_A_FILE.min(kills - counts.kills),
@@ -90,16 +91,16 @@ fn many(args: &[String]) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// What this process is, when it is the one that is killed.
+/// Runs the process that is killed, if the arguments ask for it.
 pub(crate) fn run_child(args: &[String]) -> Option<ExitCode> {
     let (word, args) = args.split_first()?;
     (word == child::WORD).then(|| child::run(args))
 }
 
-/// What every run of the tests does: a few kills, and that bugs are found.
+/// Runs a few kills, and checks that the planted bugs are found. Every test run does this.
 ///
 /// # Errors
-/// What is wrong.
+/// If a check fails or a bug goes unseen.
 pub(crate) fn few() -> Result<Counts, String> {
     let mut counts = Counts::default();
     let plan = |side, plant| Plan {

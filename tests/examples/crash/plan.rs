@@ -1,4 +1,4 @@
-//! What is done to a file, and what was counted.
+//! The plan for a file, and the counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use accp_runtime::session::Scope;
 use super::plant::Plant;
 use super::side::Kind;
 
-/// What is done to one file.
+/// The plan for one file.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
@@ -16,12 +16,12 @@ pub(crate) struct Plan {
     pub(crate) side: Kind,
     pub(crate) scope: Scope,
     pub(crate) kills: u64,
-    /// How long after a line a kill may come.
+    /// The longest time between a line and the kill.
     pub(crate) delay: Duration,
     pub(crate) plant: Option<Plant>,
 }
 
-/// What was counted over all files.
+/// The counts of all files.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) kills: u64,
@@ -44,14 +44,14 @@ impl fmt::Display for Counts {
             ("kills", self.kills),
             ("  before it had opened", self.opening),
             ("  with frames in hand that were not kept", self.in_hand),
-            ("  with frames kept of which nothing had left", self.untold),
-            ("  and its last words were lost", self.output_lost),
+            ("  with kept frames not yet sent", self.untold),
+            ("  with lost last lines", self.output_lost),
             ("files", self.files),
             ("  with snapshots", self.snapshots),
             ("frames accepted", self.frames),
             ("acknowledgements that had left", self.acknowledged),
             ("frames that the killed side handled", self.handled),
-            ("frames that it said", self.said),
+            ("frames that the killed side sent", self.said),
             ("values", self.values),
         ];
         for (name, count) in rows {

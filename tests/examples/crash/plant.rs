@@ -1,4 +1,4 @@
-//! Bugs, to see that they are found.
+//! Planted bugs, which the checks have to find.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use accp_testkit::Tapped;
 /// A bug in the store of the process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plant {
-    /// A commit is said to be durable before it is.
+    /// A commit returns before it is durable.
     Early,
     /// Handled marks are committed after the replies, not with them.
     Apart,
@@ -36,9 +36,9 @@ impl FromStr for Plant {
     }
 }
 
-/// A store with or without a bug.
+/// Wraps a store, with a bug or without.
 pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<SqliteStore> {
-    // What is committed next time.
+    // The changes for the next commit.
     let mut late = Batch::default();
     Tapped::new(store, move |store, group| {
         for (side, batch) in group {

@@ -1,4 +1,4 @@
-//! The lives of one file: after each of them it is looked at.
+//! The lives of one file, with a check after each life.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::plan::{Counts, Plan};
 use super::side::Kind;
 use super::world::{World, metadata, number_in};
 
-/// Turns after which a session without kills has come to rest.
+/// The most turns that a session without kills may take to come to rest.
 const TURNS: u64 = 2000;
 
-/// Plays the plan, and adds to the counts what came of it.
+/// Runs the plan, and adds its results to the counts.
 ///
 /// # Errors
-/// What is wrong.
+/// If a check fails.
 pub(crate) fn run(plan: &Plan, counts: &mut Counts) -> Result<(), String> {
     let mut world = World::new(plan)?;
     for _ in 0..plan.kills {
@@ -37,7 +37,7 @@ pub(crate) fn run(plan: &Plan, counts: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// The process lives until it is killed; then its file is looked at.
+/// Runs the process until it is killed, then checks its file.
 fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     let delay = world.plan.delay.as_micros() as u64;
     let fuse = Fuse {
@@ -69,7 +69,7 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// No more kills, and nothing new is said.
+/// Lets the session come to rest, without kills and without new messages.
 fn rest(world: &mut World<'_>) -> Result<(), String> {
     world.lossy = false;
     let mut life = world.begin(None)?;

@@ -1,5 +1,5 @@
-//! One side of the session, wherever it runs: what it says, and what it does with what it
-//! hears.
+//! One side of the session, in the killed process or beside it: its messages, and its handling of
+//! frames.
 
 use std::fmt;
 use std::str::FromStr;
@@ -58,18 +58,18 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 /// One side of the session.
 pub(crate) struct Side<S, L = Vec<Transmit>> {
     pub(crate) side: accp_testkit::Side<S, L>,
-    /// What counts once it was carried out.
+    /// The work that becomes durable when it is carried out.
     open: Done,
 }
 
-/// What is durable on a side, as it tells.
+/// Facts that are durable on a side.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
-    /// The numbers that it has said.
+    /// The numbers that the side has said.
     pub(crate) said: Vec<u64>,
-    /// The positions that it has handled.
+    /// The positions that the side has handled.
     pub(crate) handled: Vec<u64>,
-    /// Its frames that were acknowledged.
+    /// The side's frames that were acknowledged.
     pub(crate) acknowledged: Vec<Mid>,
 }
 
@@ -104,7 +104,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         self.side.driver.receive(from, frame.as_bytes(), now)
     }
 
-    /// Says its number `n`, if it can now.
+    /// Says number `n`, if the side can send now.
     pub(crate) fn say(&mut self, n: u64, length: usize, now: Time) -> Result<(), DriverError> {
         let agent = &self.side.options.agent;
         let Ok(message) = Message::new(agent.as_str(), "req", "plan") else {
@@ -118,7 +118,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         Ok(())
     }
 
-    /// Does what there is to do, and tells after each commit what is durable by then.
+    /// Does all the work that waits. After each commit `tell` gets the facts that are now durable.
     pub(crate) fn turn(
         &mut self,
         now: Time,
@@ -132,7 +132,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             } else {
                 self.side.inbox.push(inbound); // its outbox is full: later
             }
-            // Some are committed alone, and some together.
+            // Some marks are committed alone, and some together.
             if position % 3 == 0 {
                 self.carry_out(now, tell)?;
             }
@@ -153,7 +153,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         Ok(())
     }
 
-    /// Every request is answered once.
+    /// Handles a frame. Every request gets one answer.
     fn handle(&mut self, inbound: &Inbound, now: Time) -> Result<bool, DriverError> {
         let agent = &self.side.options.agent;
         let position = inbound.position();
@@ -178,12 +178,12 @@ fn open<S: Store + Clone, L: Link>(
     open.map_err(|error| error.to_string())
 }
 
-/// The host, and the members in the order in which they join.
+/// Returns the host, and the members in the order in which they join.
 pub(crate) fn ids() -> [MemberId; 3] {
     [100, 101, 102].map(|number| MemberId::new(number).unwrap_or(MemberId::HOST))
 }
 
-/// The number that a frame of the log says.
+/// Returns the number that a frame of the log says.
 pub(crate) fn said(entry: &Entry) -> Option<u64> {
     number(&entry.text, "n").filter(|_| entry.kind == EntryKind::Frame)
 }
@@ -192,7 +192,7 @@ pub(crate) fn is_request(frame: &str) -> bool {
     frame.contains(">req:plan{")
 }
 
-/// The number that a frame says: `n`, or `re` of an answer.
+/// Returns a number from a frame: `n`, or `re` in an answer.
 pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
     let (payload, _) = frame.split_once('}')?;
     let at = [format!("{{{key}:"), format!("|{key}:")];

@@ -1,5 +1,5 @@
-//! The session of one file: the process that is killed, the others, and an observer who notes
-//! what has left it.
+//! The session of one file: the process that is killed, its peers, and a record of the lines that
+//! left the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,42 +17,42 @@ use super::life::{Fuse, Life};
 use super::plan::Plan;
 use super::side::{AGENTS, Done, Kind, SESSION, Side, ids};
 
-/// What has left the process: it counts for ever.
+/// The promises that have left the process. They count for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) said: BTreeSet<u64>,
     pub(crate) handled: BTreeSet<u64>,
-    /// Frames that it has acknowledged, as a host.
+    /// The frames that the process has acknowledged, as a host.
     pub(crate) acknowledged: BTreeSet<Mid>,
-    /// How often it has acknowledged anything.
+    /// The number of acknowledgements of any kind.
     pub(crate) acks: u64,
-    /// The last position that it has relayed, or said to hold.
+    /// The last position that the process has relayed, or has claimed to hold.
     pub(crate) position: u64,
 }
 
-/// The peers, who are never killed, and what has come of the process.
+/// The peers, who are never killed, and the promises of the process.
 pub(crate) struct World<'p> {
     pub(crate) plan: &'p Plan,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
     folder: TempDir,
-    /// The member that the process is.
+    /// The member that the process plays.
     pub(crate) own: MemberId,
     pub(crate) peers: BTreeMap<MemberId, Side<Shared>>,
-    /// Of the peers.
+    /// The store of the peers.
     store: Shared,
-    /// The last number that each side was to say.
+    /// The last number that each side was told to say.
     numbers: BTreeMap<MemberId, u64>,
-    /// What the peers have said.
+    /// The numbers that the peers have said.
     pub(crate) said: BTreeMap<MemberId, BTreeSet<u64>>,
     pub(crate) told: Told,
-    /// What the file held after the last kill.
+    /// The contents of the file after the last kill.
     pub(crate) before: Contents,
     /// Whether the process has opened its session in this life.
     pub(crate) opened: bool,
-    /// What it was handed in this turn.
+    /// The lines that the process was given in this turn.
     pub(crate) handed: Vec<String>,
-    /// Whether its last words reach nobody.
+    /// Whether the last lines of the process reach no peer.
     pub(crate) lossy: bool,
 }
 
@@ -112,13 +112,13 @@ impl<'p> World<'p> {
         life.map_err(|error| format!("it cannot be started: {error}"))
     }
 
-    /// Everybody does what there is to do. Whether the process is quiet; `None` when it is
-    /// dead.
+    /// Lets every side do its work. Returns whether the process is quiet, or `None` if it is dead.
     pub(crate) fn turn(&mut self, life: &mut Life, talk: bool) -> Result<Option<bool>, String> {
         let millis = 100 + self.rng.below(400);
         self.now = self.now + Duration::from_millis(millis);
         self.handed.clear();
-        // With shared numbering one frame of a member is under way, and no more get through.
+        // With shared numbering only one frame of a member is under way, so more would not get
+        // through.
         let often = match self.plan.scope {
             Scope::Shared => 100,
             Scope::Sender => 300,
@@ -160,11 +160,11 @@ impl<'p> World<'p> {
         Ok(None)
     }
 
-    /// What a side is to say.
+    /// Returns the number and the text length of a side's next message.
     fn word(&mut self, id: MemberId) -> (u64, usize) {
         let n = self.numbers.entry(id).or_default();
         *n += 1;
-        // Long ones go to cold state.
+        // Long texts go to cold state.
         let length = if self.rng.per_mille(200) {
             60 + self.rng.below(400)
         } else {
@@ -186,7 +186,8 @@ impl<'p> World<'p> {
         heard.map_err(fault)
     }
 
-    /// A frame has left the process: what it says holds, be it heard or not.
+    /// Records the promise of a frame that has left the process. The promise counts even if the
+    /// frame is lost.
     fn left(&mut self, line: &str) -> Result<(), String> {
         let (to, frame) = line.split_once(' ').ok_or("half a line")?;
         let to = to.parse().ok().and_then(MemberId::new);
@@ -209,7 +210,7 @@ impl<'p> World<'p> {
         heard.map_err(fault)
     }
 
-    /// The log of the host, wherever that is.
+    /// Returns the log of the host, whether the process or a peer is the host.
     pub(crate) fn host_log(&self, contents: &Contents) -> Result<Vec<Entry>, String> {
         match self.plan.side {
             Kind::Host => Ok(contents.entries.clone()),
@@ -217,7 +218,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// The log of a peer.
+    /// Returns the log of a peer.
     pub(crate) fn log_of(&self, side: &SideId) -> Result<Vec<Entry>, String> {
         let mut store = self.store.lock().map_err(|error| error.to_string())?;
         let log = store.entries(side, 0, usize::MAX);
@@ -229,12 +230,12 @@ fn fault(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// The side of an agent.
+/// Returns the side of an agent.
 fn side_of(agent: &str) -> SideId {
     SideId::new(SESSION, agent)
 }
 
-/// The text of a pair in the metadata of a frame.
+/// Returns the value of a metadata key of a frame.
 pub(crate) fn metadata<'f>(frame: &'f str, key: &str) -> Option<&'f str> {
     let (_, metadata) = frame.rsplit_once("}[")?;
     let mut pairs = metadata.trim_end_matches(']').split(',');

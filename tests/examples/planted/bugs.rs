@@ -1,4 +1,4 @@
-//! Bugs as data: each is a text file that says what goes wrong, and how the code looks then.
+//! Bugs as data: each is a text file that describes the bug and the change of the code.
 //!
 //! ```text
 //! The host does not look whether an id was consumed before.
@@ -8,12 +8,12 @@
 //! +self.seen.get(&mid).filter(|_| false)
 //! ```
 //!
-//! A place is named by the crate and by the end of the path of a function or a constant, in
-//! whatever file it stands. What follows `-` must be there and goes, what follows a space must be
-//! there and stays, what follows `+` comes. All lines but those with `+`, one after the other, are
-//! the pattern: tokens, so that formatting and comments are nothing, with brackets in pairs.
-//! Brackets with only `..` between them stand for brackets with anything. The pattern must be
-//! there once. Further places each begin with their own `---`.
+//! The crate and the end of the path of a function or a constant name a place, in any file of the
+//! crate. Lines with `-` must be there and are removed. Lines with a space must be there and stay.
+//! Lines with `+` are added. All lines without `+`, in order, are the pattern. The pattern is made
+//! of tokens, so formatting and comments do not count, and its brackets come in pairs. Brackets
+//! with only `..` between them match brackets with anything inside. The pattern must match exactly
+//! once. Each further place begins with its own `---`.
 
 use std::fmt::Display;
 use std::fs;
@@ -23,20 +23,20 @@ use std::path::{Path, PathBuf};
 use super::sources::Source;
 use super::tokens::{self, Token};
 
-/// A mistake that somebody could make.
+/// A mistake that a programmer could make.
 #[derive(Debug)]
 pub(crate) struct Bug {
     /// The name of the file, without its extension.
     pub(crate) name: String,
-    /// What goes wrong, in a sentence.
+    /// The mistake, in one sentence.
     pub(crate) what: String,
     pub(crate) edits: Vec<Edit>,
 }
 
-/// A place that looks otherwise.
+/// A change in one place.
 #[derive(Debug)]
 pub(crate) struct Edit {
-    /// The name of the crate, which is that of its folder.
+    /// The name of the crate, which is also the name of its folder.
     pub(crate) of: String,
     /// The end of the path of an item: `Judge::fold`.
     pub(crate) item: String,
@@ -45,10 +45,10 @@ pub(crate) struct Edit {
 }
 
 impl Bug {
-    /// Reads all bugs of a folder, by name.
+    /// Reads all bugs of a folder, sorted by name.
     ///
     /// # Errors
-    /// Names the file, and what is wrong with it.
+    /// Returns the name of the file, and the fault in it.
     pub(crate) fn read_all(folder: &Path) -> Result<Vec<Self>, String> {
         let files =
             fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -111,10 +111,10 @@ impl Edit {
         })
     }
 
-    /// The file of the crate that looks otherwise, and its text with the mistake in it.
+    /// Returns the changed file of the crate, and its text with the mistake.
     ///
     /// # Errors
-    /// When what must be there is not there once; names the place that is most like it.
+    /// If the pattern does not match exactly once. The error shows the most similar place.
     pub(crate) fn plant(&self, sources: &[Source]) -> Result<(PathBuf, String), String> {
         let mut found = Vec::new();
         let mut items = 0;
@@ -157,14 +157,14 @@ impl Edit {
         }
     }
 
-    /// Whether the path of an item ends in this one's.
+    /// Returns whether the path of an item ends in this edit's path.
     fn is_meant(&self, path: &str) -> bool {
         let before = path.strip_suffix(&self.item);
         before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
     }
 
-    /// Where the tokens are, if not where they should be, or what is most like them: in the items
-    /// that are meant, or anywhere when there are none.
+    /// Returns the place of the tokens if they stand elsewhere. Else returns the most similar
+    /// tokens, within the named items or, without such items, anywhere.
     fn nearest(&self, sources: &[Source], in_items: bool) -> String {
         let all = |source: &Source| tokens::find(&self.old, &source.tokens);
         let elsewhere = sources
@@ -197,7 +197,7 @@ fn texts(tokens: &[Token]) -> Vec<&str> {
     tokens.iter().map(|token| token.text.as_str()).collect()
 }
 
-/// A place, for a person: file, line, item and text.
+/// Describes a place for people: file, line, item and text.
 fn describe(source: &Source, tokens: &Range<usize>) -> String {
     let item = source.item_at(tokens.start).map_or("", |item| &item.path);
     let words: Vec<_> = source.text_of(tokens).split_whitespace().collect();

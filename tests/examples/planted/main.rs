@@ -1,14 +1,14 @@
-//! Proves that the simulation finds bugs: plants one after the other in a copy of the
-//! workspace, and runs the simulation on each.
+//! Proves that the simulation finds bugs: plants one bug after another in a copy of the workspace,
+//! and runs the simulation on each.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example planted
 //! cargo run --release -p accp-tests --example planted -- no_mid_check ack_over_a_gap
 //! ```
 //!
-//! It fails when a bug is not found within 2,000 seeds, and when one is found where none was
-//! planted. The copy stays below the target folder and is built there, in the profile `simulate`,
-//! so that the next run has little to build, and this one nothing that others have built.
+//! It fails if a bug is not found within 2,000 seeds, or if the simulation fails without a planted
+//! bug. The copy stays below the target folder and is built there in the profile `simulate`. So the
+//! next run has little to build, and other builds stay as they are.
 
 mod bugs;
 mod sources;
@@ -22,7 +22,7 @@ use bugs::Bug;
 use sources::Source;
 
 const SEEDS: u32 = 2000;
-/// What a build of the simulation does not need.
+/// Folders that a build of the simulation does not need.
 const LEFT_OUT: [&str; 5] = ["target", ".git", "benches", "fuzz", "power_loss"];
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is found that was planted, and nothing else.
+/// Returns whether all planted bugs were found, and no other bug.
 fn run(names: &[String]) -> Result<bool, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut bugs = Bug::read_all(&root.join("tests/planted"))?;
@@ -45,7 +45,7 @@ fn run(names: &[String]) -> Result<bool, String> {
         bugs.retain(|bug| names.contains(&bug.name));
     }
     let copy = Copy::of(&root)?;
-    // What does not fit is said before an hour has gone.
+    // A bug that does not fit should stop the program now, not after an hour.
     for bug in &bugs {
         Copy::restore(copy.plant(bug)?)?;
     }
@@ -53,7 +53,7 @@ fn run(names: &[String]) -> Result<bool, String> {
     let mut missed = 0;
     if let Some((seed, what)) = copy.simulate()? {
         println!("{:<36} {seed:>6}  {what}", "(none)");
-        return Err("it fails without a bug".into());
+        return Err("the simulation fails without a planted bug".into());
     }
     println!("{:<36} {:>6}  nothing in {SEEDS} seeds", "(none)", "-");
     for bug in &bugs {
@@ -74,7 +74,7 @@ fn run(names: &[String]) -> Result<bool, String> {
     Ok(missed == 0)
 }
 
-/// A copy of the workspace, and where it is built.
+/// A copy of the workspace, and its build folder.
 struct Copy {
     root: PathBuf,
     tree: PathBuf,
@@ -95,7 +95,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Copies what is different, so that only that is built again.
+    /// Copies only changed files, so that only they are built again.
     fn update(&self, folder: &Path) -> Result<(), String> {
         let place = self.root.join(folder);
         let said = |error| format!("{}: {error}", place.display());
@@ -117,7 +117,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Plants a bug; the files as they were before.
+    /// Plants a bug. Returns the old text of each changed file.
     fn plant(&self, bug: &Bug) -> Result<Vec<(PathBuf, String)>, String> {
         let mut before = Vec::new();
         for edit in &bug.edits {
@@ -132,7 +132,7 @@ impl Copy {
         Ok(before)
     }
 
-    /// Takes a bug out, the last edit first: two may be in one file.
+    /// Takes a bug out, the last edit first, because two edits may be in one file.
     fn restore(before: Vec<(PathBuf, String)>) -> Result<(), String> {
         for (place, text) in before.into_iter().rev() {
             fs::write(&place, text).map_err(|error| format!("{}: {error}", place.display()))?;
@@ -140,14 +140,14 @@ impl Copy {
         Ok(())
     }
 
-    /// Builds the simulation and runs it; the seed that fails, and what is said of it.
+    /// Builds the simulation and runs it. Returns the seed that fails, and the program's message.
     fn simulate(&self) -> Result<Option<(String, String)>, String> {
         let cargo = |args: &[&str]| -> Result<Output, String> {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut command = Command::new(cargo);
             command.args(args).current_dir(&self.tree);
             command.env("CARGO_TARGET_DIR", &self.target);
-            // Every bug builds it again.
+            // Each bug needs a new build.
             command.env("CARGO_INCREMENTAL", "1");
             command.output().map_err(|error| format!("cargo: {error}"))
         };
@@ -177,7 +177,7 @@ impl Copy {
             .find_map(|line| line.strip_prefix("seed "));
         let found = line.and_then(|line| line.split_once(" failed: "));
         let found = found.map(|(seed, what)| (seed.to_owned(), what.to_owned()));
-        // A side that takes the whole process with it is found as well.
+        // A bug that ends the whole process counts as found too.
         Ok(found.or_else(|| Some(("?".into(), run.status.to_string()))))
     }
 }

@@ -15,7 +15,7 @@ use super::tokens::{self, Token};
 /// A file of a crate.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// From the top of the workspace.
+    /// The path from the top of the workspace.
     pub(crate) path: PathBuf,
     pub(crate) text: String,
     pub(crate) tokens: Vec<Token>,
@@ -27,15 +27,15 @@ pub(crate) struct Source {
 pub(crate) struct Item {
     /// `judge::Judge::fold`, without the name of the crate.
     pub(crate) path: String,
-    /// Its tokens among those of the file.
+    /// The range of the item's tokens in the file.
     pub(crate) tokens: Range<usize>,
 }
 
 impl Source {
-    /// Reads a file; `module` is the path of what it holds.
+    /// Reads a file. `module` is the path of the module in the file.
     ///
     /// # Errors
-    /// Says what is not Rust.
+    /// If the text is not Rust.
     pub(crate) fn read(path: &Path, module: &[String], text: String) -> Result<Self, String> {
         let said = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let tokens = tokens::read(&text).map_err(|error| said(&error))?;
@@ -61,10 +61,10 @@ impl Source {
         })
     }
 
-    /// The files below the `src` of a crate, which is named as its folder.
+    /// Reads the files below the `src` of a crate. The crate has the name of its folder.
     ///
     /// # Errors
-    /// Names the file, and what is wrong with it.
+    /// Returns the name of the file, and the fault in it.
     pub(crate) fn of_crate(root: &Path, name: &str) -> Result<Vec<Self>, String> {
         let mut sources = Vec::new();
         let mut folders = vec![(Path::new(name).join("src"), Vec::new())];
@@ -90,7 +90,7 @@ impl Source {
         Ok(sources)
     }
 
-    /// The item around a token, the innermost one.
+    /// Returns the innermost item around a token.
     pub(crate) fn item_at(&self, token: usize) -> Option<&Item> {
         let around = self
             .items
@@ -99,18 +99,18 @@ impl Source {
         around.min_by_key(|item| item.tokens.len())
     }
 
-    /// The line of a token, from 1.
+    /// Returns the line of a token, counted from 1.
     pub(crate) fn line_of(&self, token: usize) -> usize {
         let at = self.tokens.get(token).map_or(0, |token| token.at.start);
         1 + self.text[..at].matches('\n').count()
     }
 
-    /// The text from one token to another.
+    /// Returns the text from one token to another.
     pub(crate) fn text_of(&self, tokens: &Range<usize>) -> &str {
         &self.text[self.bytes_of(tokens)]
     }
 
-    /// Where tokens stand in the text.
+    /// Returns the byte range of tokens in the text.
     pub(crate) fn bytes_of(&self, tokens: &Range<usize>) -> Range<usize> {
         match &self.tokens[tokens.clone()] {
             [first, .., last] => first.at.start..last.at.end,
@@ -120,7 +120,7 @@ impl Source {
     }
 }
 
-/// Finds functions and constants, and what they are called.
+/// Finds functions and constants, with their paths.
 struct Items {
     path: Vec<String>,
     found: Vec<(String, Range<usize>)>,

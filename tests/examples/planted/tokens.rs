@@ -1,5 +1,5 @@
-//! Rust text as a row of tokens: white space, comments and the comma before a closing bracket
-//! are nothing, so that formatting is nothing either.
+//! Rust text as a list of tokens. The list leaves out white space, comments and the comma before a
+//! closing bracket, so formatting does not count.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) text: String,
-    /// Where it stands in the text, in bytes.
+    /// The token's byte range in the text.
     pub(crate) at: Range<usize>,
 }
 
 /// Reads a text whose brackets are balanced.
 ///
 /// # Errors
-/// Says what is not Rust.
+/// If the text is not Rust.
 pub(crate) fn read(text: &str) -> Result<Vec<Token>, String> {
     let stream: TokenStream = text
         .parse()
@@ -67,8 +67,8 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
     }
 }
 
-/// The places where a pattern stands. Brackets with nothing but `..` in the pattern are brackets
-/// with anything.
+/// Returns the places that a pattern matches. Brackets with only `..` in the pattern match brackets
+/// with anything inside.
 pub(crate) fn find(pattern: &[Token], tokens: &[Token]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for start in 0..tokens.len() {
@@ -79,7 +79,7 @@ pub(crate) fn find(pattern: &[Token], tokens: &[Token]) -> Vec<Range<usize>> {
     found
 }
 
-/// How many tokens a pattern takes at the start, when it stands there.
+/// Returns the number of tokens that a pattern matches at the start, if it matches there.
 fn matches(pattern: &[Token], tokens: &[Token]) -> Option<usize> {
     let (mut wanted, mut at) = (0, 0);
     while let Some(token) = pattern.get(wanted) {
@@ -102,7 +102,7 @@ fn matches(pattern: &[Token], tokens: &[Token]) -> Option<usize> {
     (wanted > 0).then_some(at)
 }
 
-/// The bracket that closes the first one.
+/// Returns the index of the bracket that closes the first bracket.
 fn closing(tokens: &[Token]) -> Option<usize> {
     let mut open = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
@@ -118,7 +118,7 @@ fn closing(tokens: &[Token]) -> Option<usize> {
     None
 }
 
-/// The place that has most tokens of a pattern, and how many.
+/// Returns the place that shares the most tokens with a pattern, and the number of shared tokens.
 pub(crate) fn nearest(pattern: &[Token], tokens: &[Token]) -> Option<(usize, Range<usize>)> {
     let mut best: Option<(usize, Range<usize>)> = None;
     for start in 0..tokens.len() {

@@ -1,4 +1,4 @@
-//! What an observer makes of request chains, who forgets nothing (draft section 3.7, item 4).
+//! Request chains, as seen by an observer who forgets nothing (draft section 3.7, item 4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,30 @@ use super::text::{intent, mid_in};
 /// The chains of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Chains {
-    /// The chain of each frame, and whether it was open with it.
+    /// The chain of each frame, and whether the chain was open after the frame.
     of: BTreeMap<Mid, (Mid, bool)>,
-    /// What a chain was hung below.
+    /// The cause of each chain that has one.
     above: BTreeMap<Mid, Cause>,
     /// The chains that wait for an answer.
     open: BTreeSet<Mid>,
-    /// Those that were answered before somebody cancelled them.
+    /// The chains that were answered before a cancellation.
     answered: BTreeSet<Mid>,
-    /// Where the others were cancelled.
+    /// The position at which each other chain was cancelled.
     cancelled: BTreeMap<Mid, u64>,
 }
 
-/// What has caused a frame.
+/// The cause of a frame.
 #[derive(Debug, Clone)]
 struct Cause {
     aid: Mid,
-    /// The chain of that frame.
+    /// The chain of the causing frame.
     chain: Mid,
-    /// Whether every side must know it: nobody need remember what belonged to a chain that
-    /// nobody waits for, and may take the frame for a chain of its own then.
+    /// Whether every side must know the cause. A side may forget the frames of a chain that
+    /// nobody waits for. Such a side may then take the frame for a chain of its own.
     is_known: bool,
 }
 
-/// The chain of a frame: its `cid`, else its own id.
+/// Returns the chain of a frame: the frame's `cid`, else its own id.
 pub(crate) fn chain_of(text: &str) -> Option<Mid> {
     mid_in(text, "cid").or_else(|| mid_in(text, "mid"))
 }
@@ -46,7 +46,7 @@ impl Chains {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // What a cancellation causes may be said.
+                // Frames that a cancellation causes may still be sent.
                 return;
             }
             "done" | "fail" | "end" => {
@@ -77,8 +77,8 @@ impl Chains {
         })
     }
 
-    /// Whether a frame has to be dropped, by what was cancelled up to a position: it is of a
-    /// cancelled chain, or of one that waits below a cancelled one.
+    /// Returns whether a frame has to be dropped because of a cancellation up to a position. The
+    /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain.
     pub(crate) fn is_cancelled(&self, text: &str, upto: u64) -> bool {
         let is_cancelled = |chain: &Mid| self.cancelled.get(chain).is_some_and(|at| *at <= upto);
         let cause = self.cause(text).filter(|cause| cause.is_known);
@@ -93,7 +93,7 @@ impl Chains {
         })
     }
 
-    /// Whether a frame may be dropped: as before, whatever was answered.
+    /// Returns whether a frame may be dropped: as in `is_cancelled`, but answered chains count too.
     pub(crate) fn may_be_cancelled(&self, text: &str) -> bool {
         let both = |cause: Cause| vec![cause.chain, cause.aid];
         let mut next: Vec<_> = self.cause(text).map(both).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Chains {
         })
     }
 
-    /// Whether what is looked for is found at one of these chains, or where they lead.
+    /// Returns whether `look` finds its target at one of the chains, or at a chain above them.
     fn any(mut next: Vec<Mid>, look: impl Fn(&Mid) -> (bool, Vec<Mid>)) -> bool {
         let mut seen = BTreeSet::new();
         while let Some(chain) = next.pop() {

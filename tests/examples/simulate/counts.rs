@@ -1,10 +1,10 @@
-//! What was counted over all runs.
+//! The counts of all runs.
 
 use std::fmt;
 
 use accp_testkit::Faulted;
 
-/// How often each thing has happened.
+/// The number of times that each event has happened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     pub(crate) runs: u64,

@@ -1,14 +1,14 @@
-//! Sessions over a link that fails, from seeds.
+//! Runs sessions over a link that fails, from seeds.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example simulate -- --seeds 100000
 //! cargo run --release -p accp-tests --example simulate -- --seed 4711 --script
 //! ```
 //!
-//! A seed that fails is made smaller: what it fails without is left out, and the command that
-//! runs what is left is printed with its script.
+//! If a seed fails, the program makes the run smaller: it leaves out everything that the failure
+//! does not need. It prints the command for the smaller run, with the script.
 
-// So that its modules are found here and by the test that runs a few seeds.
+// The path lets both this program and the test of a few seeds find the modules.
 #[path = "world.rs"]
 mod world;
 
@@ -84,11 +84,11 @@ fn args() -> Option<Args> {
     Some(parsed)
 }
 
-/// Runs seeds until one fails, the first of those that do.
+/// Runs seeds, and stops at the lowest seed that fails.
 fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
     let end = args.first + args.seeds;
     let next = AtomicU64::new(args.first);
-    // The lowest seed that failed: those below it are still run.
+    // The lowest failed seed so far. All seeds below it still run.
     let bound = AtomicU64::new(end);
     let all = Mutex::new((Counts::default(), None::<(u64, String)>));
     let work = || {
@@ -124,7 +124,7 @@ fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
     all.into_inner().unwrap_or_default()
 }
 
-/// Leaves out what a seed fails without, in the same way.
+/// Leaves out every piece without which the seed still fails in the same way.
 fn smaller(seed: u64, trim: &Trim, what: &str) -> Trim {
     let shape = |what: &str| what.replace(|c: char| c.is_ascii_digit(), "");
     let fails = |trim: &Trim| {

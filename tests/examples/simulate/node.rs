@@ -1,4 +1,4 @@
-//! One side of a run: what it is opened with, and what is known of it beside its session.
+//! One side of a run: its options, and the facts about it that its session does not hold.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -14,31 +14,31 @@ pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
 const SESSION: &str = "s";
 const AGENTS: [&str; 6] = ["hub", "a1", "a2", "a3", "a4", "a5"];
 
-/// What went wrong, for the one who reads it.
+/// A result whose error is a text for people.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
-/// An error in its own words.
+/// Turns an error into its text.
 pub(crate) fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A side, be it there already or not.
+/// A side, whether it has joined or not.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: MemberId,
     pub(crate) agent: &'static str,
-    /// Milliseconds that its clock is ahead.
+    /// Milliseconds that the side's clock is ahead.
     skew: i64,
-    /// The number in its next frame.
+    /// The number in the side's next frame.
     pub(crate) next: u64,
-    /// Frames that it knows of, each with its chain, to be referred to.
+    /// Frames that the side can refer to, each with its chain.
     pub(crate) known: Vec<(Mid, Mid)>,
-    /// Until when it is cut off, if whoever drives it has noticed.
+    /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
 }
 
 impl Node {
-    /// The host at 0, the members after it.
+    /// Makes the host for index 0, and the members for the indexes after it.
     pub(crate) fn new(index: usize, plan: &Plan) -> Self {
         let skew = index.checked_sub(1).map_or(0, |member| plan.skew[member]);
         Self {
@@ -62,7 +62,7 @@ impl Node {
         Ok(options)
     }
 
-    /// Opens the side of a member, which begins with that.
+    /// Opens the side of a member, which begins its session.
     pub(crate) fn open(
         &self,
         plan: &Plan,
@@ -78,7 +78,7 @@ impl Node {
     }
 }
 
-/// Four characters a token: what matters here is that everybody counts alike.
+/// Counts one token for four characters. The count is rough, but equal on all sides.
 #[derive(Debug)]
 struct Quarters;
 

@@ -1,5 +1,5 @@
-//! What one who sees everything knows: the log as the host has made it durable, and what
-//! must be true of each step of it.
+//! An observer who sees everything: the log as the host has made it durable, and the checks of each
+//! step of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,37 +13,37 @@ use super::plan::Plan;
 use super::seen::Seen;
 use super::text::{CHECKPOINT, field, head, intent, number_in};
 
-/// Seconds that clocks may be apart, by default.
+/// Seconds that two clocks may differ, by default.
 const SKEW: i64 = 30;
 
 #[derive(Debug)]
 pub(crate) struct Observer {
     scope: Scope,
-    /// What the host has committed; the entry of position 1 is the first.
+    /// The entries that the host has committed. The first entry has position 1.
     pub(super) log: Vec<Entry>,
-    /// Where each id was consumed.
+    /// The position at which each id was consumed.
     pub(super) consumed: BTreeMap<Mid, u64>,
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
-    /// Frames that left an outbox without having been consumed.
+    /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
     pub(super) senders: BTreeMap<MemberId, Sender>,
     shared: u64,
     pub(super) chains: Chains,
     pub(super) expired: BTreeSet<String>,
-    /// The host, then the members.
+    /// The host first, then the members.
     pub(super) sides: Vec<Seen>,
-    /// Members whose ping the host has not answered.
+    /// Members whose ping the host has not answered yet.
     pub(super) asked: BTreeSet<MemberId>,
 }
 
-/// What the log says of one sender.
+/// Facts from the log about one sender.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    /// The last `seq` that it took.
+    /// The last `seq` that the sender used.
     pub(super) sequence: u64,
-    /// The last number that it has put into a frame.
+    /// The last number that the sender put into a frame.
     said: u64,
-    /// The number of the last value that it has put.
+    /// The number of the last value that the sender put.
     puts: u64,
     pub(super) joined: u64,
 }
@@ -66,7 +66,7 @@ impl Observer {
         }
     }
 
-    /// The keys of all values that can be had.
+    /// Returns the keys of all values that have not expired.
     pub(crate) fn keys(&self) -> Vec<String> {
         let keys = self.senders.iter();
         let keys =
@@ -74,7 +74,7 @@ impl Observer {
         keys.filter(|key| !self.expired.contains(key)).collect()
     }
 
-    /// A side has made a batch durable.
+    /// Checks a batch that a side has made durable.
     pub(crate) fn committed(
         &mut self,
         who: usize,
@@ -92,7 +92,7 @@ impl Observer {
         self.kept(who, batch, events, counts)
     }
 
-    /// The number that is next for a sender.
+    /// Returns the next sequence number of a sender.
     pub(super) fn next_sequence(&self, sender: MemberId) -> u64 {
         1 + match self.scope {
             Scope::Shared => self.shared,
@@ -103,7 +103,7 @@ impl Observer {
         }
     }
 
-    /// The host has given a frame its place.
+    /// Checks an entry that the host has given a position.
     fn decided(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let (position, mid, sender) = (entry.position, &entry.mid, entry.sender);
         if position != self.log.len() as u64 + 1 {
@@ -145,7 +145,7 @@ impl Observer {
         Ok(())
     }
 
-    /// A frame takes its number, and its id is used up.
+    /// Checks a frame that takes its sequence number and uses up its id.
     fn consumed_by(&mut self, entry: &Entry) -> Result {
         let (mid, sender) = (&entry.mid, entry.sender);
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
@@ -192,7 +192,10 @@ impl Observer {
                 _ => true,
             };
             if !is_there {
-                return Err(format!("{} refers to {key}, which is nothing", entry.mid));
+                return Err(format!(
+                    "{} refers to {key}, which does not exist",
+                    entry.mid
+                ));
             }
         }
         self.chains.apply(text, entry.position);
@@ -227,7 +230,7 @@ impl Observer {
     }
 }
 
-/// Whether the frame came too late for the host (draft section 3.7, item 5).
+/// Returns whether the frame came too late for the host (draft section 3.7, item 5).
 fn is_late(entry: &Entry) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();

@@ -1,54 +1,54 @@
-//! What happens in one run: who is there, how the link fails, what is said.
+//! The plan of one run: the sides, the faults of the link, and the messages.
 
 use std::time::Duration;
 
 use accp_runtime::session::Scope;
 use accp_testkit::{Faults, Rng};
 
-/// A run, as the seed has it.
-#[allow(clippy::struct_excessive_bools)] // each is a thing of its own
+/// The plan that a seed gives.
+#[allow(clippy::struct_excessive_bools)] // independent switches
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) scope: Scope,
     pub(crate) members: usize,
-    /// Frames that the agents want to send, in all.
+    /// Frames that the agents want to send, in total.
     pub(crate) sends: usize,
-    /// How often one is sent, in a thousand steps.
+    /// Sends in a thousand steps.
     pub(crate) pace: u64,
     pub(crate) faults: Faults,
-    /// In a thousand steps.
+    /// Crashes in a thousand steps.
     pub(crate) host_crashes: u64,
     pub(crate) member_crashes: u64,
     pub(crate) partitions: u64,
-    /// Whether those who drive the two sides notice a partition.
+    /// The drivers of both sides notice a partition.
     pub(crate) noticed: bool,
-    /// How far the clocks of the members are from the host's, in milliseconds.
+    /// Milliseconds between each member's clock and the host's clock.
     pub(crate) skew: Vec<i64>,
-    /// Whether tokens are counted, so that there are checkpoints.
+    /// The sides count tokens, so there are checkpoints.
     pub(crate) counted: bool,
-    /// Whether nobody says what triggers a checkpoint, so that the context fills up.
+    /// No agent sends the frames that trigger a checkpoint, so the context fills up.
     pub(crate) plain: bool,
-    /// Whether the last member joins when half of all is said.
+    /// The last member joins only after half of the sends.
     pub(crate) late: bool,
-    /// Whether few frames may wait to be handled, and few in an outbox.
+    /// Only few frames may wait to be handled, and only few in an outbox.
     pub(crate) narrow: bool,
-    /// Whether the host relays and handles nothing itself.
+    /// The host only relays, and handles nothing itself.
     pub(crate) relays_only: bool,
-    /// Whether the host registers schemas on the way.
+    /// The host registers schemas during the run.
     pub(crate) learns: bool,
 }
 
-/// What is taken out of a run, to see whether it still fails.
+/// The parts to leave out of a run, to see whether it still fails.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trim {
-    /// Some of [`Plan::PIECES`].
+    /// Names from [`Plan::PIECES`].
     pub(crate) without: Vec<String>,
-    /// So many sends and no more.
+    /// The highest number of sends.
     pub(crate) sends: Option<usize>,
 }
 
 impl Plan {
-    /// What a run may do without.
+    /// The parts that a run can do without.
     pub(crate) const PIECES: [&str; 13] = [
         "partitions",
         "host-crashes",
@@ -68,7 +68,7 @@ impl Plan {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let pair = rng.per_mille(650);
         let members = if pair { 1 } else { 5 };
-        // Long enough for a snapshot of the log, which comes every thousand entries.
+        // Enough sends for a snapshot of the log, which comes every thousand entries.
         let long = rng.per_mille(20);
         let late_ones = rng.per_mille(400);
         let mut some = |most: u64, often: u64| {

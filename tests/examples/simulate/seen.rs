@@ -1,4 +1,4 @@
-//! One side as an observer sees it: by what is durable there.
+//! One side as an observer sees it, by the side's durable state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -9,23 +9,23 @@ use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
 use super::node::Result;
 use super::text::field;
 
-/// One side, the host or a member.
+/// One side: the host or a member.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,
-    /// Whether it handles frames.
+    /// Whether the side handles frames.
     handles: bool,
-    /// The last position of its log.
+    /// The last position of the side's log.
     pub(super) last: u64,
     /// The positions that wait to be handled.
     pub(super) due: BTreeSet<u64>,
-    /// The last position that was delivered since it started.
+    /// The last position that was delivered since the side started.
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
-    /// The ids that it has used.
+    /// The ids that the side has used.
     pub(super) used: BTreeSet<Mid>,
-    /// The positions that its handlers are done with, with the number of replies, as far as
-    /// they are not committed.
+    /// The positions that the side's handlers have finished but not committed, each with the number
+    /// of replies.
     pub(super) answers: BTreeMap<u64, RangeInclusive<usize>>,
 }
 
@@ -43,7 +43,7 @@ impl Seen {
         }
     }
 
-    /// Its log begins behind the position at which it joined.
+    /// Makes the log begin after the position at which the side joined.
     pub(super) fn starts_behind(&mut self, position: u64) {
         self.last = position;
     }
@@ -61,7 +61,7 @@ impl Seen {
         Ok(())
     }
 
-    /// A mark and the replies that go with it are in one batch, or in none.
+    /// Checks that a mark and its replies are in the same batch, or in no batch.
     pub(super) fn handled(&mut self, batch: &Batch, renamed: &BTreeSet<&Mid>) -> Result {
         let id = self.id;
         let kept = batch.outbox.iter().filter_map(|change| match change {

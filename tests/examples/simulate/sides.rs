@@ -1,4 +1,4 @@
-//! What must be true of each step of a side.
+//! Checks of each step of a side.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use super::observer::Observer;
 use super::text::intent;
 
 impl Observer {
-    /// A side starts from what it has kept.
+    /// Notes that a side has started from its store.
     pub(crate) fn started(&mut self, who: usize) {
         self.sides[who].told = 0;
         self.sides[who].answers.clear();
@@ -20,18 +20,18 @@ impl Observer {
         }
     }
 
-    /// Whether a reply that this message has caused may be left out.
+    /// Returns whether a side may leave out a reply that this message has caused.
     pub(crate) fn may_leave_out(&self, cause: &str) -> bool {
         let reply = format!("@a>req:help{{}}[mid:0,aid:{cause}]");
         self.chains.may_be_cancelled(&reply)
     }
 
-    /// A handler is done with a frame, and has sent so many replies.
+    /// Notes that a handler has finished with a frame, and the number of its replies.
     pub(crate) fn answered(&mut self, who: usize, position: u64, replies: RangeInclusive<usize>) {
         self.sides[who].answers.insert(position, replies);
     }
 
-    /// A side has kept a batch.
+    /// Checks a batch that a side has kept.
     pub(super) fn kept(
         &mut self,
         who: usize,
@@ -60,7 +60,7 @@ impl Observer {
         Ok(())
     }
 
-    /// The next entry that is relayed is copied, and as it is.
+    /// Checks that a member copies the host's next relayed entry, unchanged.
     fn followed(&self, who: usize, copy: &Entry) -> Result {
         let side = &self.sides[who];
         let rest = &self.log[side.last as usize..];
@@ -75,7 +75,7 @@ impl Observer {
         let next = next.map(|entry| entry.position);
         let (id, position) = (side.id, copy.position);
         Err(format!(
-            "{id} copies {position} otherwise than as the next entry, which is {next:?}"
+            "{id} copies {position}, which is not the next entry {next:?} or differs from it"
         ))
     }
 
@@ -88,7 +88,7 @@ impl Observer {
         Ok(())
     }
 
-    /// A frame leaves an outbox only when its fate is known.
+    /// Checks that a frame leaves an outbox only when its fate is known.
     fn removed(&mut self, who: usize, mid: &Mid, events: &[Event], counts: &mut Counts) -> Result {
         let side = &mut self.sides[who];
         let id = side.id;
@@ -105,7 +105,7 @@ impl Observer {
             .get(mid)
             .is_some_and(|at| self.log[*at as usize - 1].sender == id);
         let is_true = match fate {
-            None => return Err(format!("{id} forgets {mid} and says nothing of it")),
+            None => return Err(format!("{id} forgets {mid} without an event")),
             Some(Event::Acknowledged(_)) => is_consumed,
             Some(Event::Refused(..)) => self.refused.contains(&(id, mid.clone())),
             Some(Event::Cancelled(_)) => {
@@ -115,7 +115,7 @@ impl Observer {
             Some(_) => !is_consumed,
         };
         if !is_true {
-            return Err(format!("{id} takes {mid} for {fate:?}"));
+            return Err(format!("{id} wrongly reports {mid} as {fate:?}"));
         }
         if !is_consumed {
             self.withdrawn.insert(mid.clone());
@@ -123,26 +123,34 @@ impl Observer {
         Ok(())
     }
 
-    /// A frame comes to the handlers of a side.
+    /// Checks a frame that is given to the handlers of a side.
     pub(crate) fn delivered(&mut self, who: usize, inbound: &Inbound) -> Result {
         let side = &mut self.sides[who];
         let (id, position) = (side.id, inbound.position());
         if !side.due.contains(&position) {
-            return Err(format!("{position} comes to {id}, where it does not wait"));
+            return Err(format!(
+                "{position} is delivered to {id} but does not wait there"
+            ));
         }
         if position <= side.told {
-            return Err(format!("{position} comes to {id} after {}", side.told));
+            return Err(format!(
+                "{position} is delivered to {id} after {}",
+                side.told
+            ));
         }
         side.told = position;
         let entry = &self.log[position as usize - 1];
         if (inbound.text(), inbound.sender()) != (&*entry.text, entry.sender) {
-            return Err(format!("{position} comes to {id} as {}", inbound.text()));
+            return Err(format!(
+                "{position} is delivered to {id} as {}",
+                inbound.text()
+            ));
         }
         Ok(())
     }
 
-    /// The token of a frame has fired when its chain was cancelled, and only then. Says
-    /// whether it has.
+    /// Checks that the token of a frame has fired if and only if the chain was cancelled. Returns
+    /// whether the token has fired.
     pub(crate) fn judge_token(&self, who: usize, inbound: &Inbound) -> Result<bool> {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
@@ -158,7 +166,7 @@ impl Observer {
         Ok(fired)
     }
 
-    /// A frame has come to the host.
+    /// Notes a frame that has arrived at the host.
     pub(crate) fn heard(&mut self, from: MemberId, text: &str) {
         if intent(text) == "ping" {
             self.asked.insert(from);

@@ -1,4 +1,4 @@
-//! What the agents of a run say, and how their handlers answer.
+//! The messages that the agents of a run send, and the answers of their handlers.
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{Inbound, Input, Mid, Outbound, SendError};
@@ -10,7 +10,7 @@ use super::node::{Result, said};
 use super::text::{head, intent, mid_in};
 
 impl World {
-    /// An agent says something; whether it could.
+    /// Lets a random agent send a message. Returns whether it could.
     pub(super) fn say(&mut self) -> Result<bool> {
         let who = self.rng.below(self.nodes.len() as u64) as usize;
         let n = self.nodes[who].next;
@@ -114,7 +114,7 @@ impl World {
         Ok(Some(message))
     }
 
-    /// What only a host does.
+    /// Lets the host do its own work, such as registering a schema.
     pub(super) fn administer(&mut self) -> Result {
         let now = self.room.now;
         let what = self.rng.below(1000);
@@ -151,7 +151,7 @@ impl World {
         Ok(())
     }
 
-    /// A handler does its work, and answers or not.
+    /// Lets a handler take its oldest frame. The handler may answer.
     pub(super) fn handle(&mut self, who: usize) -> Result {
         let node = &mut self.nodes[who];
         let (agent, now) = (node.agent, self.room.now);
@@ -195,7 +195,7 @@ impl World {
                 self.observer.answered(who, position, least..=most);
                 node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
             }
-            // Later.
+            // Try again later.
             Err(SendError::Full(_) | SendError::NotJoined) => side.inbox.insert(0, inbound),
             Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
         }
@@ -211,7 +211,8 @@ fn outcome<T: std::fmt::Debug>(result: &std::result::Result<T, SendError>) -> St
     }
 }
 
-/// What a handler says to a frame; the same handler says the same again.
+/// Returns a handler's answers to a frame. The same handler gives the same answers to a repeated
+/// delivery.
 fn answers(
     agent: &'static str,
     who: usize,
@@ -220,7 +221,7 @@ fn answers(
 ) -> Result<Vec<Message<'static>>> {
     let mut answers = Vec::new();
     let position = inbound.position();
-    // Nobody is asked on behalf of one who was asked on behalf of another.
+    // An agent that was asked on behalf of another does not ask a third.
     let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
     let answer = |intent: &'static str, operation: &'static str| -> Result<Message<'static>> {
         let answer = Message::new(agent, intent, operation).map_err(said)?;

@@ -1,4 +1,4 @@
-//! What a side does with its store in one turn, and where it crashes.
+//! The store operations of a side in one turn, and the place of its crash.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,31 +6,31 @@ use accp_session::Batch;
 use accp_store::{MemoryStore, SideId, Store, StoreError, StoreErrorKind};
 use accp_testkit::{Rng, Tapped};
 
-/// No turn of a session has so many batches.
+/// More batches than any turn of a session has.
 const ENDLESS: usize = 1000;
 
-/// A store that notes on the tape what is committed.
+/// A store that writes its commits to the tape.
 pub(crate) type Kept = Arc<Mutex<Tapped<MemoryStore>>>;
 
 /// The batches of a turn, each with its fate.
 #[derive(Debug)]
 pub(crate) struct Tape {
     rng: Rng,
-    /// How often the side crashes, in a thousand batches.
+    /// Crashes in a thousand batches.
     rate: u64,
     batches: Vec<(Batch, Fate)>,
 }
 
-/// What becomes of a batch.
+/// The fate of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The side crashes before it is kept.
+    /// The side crashes before the batch is kept.
     Lost,
-    /// It is kept, and the side crashes when so many of its frames have left.
+    /// The batch is kept, and the side crashes after it has sent this many of the batch's frames.
     Cut(usize),
-    /// It is kept and all its frames leave, and the side crashes then.
+    /// The batch is kept and all its frames are sent. Then the side crashes.
     Last,
-    /// The side goes on.
+    /// The batch is kept, and the side goes on.
     Kept,
 }
 
@@ -43,7 +43,7 @@ impl Tape {
         }))
     }
 
-    /// A new store whose commits go on this tape.
+    /// Makes a store whose commits go on this tape.
     pub(crate) fn store(tape: &Arc<Mutex<Self>>) -> Kept {
         let tape = Arc::clone(tape);
         let tapped = Tapped::new(MemoryStore::new(), move |store, group| {
@@ -53,12 +53,13 @@ impl Tape {
         Arc::new(Mutex::new(tapped))
     }
 
-    /// A turn begins, in which the side crashes so often.
+    /// Begins a turn with this crash rate.
     pub(crate) fn begin(tape: &Mutex<Self>, rate: u64) {
         held(tape).rate = rate;
     }
 
-    /// What was done in the turn; if the side has crashed, the last fate says so.
+    /// Ends the turn, and returns its batches. If the side has crashed, the last fate is not
+    /// `Kept`.
     pub(crate) fn end(tape: &Mutex<Self>) -> Vec<(Batch, Fate)> {
         std::mem::take(&mut held(tape).batches)
     }
@@ -71,7 +72,7 @@ impl Tape {
     ) -> Result<(), StoreError> {
         let gone = |why| Err(StoreError::new(StoreErrorKind::Io, why));
         if self.batches.len() == ENDLESS {
-            return gone("there is no end to its batches");
+            return gone("the turn has too many batches");
         }
         if self
             .batches
@@ -88,7 +89,7 @@ impl Tape {
         let fate = if self.rng.per_mille(self.rate) {
             Fate::Cut(self.rng.below(batch.sends.len() as u64 + 1) as usize)
         } else if batch.snapshot.is_some() && self.rate > 0 && self.rng.per_mille(500) {
-            // What a snapshot has left out shows when nothing follows it.
+            // A crash right after a snapshot shows what the snapshot left out.
             Fate::Last
         } else {
             Fate::Kept

@@ -1,28 +1,28 @@
-//! What an observer reads of a frame, in the simplest way that does for the frames of a run.
+//! A simple reader of the frames of a run. It only knows the shapes that runs produce.
 
 use accp_runtime::session::Mid;
 
-/// How the host writes that a checkpoint was taken.
+/// The start of the host's frame about a checkpoint.
 pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
 
-/// A pair of the metadata.
+/// Returns the value of a metadata key.
 pub(crate) fn meta<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let metadata = text[text.rfind("}[")? + 2..].strip_suffix(']')?;
     let mut pairs = metadata.split(',').filter_map(|pair| pair.split_once(':'));
     pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// A number in the metadata.
+/// Returns a number from the metadata.
 pub(crate) fn number_in<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
     meta(text, key)?.parse().ok()
 }
 
-/// An id in the metadata.
+/// Returns an id from the metadata.
 pub(crate) fn mid_in(text: &str, key: &str) -> Option<Mid> {
     meta(text, key).map(Mid::parse)
 }
 
-/// A scalar of the payload that is a number.
+/// Returns a number from the payload.
 pub(crate) fn field(text: &str, key: &str) -> Option<u64> {
     let payload = &text[text.find('{')?..text.rfind("}[").unwrap_or(text.len())];
     let mut rest = payload;
@@ -36,13 +36,13 @@ pub(crate) fn field(text: &str, key: &str) -> Option<u64> {
     }
 }
 
-/// The intent in the header.
+/// Returns the intent in the header.
 pub(crate) fn intent(text: &str) -> &str {
     let header = text.split(':').next().unwrap_or_default();
     header.split_once('>').map_or("", |(_, intent)| intent)
 }
 
-/// The frame up to its metadata.
+/// Returns the frame without its metadata.
 pub(crate) fn head(text: &str) -> &str {
     text.rfind("}[").map_or(text, |at| &text[..=at])
 }

@@ -1,4 +1,4 @@
-//! What must be true of the context at any time, and of everything once it is quiet.
+//! Checks of the context at any time, and of everything at the end of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use super::node::{REGISTRY, Result, said};
 use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
 
-/// Values that a member fetches at the end.
+/// The number of values that each member fetches at the end.
 const FETCHED: u64 = 3;
 
 impl World {
-    /// The context of a side is within its budgets.
+    /// Checks that the context of a side is within its budgets.
     pub(super) fn judge_context(&self, who: usize, batch: &Batch) -> Result {
         let side = self.room.sides().nth(who);
         let Some(side) = side.filter(|_| !batch.entries.is_empty()) else {
@@ -44,7 +44,7 @@ impl World {
         Ok(())
     }
 
-    /// Members fetch values that others have put, and frames that they may never have held.
+    /// Lets members fetch values of other members, and frames that they may never have held.
     pub(super) fn read_back(&mut self) -> Result {
         for who in 1..self.nodes.len() {
             let keys = self.observer.keys();
@@ -66,7 +66,7 @@ impl World {
         Ok(())
     }
 
-    /// What a side has under a key.
+    /// Returns the cold state value that a side holds under a key.
     fn cold(&mut self, who: usize, key: &str) -> Result<Option<Cold>> {
         cold(&mut self.room, self.nodes[who].id, key)
     }
@@ -75,7 +75,7 @@ impl World {
         let agent = self.nodes[who].agent;
         let mut here = self.cold(who, key)?;
         if here.as_ref().is_none_or(|cold| cold.bytes.is_none()) {
-            // What was put before it joined was not announced to it.
+            // Values from before a member joined were not announced to it.
             let announced = here.as_ref().map(|cold| (cold.digest, cold.length));
             if let Some((side, now)) = self.session(who)? {
                 let fetch = Input::Fetch { key, announced };
@@ -97,7 +97,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything is quiet.
+    /// Checks everything once all sides are quiet.
     pub(super) fn judge(&mut self) -> Result {
         self.counts.fewest = Some(self.counts.frames);
         self.judge_sides()?;
@@ -109,7 +109,7 @@ impl World {
         self.judge_words()
     }
 
-    /// Nobody waits for anything.
+    /// Checks that no side waits for anything.
     fn judge_sides(&self) -> Result {
         let relayed = self.observer.log.iter().rev().find(|e| e.kind.is_relayed());
         let last = relayed.map_or(0, |entry| entry.position);
@@ -119,7 +119,10 @@ impl World {
                 return Err(format!("@{agent} has not handled {position}"));
             }
             if let Some((mid, frame)) = seen.outbox.first_key_value() {
-                return Err(format!("@{agent} has forgotten {mid}: {}", frame.head));
+                return Err(format!(
+                    "@{agent} still has {mid} in its outbox: {}",
+                    frame.head
+                ));
             }
             if seen.last < last {
                 return Err(format!("@{agent} is at {} and not at {last}", seen.last));
@@ -128,22 +131,24 @@ impl World {
         Ok(())
     }
 
-    /// All sides fold to the same, and know the same schemas.
+    /// Checks that all sides have the same state and the same schemas.
     fn judge_replicas(&self) -> Result {
         let host = self.room.host.session();
         for side in &self.room.members {
             let (agent, side) = (&side.options.agent, side.session());
             if side.state() != host.state() {
-                return Err(format!("@{agent} folds to something else"));
+                return Err(format!(
+                    "the state of @{agent} is not the state of the host"
+                ));
             }
             if side.options().registry.hash() != host.options().registry.hash() {
-                return Err(format!("@{agent} knows other schemas"));
+                return Err(format!("the schemas of @{agent} are not those of the host"));
             }
         }
         Ok(())
     }
 
-    /// Each frame is in the context, or a checkpoint says that it has left it.
+    /// Checks that each frame is in the context, or that a checkpoint lists it as left.
     fn judge_manifests(&self) -> Result {
         if !self.plan.counted {
             return Ok(());
@@ -175,7 +180,7 @@ impl World {
         Ok(())
     }
 
-    /// A frame of which every part was taken is there.
+    /// Checks that a frame is in the log if all its parts are.
     fn judge_parts(&self) -> Result {
         let mut groups: BTreeMap<Mid, u64> = BTreeMap::new();
         let mut wholes = BTreeSet::new();
@@ -194,12 +199,12 @@ impl World {
         }
         let mut complete = groups.iter().filter(|(_, missing)| **missing == 0);
         match complete.find(|(of, _)| !wholes.contains(of)) {
-            Some((of, _)) => Err(format!("{of} is there in parts and not as a whole")),
+            Some((of, _)) => Err(format!("{of} is there in parts, but not as a whole")),
             None => Ok(()),
         }
     }
 
-    /// What is shared is what was last set.
+    /// Checks that each shared key has the value that was set last.
     fn judge_shared(&self) -> Result {
         let host = self.room.host.session();
         let mut wanted = accp_runtime::Map::new();
@@ -217,12 +222,12 @@ impl World {
             }
         }
         if host.state().shared().entries() != &wanted {
-            return Err(format!("what is shared is not {wanted}"));
+            return Err(format!("the shared state is not {wanted}"));
         }
         Ok(())
     }
 
-    /// The host has the bytes of every value that has not expired.
+    /// Checks that the host has the bytes of every value that has not expired.
     fn judge_values(&mut self) -> Result {
         for key in self.observer.keys() {
             let kept = self.cold(0, &key)?;
@@ -233,7 +238,7 @@ impl World {
         Ok(())
     }
 
-    /// Each frame says what its sender said, if need be by reference.
+    /// Checks that each frame has the content that its sender gave it, perhaps by reference.
     fn judge_words(&mut self) -> Result {
         for entry in self
             .observer
@@ -258,7 +263,7 @@ impl World {
                     other => other == Some(value),
                 };
                 if !is_same {
-                    return Err(format!("{} says another {name}", entry.mid));
+                    return Err(format!("{} has another value of {name}", entry.mid));
                 }
             }
             let again = message.encode(&REGISTRY).map_err(said)?;

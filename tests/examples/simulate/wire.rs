@@ -1,4 +1,4 @@
-//! What may leave a side, given what is durable there.
+//! Checks of the frames that leave a side, against the durable state of the side.
 
 use accp_runtime::session::{MemberId, Mid};
 use accp_session::EntryKind;
@@ -8,7 +8,7 @@ use super::observer::Observer;
 use super::text::{field, head, intent, meta, mid_in, number_in};
 
 impl Observer {
-    /// A frame leaves a side.
+    /// Checks a frame that leaves a side.
     pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str) -> Result {
         let mid = meta(text, "mid").unwrap_or_default();
         let is_link = mid.len() == 12 && mid.starts_with('9') && meta(text, "pos").is_none();
@@ -26,7 +26,7 @@ impl Observer {
         } else if let Some(position) = number_in::<u64>(text, "pos") {
             return self.relays(position, text).or_else(says);
         } else {
-            // A frame of a member, which waits in its outbox.
+            // A frame of a member has to wait in its outbox.
             let kept = self.sides[who].outbox.get(&Mid::parse(mid));
             return match kept {
                 Some(frame) if frame.head == head(text) => Ok(()),
@@ -39,7 +39,7 @@ impl Observer {
         }
     }
 
-    /// An entry of the log is relayed when it is durable, and names the one before it.
+    /// Checks that a relayed entry is durable and names the entry before it.
     fn relays(&self, position: u64, text: &str) -> Result {
         let Some(entry) = self.log.get(position as usize - 1) else {
             return Err(format!("{position} is relayed and not durable"));
@@ -54,7 +54,7 @@ impl Observer {
         Err(format!("{position} is relayed as something else"))
     }
 
-    /// The host says something about a frame of a member.
+    /// Checks the host's answer to a frame of a member.
     fn answers(&mut self, to: MemberId, of: &Mid, text: &str) -> Result {
         let place = self.consumed.get(of).map(|at| &self.log[*at as usize - 1]);
         let own = place.filter(|entry| entry.sender == to);
@@ -66,7 +66,7 @@ impl Observer {
             if number_in(text, "at") != Some(entry.sequence) {
                 return Err(format!("{of} is acknowledged as another number"));
             }
-            // Who asks how far the host is learns it, whatever the last frame was.
+            // A member that asks for the host's position gets it, even after a dropped frame.
             if !self.asked.remove(&to) && is_dropped {
                 return Err(format!("{of} was dropped and is answered"));
             }
@@ -74,7 +74,7 @@ impl Observer {
         }
         let code = text.split("{code:").nth(1).and_then(|rest| rest.get(..5));
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
-        // Before its turn had come it may have been told so.
+        // The host may have answered so before the frame's turn had come.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         if is_dropped && !is_early {
             return Err(format!("{of} was dropped and is answered"));
@@ -90,6 +90,6 @@ impl Observer {
         if is_true {
             return Ok(());
         }
-        Err(format!("what the host says of {of} is not so"))
+        Err(format!("the answer of the host about {of} is wrong"))
     }
 }

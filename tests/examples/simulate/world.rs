@@ -1,5 +1,5 @@
-//! The world of one run: a host and its members, each with a store, a link between them, and
-//! an observer who sees everything.
+//! The world of one run: a host and members, each with a store, a link between them, and an
+//! observer who sees everything.
 
 mod chains;
 mod counts;
@@ -31,16 +31,16 @@ use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) counts: Counts,
-    /// What happened, step by step, if that was asked for.
+    /// A line for each event, if the caller asked for a script.
     pub(crate) script: Vec<String>,
     pub(crate) verdict: Result,
 }
 
-/// The run of a seed.
+/// Runs a seed.
 pub(crate) fn run(seed: u64, trim: &Trim, script: bool) -> Outcome {
     let mut world = match World::new(seed, trim, script) {
         Ok(world) => world,
@@ -71,12 +71,12 @@ struct World {
     rng: Rng,
     room: Room<Kept>,
     tape: Arc<Mutex<Tape>>,
-    /// The host, then the members.
+    /// The host first, then the members.
     nodes: Vec<Node>,
     observer: Observer,
-    /// What was said, by whom and under which number.
+    /// Each message by sender index and by the sender's own number.
     said: BTreeMap<(usize, u64), Message<'static>>,
-    /// The shared keys that were set.
+    /// The shared key of each state delta, by sender index and by the sender's own number.
     deltas: BTreeMap<(usize, u64), String>,
     counts: Counts,
     script: Option<Vec<String>>,
@@ -157,7 +157,7 @@ impl World {
         self.judge()
     }
 
-    /// Something bad happens, or not.
+    /// Lets a random fault happen, or none.
     fn fail(&mut self) -> Result {
         let any_member = |rng: &mut Rng, members: usize| 1 + rng.below(members as u64) as usize;
         if self.rng.per_mille(self.plan.partitions) {
@@ -195,7 +195,8 @@ impl World {
         self.note(|| format!("{who} starts"));
         self.room.restart(self.nodes[who].id).map_err(said)?;
         self.observer.started(who);
-        // Ids that nobody has seen and that are not durable are given again.
+        // A crash gives back the ids that nobody has seen and that are not durable, so they may be
+        // used again.
         let observer = &self.observer;
         let is_durable = |mid: &Mid| {
             observer.consumed.contains_key(mid) || observer.sides[who].outbox.contains_key(mid)
@@ -206,7 +207,7 @@ impl World {
         Ok(())
     }
 
-    /// The host lets a member in, and its side begins.
+    /// Lets a member join at the host, and opens its side.
     fn enter(&mut self, who: usize) -> Result {
         self.note(|| format!("{who} enters"));
         let (node, now) = (&self.nodes[who], self.room.now);
@@ -220,7 +221,7 @@ impl World {
         Ok(())
     }
 
-    /// Who comes late is there by now.
+    /// Lets the late member join, unless it has joined already.
     fn enter_late(&mut self) -> Result {
         let last = self.plan.members;
         if self.room.members.len() == last {
@@ -229,7 +230,7 @@ impl World {
         self.enter(last)
     }
 
-    /// The session of a side that is there, and what its clock says.
+    /// Returns the session of a side that has joined, with the time on its clock.
     fn session(&mut self, who: usize) -> Result<Option<(&mut Session, Time)>> {
         let now = self.room.now;
         let Some(side) = self.room.side(self.nodes[who].id) else {
@@ -239,14 +240,14 @@ impl World {
         Ok(Some((side.driver.session_mut().map_err(said)?, at)))
     }
 
-    /// Time passes, and frames arrive.
+    /// Moves time on, and delivers the frames that arrive.
     fn advance(&mut self, by: Duration) -> Result {
         self.room.now = self.room.now + by;
         let now = self.room.now;
         for frame in self.room.arrive().map_err(said)? {
             self.note(|| format!("{} -> {}: {}", frame.from, frame.to, frame.text));
             if !self.nodes.iter().any(|node| node.id == frame.to) {
-                return Err(format!("a frame for {}, who is nobody", frame.to));
+                return Err(format!("a frame for {}, which is not a side", frame.to));
             }
             if frame.to == MemberId::HOST {
                 self.observer.heard(frame.from, &frame.text);
@@ -266,7 +267,7 @@ impl World {
         Ok(())
     }
 
-    /// Carries out one side, or has it crash on the way.
+    /// Carries out the batches of one side, or makes the side crash on the way.
     fn flush(&mut self, who: usize, may_crash: bool) -> Result {
         let rate = match (may_crash, who) {
             (false, _) => 0,
@@ -328,7 +329,7 @@ impl World {
         self.look(who, cancels)
     }
 
-    /// A side has made a batch durable, and the observer sees it.
+    /// Shows the observer a batch that a side has made durable.
     fn committed(&mut self, who: usize, batch: &Batch) -> Result {
         if let Some(script) = &mut self.script {
             let quiet = |event: &&Event| !matches!(event, Event::OverSoftLimit { .. });
@@ -349,7 +350,7 @@ impl World {
         self.judge_context(who, batch)
     }
 
-    /// Frames come to the handlers of a side.
+    /// Gives frames to the handlers of a side.
     fn deliver(&mut self, who: usize, inbound: &[Inbound]) -> Result {
         for inbound in inbound {
             self.observer.delivered(who, inbound)?;
@@ -361,7 +362,7 @@ impl World {
         Ok(())
     }
 
-    /// After a cancellation handlers look whether they are to stop.
+    /// After a cancellation, checks the cancel token of every frame at a handler.
     fn look(&mut self, who: usize, cancels: bool) -> Result {
         let side = self.room.sides().nth(who).filter(|_| cancels);
         for inbound in side.iter().flat_map(|side| &side.inbox) {
@@ -371,7 +372,7 @@ impl World {
         Ok(())
     }
 
-    /// The faults end, and everybody has time.
+    /// Ends the faults, and gives every side time to come to rest.
     fn settle(&mut self) -> Result {
         self.room.wire.set_faults(Faults::default());
         self.room.wire.heal();
@@ -404,7 +405,7 @@ impl World {
     }
 }
 
-/// A batch, as a script shows it.
+/// Returns a batch as the script shows it.
 fn in_short(batch: &Batch) -> String {
     use accp_session::OutboxChange;
     use std::fmt::Write as _;

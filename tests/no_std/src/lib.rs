@@ -1,4 +1,5 @@
-//! The codec without the standard library: `cargo build --manifest-path tests/no_std/Cargo.toml`.
+//! Builds the codec without the standard library: `cargo build --manifest-path
+//! tests/no_std/Cargo.toml`.
 #![no_std]
 
 extern crate alloc;

@@ -12,34 +12,34 @@ use crate::shim::{self, Answer, Event};
 use crate::workload::{Step, Workload, state};
 use crate::{check, file};
 
-/// How many runs are recorded; the cuts are shared among them.
+/// The number of recorded runs. The cuts are shared among the runs.
 const RUNS: usize = 8;
-/// Enough that the log is folded into the file some times in each run.
+/// Enough steps for SQLite to fold the log into the file several times in each run.
 const STEPS: usize = 250;
 const BYTES: usize = 9000;
 
-/// A run, as the disk saw it.
+/// A run as the disk saw it.
 #[derive(Clone)]
 struct Recording {
     workload: Arc<Workload>,
     events: Vec<Event>,
-    /// After how many events each step was acknowledged.
+    /// For each step, the number of events after which it was acknowledged.
     acknowledged: Vec<usize>,
 }
 
-/// What came of the cuts.
+/// The results of the cuts.
 #[derive(Debug, Default)]
 struct Counts {
     events: usize,
     syncs: usize,
     cuts: usize,
     torn: usize,
-    /// Cuts during a step of which all was there after, and of which nothing was.
+    /// Cuts during a step, after which the whole step was there (`kept`) or nothing of it (`lost`).
     kept: usize,
     lost: usize,
 }
 
-/// Records runs and cuts each at many instants.
+/// Records runs, and cuts each run at many instants.
 pub fn run(cuts: usize, seed: u64) {
     let mut counts = Counts::default();
     for run in 0..RUNS {
@@ -99,8 +99,8 @@ fn record(seed: u64) -> Recording {
     }
 }
 
-/// Cuts at instants from first to last, so that the disk is told of each event once; the first
-/// fault found.
+/// Cuts at increasing instants, so that the disk sees each event only once. Fails with the first
+/// fault.
 fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Result<(), String> {
     shim::set_disk(|event| match event {
         Event::Sync(_) => Answer::DoneAlready,
@@ -109,7 +109,7 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
     let mut random = Random::new(seed);
     let events = &recording.events;
     let mut instants: Vec<_> = (0..cuts).map(|_| random.below(events.len() + 1)).collect();
-    // Half of them when the most is at stake: just before a sync.
+    // Every second cut comes just before a sync, when the most can be lost.
     for instant in instants.iter_mut().step_by(2) {
         let after = events[*instant..]
             .iter()
@@ -133,7 +133,7 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
         })?;
         counts.cuts += 1;
         counts.torn += usize::from(torn);
-        // A step that changes nothing is neither there nor not.
+        // A step that changes nothing cannot be told from no step, so it is not counted.
         if states.len() > 1 && states[0] != states[1] {
             counts.kept += usize::from(found == states[1]);
             counts.lost += usize::from(found == states[0]);
@@ -142,7 +142,8 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
     Ok(())
 }
 
-/// Opens what a cut left, holds it to what was acknowledged, and goes on; what was found.
+/// Opens the files that a cut left, checks them against the acknowledged steps, and takes the
+/// remaining steps. Returns the state found first.
 fn recover(workload: &Workload, done: usize, folder: &Path) -> Result<Hash, String> {
     let words = |error: StoreError| error.to_string();
     let mut store = SqliteStore::open(file(folder)).map_err(words)?;
@@ -152,18 +153,18 @@ fn recover(workload: &Workload, done: usize, folder: &Path) -> Result<Hash, Stri
     let ahead = workload.states[done..last]
         .iter()
         .position(|state| *state == found);
-    let ahead = ahead.ok_or("a step is there in part, or one that was acknowledged is not")?;
+    let ahead = ahead.ok_or("a step is there in part, or an acknowledged step is missing")?;
     if let Some(step) = workload.steps.get(done + ahead) {
         step.take(&mut store).map_err(words)?;
         if state(&mut store).map_err(words)? != workload.states[done + ahead + 1] {
-            return Err("the next step had another effect than it should".into());
+            return Err("the next step did not have the expected effect".into());
         }
     }
     Ok(found)
 }
 
-/// That mistakes are found: a disk that forgets its syncs, and steps that are acknowledged
-/// before they are committed.
+/// Checks that planted mistakes are found: a disk that forgets its syncs, and steps that are
+/// acknowledged before they are committed.
 fn prove(recording: &Recording, seed: u64) {
     let mut counts = Counts::default();
     let mut found = |what: &str, recording: &Recording| {

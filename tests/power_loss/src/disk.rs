@@ -1,4 +1,4 @@
-//! A disk that loses what was not synced.
+//! A disk that can lose every write that was not synced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::random::Random;
 use crate::shim::Event;
 
-/// The files of one folder: what a power cut leaves for sure, and what it may leave.
+/// The files of one folder: the content that survives every power cut, and the changes that may.
 #[derive(Debug, Default)]
 pub struct Disk {
     files: Vec<File>,
-    /// The names as they are in use, and the file behind each.
+    /// The names in use, and the file behind each.
     names: BTreeMap<String, usize>,
-    /// The names as they are after a cut, but for these changes, which were not synced.
+    /// The names that survive a cut for sure. `renames` lists the later changes, not yet synced.
     durable: BTreeMap<String, usize>,
     renames: Vec<(String, Option<usize>)>,
 }
@@ -21,7 +21,7 @@ pub struct Disk {
 #[derive(Debug, Default)]
 struct File {
     durable: Vec<u8>,
-    /// What was done since the last sync.
+    /// The changes since the last sync.
     pending: Vec<Change>,
 }
 
@@ -31,21 +31,21 @@ enum Change {
     Truncate(usize),
 }
 
-/// How much of what was not synced is there after a cut.
+/// The part of the unsynced changes that survives a cut.
 #[derive(Debug, Clone, Copy)]
 enum Luck {
     None,
     All,
-    /// What was done up to some moment.
+    /// All changes up to some moment.
     First,
-    /// Any of it, in whole writes.
+    /// Any of the changes, each write whole or not at all.
     Some,
-    /// Any of it, in sectors of so many bytes.
+    /// Any of the changes, in sectors of this many bytes.
     Torn(usize),
 }
 
 impl Disk {
-    /// Takes note of an event.
+    /// Records an event.
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Create(name) => {
@@ -81,7 +81,8 @@ impl Disk {
         }
     }
 
-    /// Cuts the power, and writes what is left into a folder. Says whether a write was torn.
+    /// Cuts the power, and writes the surviving files into a folder. Returns whether a write was
+    /// torn.
     pub fn cut(&self, random: &mut Random, folder: &Path) -> bool {
         let mut names = self.durable.clone();
         let luck = [Luck::None, Luck::All, Luck::First][random.below(3)];
@@ -149,7 +150,7 @@ impl Change {
     }
 }
 
-/// Writes some sectors of a write and not the others; whether any was left out.
+/// Writes only some sectors of a write. Returns whether a sector was left out.
 fn tear(file: &mut Vec<u8>, at: usize, bytes: &[u8], sector: usize, random: &mut Random) -> bool {
     let mut torn = false;
     let mut from = 0;
@@ -165,7 +166,7 @@ fn tear(file: &mut Vec<u8>, at: usize, bytes: &[u8], sector: usize, random: &mut
     torn
 }
 
-/// Writes; what lies between the end and the place is zeros.
+/// Writes bytes at a place, and fills a gap before them with zeros.
 fn write(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let end = at + bytes.len();
     if file.len() < end {

@@ -12,16 +12,16 @@ use crate::{check, file};
 
 const STEPS: usize = 60;
 const BYTES: usize = 3000;
-/// Of the writes that can fail, every so many is tried; of the syncs, each.
+/// One in so many writes is made to fail. Every sync is.
 const EVERY: usize = 5;
 
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     /// A write finds no room, once.
     Full,
-    /// From then on no write finds room, until there is some.
+    /// Every later write finds no room, until the disk is mended.
     StaysFull,
-    /// A write stops half-way for want of room.
+    /// A write stops half-way because there is no room.
     ShortWrite,
     /// A write fails.
     Write,
@@ -38,7 +38,7 @@ impl Fault {
         Self::Sync,
     ];
 
-    /// What the disk answers to an event that it fails at.
+    /// Returns the disk's answer to an event that this fault can fail.
     fn answer(self, event: &Event) -> Option<Answer> {
         let length = match event {
             Event::Write { bytes, .. } => Some(bytes.len()),
@@ -66,14 +66,14 @@ impl Fault {
     }
 }
 
-/// Runs a workload on a disk that fails at one place after the other, in every way.
+/// Runs a workload on a failing disk, once for each kind of fault and each place.
 pub fn run(seed: u64) {
     let workload = Workload::new(seed, STEPS, BYTES);
     for fault in Fault::ALL {
         let mut runs = 0;
         let mut refused = 0;
         let mut place = 0;
-        // A run that ends before the fault is the last: there is no such place any more.
+        // When a run ends before the fault, all places have been tried.
         while let Some(errors) = run_once(&workload, fault, place) {
             runs += 1;
             refused += usize::from(errors > 0);
@@ -83,12 +83,13 @@ pub fn run(seed: u64) {
                 EVERY
             };
         }
-        println!("{fault:?}: {runs} places, of which {refused} failed a step");
+        println!("{fault:?}: {runs} places, {refused} of them failed a step");
         assert!(refused > 0, "some fault failed a step");
     }
 }
 
-/// How many steps failed when the disk fails at this place; `None` when it never did.
+/// Returns the number of failed steps when the disk fails at this place, or `None` if the disk
+/// never failed.
 fn run_once(workload: &Workload, fault: Fault, place: usize) -> Option<usize> {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = break_disk(fault, place);
@@ -120,7 +121,7 @@ fn run_once(workload: &Workload, fault: Fault, place: usize) -> Option<usize> {
             continue;
         };
         failed(&error);
-        // Nothing of the step is there, and the store goes on as soon as the disk does.
+        // Nothing of the failed step may be there. The store goes on as soon as the disk does.
         let found = state(&mut store).expect("it reads");
         assert!(
             found == states[0],
@@ -155,14 +156,14 @@ struct Breakage {
     mended: AtomicBool,
 }
 
-/// A disk that fails at the event that has this place among those that can fail.
+/// Makes the disk fail at one event. `place` counts the events that can fail.
 fn break_disk(fault: Fault, place: usize) -> Arc<Breakage> {
     let breakage = Arc::new(Breakage::default());
     let told = Arc::clone(&breakage);
     let mut seen = 0;
     shim::set_disk(move |event| {
         let sound = match event {
-            // Only the time that it takes is left out.
+            // A sync costs no time here.
             Event::Sync(_) => Answer::DoneAlready,
             _ => Answer::Done,
         };

@@ -4,15 +4,15 @@
 //! $ cargo run --manifest-path tests/power_loss/Cargo.toml -- [cuts] [seed]
 //! ```
 //!
-//! A shim below SQLite records every write and every sync. For each cut the files are made
-//! again as a disk may have them at that instant: what was synced, and any part of what was
-//! not. The store has to open them, find nothing wrong, hold every step that it had
-//! acknowledged and no part of another, and go on from there. Then, one at a time, writes and
-//! syncs of a shorter run fail: the disk is full, a write stops half-way, a sync fails; for
+//! A shim below SQLite records every write and every sync. For each cut, the bench builds the files
+//! that a disk may hold at that instant: all synced data, and any part of the unsynced data. The
+//! store has to open the files and find nothing wrong. It has to hold every acknowledged step and
+//! no part of another step, and it has to go on from there. Then writes and syncs of a shorter run
+//! fail, one at a time: the disk is full, a write stops half-way, or a sync fails. The disk fails
 //! once or until it is mended.
 //!
-//! The bench proves itself: with a disk that forgets its syncs, and with a store that
-//! acknowledges before it commits, it has to find what is lost.
+//! The bench proves itself: it has to find the loss with a disk that forgets its syncs, and with a
+//! store that acknowledges before it commits.
 
 mod cuts;
 mod disk;
@@ -38,12 +38,12 @@ fn main() {
     println!("all is well");
 }
 
-/// The file under test in a folder.
+/// Returns the path of the file under test in a folder.
 fn file(folder: &Path) -> std::path::PathBuf {
     folder.join("sessions.accp")
 }
 
-/// That a store has nothing wrong with it.
+/// Checks that the store finds nothing wrong with itself.
 fn check(store: &mut SqliteStore) -> Result<(), StoreError> {
     store.check_file()?;
     for summary in store.list()? {

@@ -1,5 +1,5 @@
-/* A file system for SQLite that tells a hook of everything that reaches the disk, before it
-** does, and leaves the work to the real one. The hook may forbid it. */
+/* A file system for SQLite that calls a hook before each operation on the disk, and leaves the
+** work to the real file system. The hook may forbid the operation. */
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 enum { CREATE, WRITE, TRUNCATE, SYNC, DELETE, SYNC_FOLDER };
 
-/* `*allow` comes with `length`. As many bytes are written, and a sync is carried out if it is
-** not 0; then the answer is what SQLite gets. */
+/* `*allow` is `length` at first. The shim writes `*allow` bytes, and carries out a sync if `*allow`
+** is not 0. SQLite gets the hook's answer. */
 typedef int Hook(int op, const char *name, sqlite3_int64 at, int length, const void *data,
                  int *allow);
 
@@ -92,7 +92,7 @@ static int shim_traits(sqlite3_file *f) {
   return real(f)->pMethods->xDeviceCharacteristics(real(f));
 }
 
-/* The shared memory beside the file is made anew after a power cut: nobody is told of it. */
+/* The shared memory beside the file is made anew after a power cut, so the hook is not called. */
 static int shim_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out) {
   return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
 }
@@ -160,7 +160,7 @@ int shim_register(Hook *told) {
   methods.xShmLock = shim_shm_lock;
   methods.xShmBarrier = shim_shm_barrier;
   methods.xShmUnmap = shim_shm_unmap;
-  shim = *real_vfs; /* what is not a file stays the real one's */
+  shim = *real_vfs; /* the real one keeps everything except files */
   shim.zName = "shim";
   shim.pNext = 0;
   shim.szOsFile = (int)sizeof(File) + real_vfs->szOsFile;

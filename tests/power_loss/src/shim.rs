@@ -1,4 +1,4 @@
-//! The way from C: what SQLite does to the disk, as events, and what the disk answers.
+//! The border to C: turns SQLite's disk operations into events, and returns the disk's answers.
 
 #![allow(unsafe_code, reason = "the border to C; nothing else is in this file")]
 
@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What reaches the disk.
+/// An operation on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     Create(String),
@@ -24,20 +24,20 @@ pub enum Event {
     SyncFolder,
 }
 
-/// What the disk answers.
+/// The disk's answer to an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Done,
-    /// A sync that would be carried out, but for the time that it takes.
+    /// A sync that counts as done without the time that a real sync takes.
     DoneAlready,
-    /// So many bytes are written, then it fails with a code of SQLite.
+    /// The disk writes `after` bytes, then fails with an SQLite error code.
     Fails {
         after: usize,
         code: c_int,
     },
 }
 
-/// Who is asked before anything reaches the disk.
+/// The function that answers each event before it reaches the disk.
 type Disk = Box<dyn FnMut(&Event) -> Answer + Send>;
 
 static DISK: Mutex<Option<Disk>> = Mutex::new(None);
@@ -55,14 +55,14 @@ type Hook = unsafe extern "C" fn(
     allow: *mut c_int,
 ) -> c_int;
 
-/// Puts the shim in front of SQLite's file system, for every file opened from now on.
+/// Puts the shim in front of SQLite's file system for all files opened from now on.
 pub fn register() {
     // SAFETY: the hook has the type that C declares, and lives as long as the process.
     let code = unsafe { shim_register(hook) };
     assert_eq!(code, 0, "SQLite takes the shim");
 }
 
-/// Has this disk answer from now on; until one is set, everything is done.
+/// Sets the disk that answers from now on. Without a disk every event succeeds.
 pub fn set_disk(disk: impl FnMut(&Event) -> Answer + Send + 'static) {
     *lock() = Some(Box::new(disk));
 }
@@ -72,8 +72,8 @@ fn lock() -> MutexGuard<'static, Option<Disk>> {
 }
 
 /// # Safety
-/// `name` is a C string, `data` holds `length` bytes where there is any, and `allow` may be
-/// written: C calls it so.
+/// `name` is a C string. `data` holds `length` bytes if it is not null. `allow` may be written. The
+/// shim in C keeps all three.
 unsafe extern "C" fn hook(
     op: c_int,
     name: *const c_char,

@@ -1,4 +1,4 @@
-//! What a store is made to do, and what it should hold after each step.
+//! The steps that a store is asked to take, and the expected content after each step.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;
 
-/// Steps, each of which a store takes as a whole.
+/// A list of steps. The store takes each step as a whole or not at all.
 pub struct Workload {
     pub steps: Vec<Step>,
-    /// What stands before the first step, and after each.
+    /// The digest of the store before the first step, and after each step.
     pub states: Vec<Hash>,
 }
 
@@ -21,12 +21,12 @@ pub enum Step {
     Commit(Vec<(SideId, Batch)>),
     Retain(SideId, Retention),
     Delete(SideId),
-    /// Closes the store and opens it again, which holds the same after.
+    /// Closes the store and opens it again, which changes nothing in it.
     Reopen,
 }
 
 impl Step {
-    /// Takes the step, if it is one for the store.
+    /// Takes the step. `Reopen` is the caller's work and does nothing here.
     pub fn take(&self, store: &mut impl Store) -> Result<(), StoreError> {
         match self {
             Self::Commit(group) => {
@@ -40,7 +40,7 @@ impl Step {
     }
 }
 
-/// All that a store gives back, as one digest.
+/// Returns a digest of everything that the store gives back.
 pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
     let mut text = String::new();
     for summary in store.list()? {
@@ -48,7 +48,7 @@ pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
         let _ = write!(text, "{summary:?} {:?}", store.load(&side)?);
         let _ = write!(text, "{:?}", store.entries(&side, 0, usize::MAX)?);
         for key in store.cold_keys(&side)? {
-            // The store holds bytes to their digest when it reads them.
+            // The store checks bytes against their digest when it reads them.
             let kept = store.cold(&side, &key)?.map(|mut kept| {
                 let bytes = kept.value.bytes.take();
                 (kept, bytes.map(|bytes| bytes.len()))
@@ -59,7 +59,7 @@ pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
     Ok(Hash::of(text.as_bytes()))
 }
 
-/// The sides that are written to: of the first session there are two.
+/// Returns a side that the workload writes to. Two of the sides belong to the first session.
 fn side(index: usize) -> SideId {
     let sides = [
         ("launch", "hub"),
@@ -72,7 +72,7 @@ fn side(index: usize) -> SideId {
 }
 
 impl Workload {
-    /// Steps from a seed. Values have up to `bytes` bytes.
+    /// Makes steps from a seed. Values have up to `bytes` bytes.
     pub fn new(seed: u64, count: usize, bytes: usize) -> Self {
         let mut random = Random::new(seed);
         let mut writers = [(); 4].map(|()| Writer::default());
@@ -110,7 +110,7 @@ impl Workload {
     }
 }
 
-/// Writes batches that fit.
+/// Writes batches that fit the side's log.
 #[derive(Default)]
 struct Writer {
     position: u64,
@@ -170,7 +170,7 @@ impl Writer {
 }
 
 fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
-    // Few enough that some are equal.
+    // A small range, so that some values are equal.
     let byte = random.below(256) as u8;
     let bytes = vec![byte; random.below(3) * bytes / 2];
     Cold {

@@ -32,12 +32,12 @@ proptest! {
 
         let done = answer(TransactionDone { transaction_id: id.as_str().into(), reference: cow(reference), status: status.as_str().into() });
         let payload = same(&done.encode().unwrap(), &done);
-        // What the request said is not invented again.
+        // The answer does not repeat the request's fields.
         prop_assert!(payload.get("currency").is_none() && payload.get("retryable").is_none());
     }
 
-    /// JSON has no decimals: an integer, a float that a decimal holds exactly and a text are
-    /// taken, and what travels is the decimal.
+    /// JSON has no decimals. An integer, a text, or a float that a decimal holds exactly is
+    /// accepted, and a decimal is sent.
     #[test]
     fn pro_tx_accepts_amounts_from_json(cents in -1_000_000_000_i64..1_000_000_000) {
         let amount = Decimal::from_millionths(i128::from(cents) * 10_000).unwrap();

@@ -1,4 +1,4 @@
-//! A struct writes and reads what a message does.
+//! A struct and a message write and read the same frames.
 
 use super::*;
 
@@ -93,7 +93,7 @@ proptest! {
             (Ok(message), Ok(typed)) => {
                 let typed = typed.encode().unwrap();
                 let mut message = message;
-                // A struct drops what it does not know, and `None` is the absence of a field.
+                // A struct drops unknown fields, and `None` stands for a missing field.
                 message.payload.remove("x");
                 if message.payload.get("deadline") == Some(&Value::Null) {
                     message.payload.remove("deadline");
@@ -104,7 +104,7 @@ proptest! {
                 let wrong_schema = typed.code() == ErrorCode::UNKNOWN_SCHEMA;
                 prop_assert!(wrong_schema || message.code() == typed.code(), "{} {}", message, typed);
             }
-            // Another schema, and a null where the struct wants a value.
+            // The schema is another, or a null stands where the struct needs a value.
             (Ok(message), Err(typed)) => prop_assert!(
                 message.schema.as_deref() != Some("TA") || typed.to_string().contains("priority"),
                 "{}", typed

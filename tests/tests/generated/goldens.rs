@@ -1,7 +1,7 @@
-//! The goldens as modules of a crate that takes no warning and no item without a doc.
+//! The goldens as modules of a crate that denies warnings and missing docs.
 //!
-//! Compiled as a library, for rustc asks nobody for docs in a test (`[[example]]` in
-//! `Cargo.toml`), and as a module of the test that uses them.
+//! The file is compiled as a library (`[[example]]` in `Cargo.toml`), because rustc requires no
+//! docs in a test. It is also a module of the test that uses the goldens.
 #![deny(warnings, missing_docs)]
 
 /// The draft's own registry (section 6.2).
@@ -16,7 +16,7 @@ pub mod every_type;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
-/// Names that Rust does not take.
+/// Names that are not valid in Rust.
 #[path = "../../goldens/names.rs"]
 pub mod names;
 /// Schemas inside schemas.

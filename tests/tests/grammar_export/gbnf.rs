@@ -1,8 +1,8 @@
-//! A reader of GBNF, as far as the export writes it: the notation of llama.cpp.
+//! A reader of GBNF, the notation of llama.cpp. It reads only the shapes that the export writes.
 
 use accp_registry::export::Expr;
 
-/// The rules of a grammar: name and body.
+/// Returns the rules of a grammar, as names and bodies.
 pub(crate) fn parse(text: &str) -> Vec<(String, Expr)> {
     let lines = text
         .lines()
@@ -29,7 +29,7 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// Takes characters up to one that is none of the kind.
+    /// Takes characters up to the first that is not of the kind.
     fn take(&mut self, is: impl Fn(char) -> bool) -> String {
         let end = self.rest.find(|c| !is(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);

@@ -1,4 +1,4 @@
-//! The JSON Schema: the JSON form of every message is of it, and what is of it is a message.
+//! The JSON Schema of a registry: it accepts the JSON form of every message and nothing else.
 
 use accp_registry::export::{Export, Options};
 use accp_registry::{Field, Registry, Type};
@@ -33,7 +33,7 @@ static STANDARD: LazyLock<Subject> =
     LazyLock::new(|| Subject::new(Registry::standard(), Metadata::Whole));
 static OURS: LazyLock<Subject> = LazyLock::new(|| Subject::new(own(), Metadata::Required));
 
-/// Whether the standard registry is meant, and any message of the one that is.
+/// Returns any message of a registry, and whether the registry is the standard one.
 fn written() -> impl Strategy<Value = (bool, Message<'static>)> {
     prop_oneof![
         message(&STANDARD.registry, Metadata::Whole).prop_map(|message| (true, message)),
@@ -45,8 +45,8 @@ fn subject(standard: bool) -> &'static Subject {
     if standard { &STANDARD } else { &OURS }
 }
 
-/// The JSON with the keys of records in the order of the schema, which is the order in which
-/// a constrained decoder writes them.
+/// Returns the JSON with record keys in the schema's order. A constrained decoder writes the keys
+/// in that order.
 fn ordered(json: &Json, ty: &Type, registry: &Registry) -> Json {
     match (json, ty) {
         (Json::Array(items), Type::List(item)) => items
@@ -90,9 +90,9 @@ proptest! {
         let payload = json["payload"].as_object().unwrap();
         let payload = record(payload, fields.fields.iter(), registry);
         json["payload"] = payload;
-        // llguidance has its escape for this one, as every JSON text may.
+        // llguidance requires the escape for this character, which JSON allows.
         let text = json.to_string().replace('\u{7f}', "\\u007f");
-        // The last integers of 64 bits are beyond the bounds that engines take.
+        // The last integers of 64 bits are beyond the bounds that engines accept.
         if text.contains("92233720368547758") {
             return Ok(());
         }
@@ -107,14 +107,14 @@ proptest! {
     ) {
         let Subject { registry, schema } = subject(standard);
         let text = schema.sample(seed, length);
-        // The schema has it among the integers, and JSON readers among the floats.
+        // The schema counts `-0` as an integer, but JSON readers count it as a float.
         if ["-0,", "-0}", "-0]"].iter().any(|zero| text.contains(zero)) {
             return Ok(());
         }
         let fail = |error: String| TestCaseError::fail(format!("{text}\n{error}"));
         let json: Json = match serde_json::from_str(&text) {
             Ok(json) => json,
-            // An exponent that no float has.
+            // The exponent is beyond the range of floats.
             Err(error) if error.to_string().contains("out of range") => return Ok(()),
             Err(error) => return Err(fail(error.to_string())),
         };
@@ -122,7 +122,7 @@ proptest! {
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let written = match message.encode_with(registry, options) {
             Ok(written) => written,
-            // Keys that take pairs may take a value too deep.
+            // A map that is written as pairs may nest its values too deep.
             Err(error) if error.to_string().contains("deeper") => return Ok(()),
             Err(error) => return Err(fail(error.to_string())),
         };

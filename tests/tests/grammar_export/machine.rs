@@ -1,14 +1,14 @@
-//! llguidance with a byte as a token: what a grammar takes, and texts that it gives.
+//! Runs llguidance with one token for each byte: tests texts against a grammar, and samples texts.
 
 use accp_testkit::Rng;
 use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::ApproximateTokEnv;
 use llguidance::{Matcher, ParserFactory};
 
-/// A grammar, ready to be asked.
+/// A compiled grammar.
 pub(crate) struct Machine {
     matcher: Matcher,
-    /// The bytes that lead to an end, the surest first.
+    /// The bytes that lead to an end, best first.
     ending: &'static [u8],
 }
 
@@ -38,7 +38,7 @@ impl Machine {
         Self { matcher, ending }
     }
 
-    /// Whether the text is one of the grammar.
+    /// Returns whether the grammar accepts the text.
     pub(crate) fn takes(&self, text: &str) -> bool {
         let mut matcher = self.matcher.clone();
         let bytes: Vec<u32> = text.bytes().map(u32::from).collect();
@@ -46,8 +46,8 @@ impl Machine {
         taken == bytes.len() && matcher.is_accepting().unwrap()
     }
 
-    /// A text of the grammar: random bytes of those that may follow, after `length` of them
-    /// such as lead to an end.
+    /// Returns a text of the grammar. It picks random allowed bytes and, after `length` bytes,
+    /// bytes that lead to an end.
     pub(crate) fn sample(&self, seed: u64, length: usize) -> String {
         let mut rng = Rng::new(seed);
         let mut matcher = self.matcher.clone();
@@ -64,7 +64,7 @@ impl Machine {
                 .filter(|byte| mask.is_allowed(u32::from(*byte)))
                 .collect();
             let first = |bytes: &[u8]| bytes.iter().copied().find(|byte| allowed.contains(byte));
-            // Structure is a byte of many; left to chance, a sample is one long string.
+            // Structure is one byte of many. By chance alone, a sample would be one long string.
             let chosen = match rng.below(6) {
                 _ if is_long => first(self.ending),
                 0 | 1 => first(self.ending),

@@ -1,10 +1,10 @@
-//! Messages of any registry: the fields of their schema, values of their types.
+//! Random messages of any registry: fields of their schema, with values of their types.
 
 use accp_registry::{Field, FrameSpec, Schema, Type};
 use accp_runtime::{Decimal, Envelope, Map, Message, Registry, Value};
 use proptest::prelude::*;
 
-/// A registry with every type, nested and with awkward names.
+/// A registry with every type, with nested types and difficult names.
 pub(crate) const OWN: &str = r#"{ "schemas": {
     "tree": {
         "code": "TR", "fields": ["label", "children", "weight"],
@@ -39,14 +39,14 @@ pub(crate) const OWN: &str = r#"{ "schemas": {
     }
 } }"#;
 
-/// Whether a message has metadata, and which.
+/// The metadata of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Metadata {
     Required,
     Whole,
 }
 
-/// Any message of any frame of the registry.
+/// Returns any message of any frame of the registry.
 pub(crate) fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Message<'static>> {
     let frames: Vec<_> = registry
         .schemas()
@@ -111,7 +111,7 @@ fn envelope(
         })
 }
 
-/// How often something is there.
+/// The chance that a field is present.
 #[derive(Debug, Clone, Copy)]
 enum Chance {
     Sure,
@@ -159,7 +159,7 @@ fn fields(
         .boxed()
 }
 
-/// A value of the type; nested maps and lists `depth` levels at most.
+/// Returns a value of the type. Maps and lists are nested `depth` levels at most.
 fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'static>> {
     let carried = prop_oneof![
         Just(Value::Null),
@@ -200,7 +200,7 @@ fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
         1 => any::<bool>().prop_map(Value::from),
         1 => integer().prop_map(Value::from),
         1 => decimal().prop_map(Value::from),
-        // Where no type is declared, any spelling after the mark is a value.
+        // Without a declared type, any spelling after the mark is a value.
         1 => any::<f64>().prop_filter_map("finite", |float| Value::try_from(float).ok()),
     ];
     scalar.prop_recursive(depth, 12, 3, |inner| {
@@ -211,14 +211,14 @@ fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
     })
 }
 
-/// Maps with keys inside and outside the key set.
+/// Returns maps with keys inside and outside the key set.
 fn map(value: impl Strategy<Value = Value<'static>>) -> impl Strategy<Value = Value<'static>> {
     let key = prop_oneof![4 => "[a-z_]{1,3}", 1 => text(), 1 => Just("_".to_owned())];
     prop::collection::vec((key, value), 0..4)
         .prop_map(|entries| Value::Map(entries.into_iter().collect()))
 }
 
-/// Texts in which the awkward is likely.
+/// Returns texts with many special characters.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,6}",
@@ -243,7 +243,7 @@ fn decimal() -> impl Strategy<Value = Decimal> {
         .prop_filter_map("in range", Decimal::from_millionths)
 }
 
-/// Numbers that the grammar has: up to 15 digits, and below the range of 64 bits.
+/// Returns numbers that the grammar accepts: up to 15 digits, and below the range of 64 bits.
 fn number() -> impl Strategy<Value = Value<'static>> {
     let float = (-999_999_999_999_999..=999_999_999_999_999_i64, 0..300_u32)
         .prop_map(|(digits, places)| format!("{digits}e-{places}").parse::<f64>().unwrap());

@@ -1,5 +1,5 @@
-//! What a session makes of input that is bad: the error that says so, or silence where an
-//! error would be an answer to an answer; and the session is as it was.
+//! Bad input to a session. The session answers with an error, or stays silent if the error would
+//! answer an answer. Its state does not change.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::sides::{HUB, NOW, Node, Side, counting, frame, open_desk, options, pl
 
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
-/// A host that has taken three frames and counts.
+/// Opens a host that counts tokens and has accepted three frames.
 fn desk() -> Side {
     let mut desk = open_desk(counting("hub"), Rules::default());
     desk.takes(
@@ -27,7 +27,7 @@ fn desk() -> Side {
     desk
 }
 
-/// Frames that a host refuses, each with the number 4, which is due.
+/// Returns frames that a host refuses. Each has number 4, which is the next.
 fn bad_frames() -> Vec<(&'static str, String)> {
     let with = |head: &str, more: &str| frame(head, 9, 4, more);
     let mut frames = vec![
@@ -123,7 +123,7 @@ fn bad_frames() -> Vec<(&'static str, String)> {
     frames
 }
 
-/// Each is refused by itself, and a good frame goes through after it.
+/// Each frame is refused on its own, and a good frame is accepted after it.
 #[test]
 fn is_refused_with_its_code_and_changes_nothing() {
     let mut report = String::new();
@@ -136,7 +136,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
         let heard = desk.takes(101, &good);
         assert_eq!(heard.inbound[0].text(), good, "{what}");
 
-        // What was refused is nowhere but in the log, and that only as refused.
+        // The refused frame is only in the log, as refused.
         let state = desk.state().clone();
         desk.restart_as(counting("hub"));
         assert_eq!(desk.state(), &state, "{what}");
@@ -190,7 +190,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
     ");
 }
 
-/// All of them one after the other, from both members, are no more than one.
+/// Many bad frames in a row, from both members, have no other effect than one.
 #[test]
 fn is_refused_as_often_as_it_comes() {
     let mut desk = desk();
@@ -212,7 +212,7 @@ fn is_refused_as_often_as_it_comes() {
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
-/// Who is not in the session, or not any more, is no agent of it.
+/// An agent that has not joined the session, or has left it, is refused.
 #[test]
 fn is_refused_of_strangers() {
     let mut desk = desk();
@@ -227,7 +227,7 @@ fn is_refused_of_strangers() {
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
-/// Whatever a link frame says, no error answers it, and it changes nothing.
+/// A bad link frame is never answered with an error, and it changes nothing.
 #[test]
 fn is_passed_over_in_link_frames() {
     let mut desk = desk();
@@ -263,7 +263,7 @@ fn is_passed_over_in_link_frames() {
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
-/// A member answers nothing that it cannot read, and goes on.
+/// A member does not answer a text that it cannot read, and it goes on.
 #[test]
 fn is_passed_over_by_a_member() {
     let mut room = Room::new(&["dev"]);
@@ -275,7 +275,7 @@ fn is_passed_over_by_a_member() {
             .session_mut()
             .receive(MemberId::HOST, text.as_bytes(), NOW);
         room.settle();
-        // What has a place in the log is acknowledged, as often as it comes.
+        // A frame with a place in the log is acknowledged each time that it comes.
         assert!(
             room.passed(101, 100)
                 .all(|text| text.starts_with("@dev>ack:frame{}")),
@@ -301,8 +301,8 @@ fn is_passed_over_by_a_member() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any bytes, and good frames with some of their bytes replaced: what is not accepted has
-    /// changed nothing, and the next good frame is.
+    /// The input is any bytes, or good frames with some bytes replaced. A text that is not accepted
+    /// changes nothing, and the next good frame is accepted.
     #[test]
     fn of_any_bytes_leaves_the_session_as_it_was(
         noise in prop::collection::vec(any::<u8>(), 0..40),
@@ -335,8 +335,8 @@ proptest! {
     }
 }
 
-/// Bytes of a value that are not the ones that were announced are not kept, whoever changed
-/// them; a host that starts again asks for them anew.
+/// A side does not keep bytes that differ from the announced bytes. After a restart a host asks for
+/// the bytes again.
 #[test]
 fn of_values_is_thrown_away() {
     type Change = fn(&str) -> String;
@@ -373,7 +373,7 @@ fn of_values_is_thrown_away() {
     }
 }
 
-/// The state that a joiner starts from is held to its digest; it asks until it has it.
+/// A joiner checks its first state against the digest, and asks until the state is right.
 #[test]
 fn of_the_state_to_start_from_is_asked_for_again() {
     let mut room = Room::new(&["dev"]);
@@ -398,7 +398,7 @@ fn of_the_state_to_start_from_is_asked_for_again() {
     room.check_replicas();
 }
 
-/// What a store gives back has to be what was put there.
+/// A store has to return the data that was put into it.
 #[test]
 fn of_a_store_is_an_error_that_names_its_place() {
     let mut desk = desk();

@@ -1,6 +1,5 @@
-//! Conformance of budgets, BUD (draft sections 7.1 and 8.3), and of the parts of API that need
-//! a session (7.1 and 7.2).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of budgets, BUD (draft sections 7.1 and 8.3), and of the parts of API that need a
+//! session (7.1 and 7.2). `docs/conformance.md` lists the tests of each requirement.
 
 use accp_context::render_context;
 use accp_runtime::context::{ContextLimits, Trigger};
@@ -67,7 +66,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // What stands in the context is what was counted.
+        // The context holds exactly the counted lines.
         assert_eq!(
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
@@ -135,7 +134,7 @@ fn bud_02_accepts_budgets_that_can_be_met_and_loses_nothing() {
 
 #[test]
 fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
-    // A frame whose reference alone is too much.
+    // A frame is over the limit even with a reference.
     let mut narrow = counting("dev");
     narrow.frame_tokens.body = TokenLimit { soft: 4, hard: 8 };
     let mut room = Room::open(counting("hub"), Rules::default());
@@ -153,7 +152,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     assert_eq!(room.host.state(), &before);
     room.check_replicas();
 
-    // More frames than may wait: what waits stays, and goes.
+    // More frames than may wait: the waiting frames stay and are sent.
     let mut small = options("dev");
     small.outbox = 3;
     let mut room = Room::open(options("hub"), Rules::default());
@@ -172,8 +171,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     room.say(0, &Outbound::message(&plan(3)));
     room.check_replicas();
 
-    // A shared state that would grow too large: each key for itself is no longer than a
-    // frame may hold.
+    // A shared state that would grow too large. No single key is longer than a frame may hold.
     let mut desk = open_desk(options("hub"), Rules::default());
     let state = |n: u32| {
         let changes = [(format!("key_{n}"), Value::from("x".repeat(30_000)))]
@@ -208,7 +206,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// `Encode` gives what `send` sends, and uses nothing up.
+    /// `Encode` returns the frames that `send` sends, and uses no number or id.
     #[test]
     fn api_01_accepts_encode_as_a_preview_of_what_is_sent(
         texts in prop::collection::vec("\\PC{0,70}", 1..4), lists in prop::collection::vec(0..100_usize, 0..4), from_host: bool,
@@ -244,7 +242,7 @@ proptest! {
         for value in &encoded.values {
             prop_assert_eq!(&room.host.cold(&value.key).unwrap(), value);
         }
-        // And `Decode` gives the message back.
+        // `Decode` gives the message back.
         if let [only] = &encoded.frames[..] {
             let decoded = Codec::new(room.host.session_mut()).decode(only).unwrap();
             prop_assert_eq!(decoded.payload, message.payload.clone());
@@ -291,8 +289,8 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
     );
 }
 
-/// Steps 5 to 7: counted, within the limits by parts or by reference, and what is referred
-/// to first.
+/// Steps 5 to 7: the message is counted, brought within the limits by parts or references, and the
+/// values behind its references are sent first.
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
     let mut room = Room::pair();
@@ -325,7 +323,7 @@ fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
         assert_eq!(envelope.sequence, Some(n as u64 + 2));
         assert!(frame_tokens(text).body <= 200 && frame_tokens(text).total <= 240);
     }
-    // One value that is too large for any frame leaves by itself.
+    // A value that is too large for any frame is sent separately.
     let message = plan(numbers(300)).with("short", 1);
     let codec = Codec::new(room.members[0].session_mut());
     let frames = codec

@@ -1,5 +1,5 @@
-//! Conformance of what a checkpoint does, CKP-06 to CKP-08 (draft section 5.3).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of the effects of a checkpoint, CKP-06 to CKP-08 (draft section 5.3).
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn desk() -> Side {
 
 // ---- CKP-06 ------------------------------------------------------------------------
 
-/// A conversation about two tasks, the second of which has just been done.
+/// Plays a conversation about two tasks, up to the end of the second.
 fn two_tasks(desk: &mut Side) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
@@ -48,12 +48,12 @@ fn two_tasks(desk: &mut Side) -> Heard {
 fn ckp_06_accepts_the_six_steps_as_one_entry() {
     let mut desk = desk();
     let heard = two_tasks(&mut desk);
-    // One frame, one checkpoint: entries that follow each other, in one batch.
+    // One frame and one checkpoint: consecutive entries in one batch.
     let [frame, _] = &heard.entries[..] else {
         panic!("{heard:?}");
     };
     let checkpoint = &heard.checkpoints()[0];
-    // 1: frozen is what was before the frame that triggers it.
+    // 1: the frames before the triggering frame are frozen.
     assert_eq!(
         (checkpoint.id(), checkpoint.covers()),
         (2, frame.position - 1)
@@ -98,7 +98,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
 }
 
-/// Either all of it is there after a crash, or nothing, the frame that triggers it included.
+/// After a crash either everything is there, the triggering frame too, or nothing.
 #[test]
 fn ckp_06_refuses_to_do_half_of_it() {
     let mut desk = desk();
@@ -123,7 +123,7 @@ fn ckp_06_refuses_to_do_half_of_it() {
         desk.reopen(counting("hub"));
         desk.carries_out(NOW);
     }
-    // And only the host takes one.
+    // Only the host takes a checkpoint.
     let last = desk.log().pop().unwrap();
     assert!(last.text.contains(">sync:checkpoint{"));
     let forged = last
@@ -137,7 +137,7 @@ fn ckp_06_refuses_to_do_half_of_it() {
 
 // ---- CKP-07 ------------------------------------------------------------------------
 
-/// Says far too much.
+/// A summarizer whose summary is far too long.
 struct Chatter;
 
 impl Summarizer for Chatter {
@@ -149,7 +149,7 @@ impl Summarizer for Chatter {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Triples whose values stand in the frames word for word.
+    /// A triple has the values word for word as the frames have them.
     #[test]
     fn ckp_07_accepts_triples_and_a_summary_of_100_tokens(
         tasks in prop::collection::vec(("[A-Z]{2}[0-9]{1,3}", "[a-z]{1,6}|[A-Za-z ]{40,60}", 1..29_u32), 1..8), chatter: bool,
@@ -199,7 +199,7 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
         facts.contains(&"stage") && !facts.contains(&"note"),
         "{facts:?}"
     );
-    // Cut after a word, and marked.
+    // The summary is cut after a word, and the cut is marked.
     let words = digest.summary().strip_suffix(" ...").unwrap().split(' ');
     assert!(
         words
@@ -207,7 +207,7 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
             .all(|(a, b)| a == b)
     );
     assert!(digest.tokens() <= 200);
-    // What is not in warm state is where the manifest says.
+    // Facts that are not in warm state are in the frames that the manifest lists.
     assert!(desk.log().iter().any(|entry| entry.text.contains(&long)));
 }
 
@@ -216,8 +216,8 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever was said: of every frame that left hot state each byte is in cold state, on
-    /// both sides, and so is every value that it referred to.
+    /// Each byte of every frame that has left hot state is in cold state on both sides. So is every
+    /// value that the frame referred to.
     #[test]
     fn ckp_08_accepts_that_what_was_frozen_is_read_back_byte_for_byte(
         said in prop::collection::vec((prop::sample::select(vec!["req", "done", "esc", "qry"]), "\\PC{0,120}", 0..3_usize), 1..10),

@@ -1,6 +1,5 @@
-//! Conformance of delivery: each message id once, DLV-01, and frames in the order of their
-//! numbers, DLV-02 (draft section 3.7).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of delivery: each message id once, DLV-01, and frames in the order of their numbers,
+//! DLV-02 (draft section 3.7). `docs/conformance.md` lists the tests of each requirement.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ fn desk(scope: Scope) -> Side {
 // ---- DLV-01 ------------------------------------------------------------------------
 
 proptest! {
-    /// Ids in any order, whole runs of them and strays: each is taken once.
+    /// Each id is accepted once, for ids in any order, in whole runs or single.
     #[test]
     fn dlv_01_accepts_each_message_id_once(
         mids in prop::collection::vec(prop_oneof![0..20_u64, any::<u64>().prop_map(|n| n >> 16)], 1..40),
@@ -50,7 +49,7 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
         let mut desk = desk(scope);
         let text = "@dev>req:plan{}[mid:49679033e07c,seq:1]";
         desk.takes(101, text);
-        // The number tells what became of it, whatever else the copy says.
+        // The id decides the fate of a copy, even if the copy has another number or content.
         for copy in [
             text,
             "@dev>req:plan{}[mid:49679033E07C,seq:1]",
@@ -61,7 +60,7 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
             assert_eq!(refused.code, ErrorCode::DUPLICATE);
             assert_eq!((refused.holder, refused.sequence), (Some(101), Some(1)));
         }
-        // To another sender it is a clash.
+        // For another sender the id is a clash.
         let next = if scope == Scope::Shared { 2 } else { 1 };
         let clash = format!("@qa>req:plan{{}}[mid:49679033e07c,seq:{next}]");
         let refused = desk.refuses(102, &clash);
@@ -75,7 +74,7 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
     }
 }
 
-/// Who meets a clash takes another id, says so, and loses nothing.
+/// A sender whose id clashes sends the frame under a new id, reports it, and loses nothing.
 #[test]
 fn dlv_01_accepts_the_frame_whose_id_another_has_used_under_a_new_one() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
@@ -106,8 +105,8 @@ fn dlv_01_accepts_the_frame_whose_id_another_has_used_under_a_new_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Frames of two senders come in any order and many times. Only those whose turn it is
-    /// are taken, and each of the others gets the answer that the model gives.
+    /// Frames of two senders come in any order and many times. The host accepts only the next frame
+    /// of each sender. It gives every other frame the answer that the model predicts.
     #[test]
     fn dlv_02_accepts_frames_in_the_order_of_their_numbers(
         arrivals in prop::collection::vec((101..=102_u16, 1..8_u64), 1..80),
@@ -138,7 +137,7 @@ proptest! {
 
 #[test]
 fn dlv_02_refuses_a_gap_and_says_what_is_next() {
-    // One counter for all: who was overtaken is told, and comes again under the next one.
+    // With one counter for all, an overtaken sender is told, and sends again under the next number.
     let mut desk = desk(Scope::Shared);
     desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let text = "@qa>req:plan{}[mid:102000001001,seq:1]";

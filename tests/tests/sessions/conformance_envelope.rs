@@ -1,6 +1,5 @@
-//! Conformance of the envelope in a session: ENV (draft section 3.5), and the intents `ping`
-//! and `pong`, INT-02 (11.2).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of the envelope in a session: ENV (draft section 3.5), and the intents `ping` and
+//! `pong`, INT-02 (11.2). `docs/conformance.md` lists the tests of each requirement.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,8 +25,8 @@ fn desk() -> Side {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever a session is given: frames that are long, in parts, with values beside them,
-    /// relayed ones, and those that speak of the link.
+    /// Every frame that a session sends has `mid`, `seq` and `ts`: long frames, parts, frames with
+    /// values, relayed frames and link frames.
     #[test]
     fn env_01_accepts_mid_seq_and_ts_on_all_that_a_session_sends(
         said in prop::collection::vec((0..3_usize, "[a-z ]{0,90}", 0..60_usize), 1..6),
@@ -76,7 +75,7 @@ fn env_01_refuses_a_mid_of_another_shape() {
             (refused.code, refused.of),
             (ErrorCode::PARSE_ERROR, Some(Mid::parse(mid)))
         );
-        // A host may be told to take them, as the examples of the draft have them.
+        // A host can be set to accept such ids, because the examples of the draft have them.
         let any_mid = Rules {
             any_mid: true,
             ..Rules::default()
@@ -123,8 +122,8 @@ fn env_02_refuses_a_frame_without_mid_or_seq() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The numbers of a session are 1, 2, 3, whoever sends; where each sender counts for
-    /// itself, of each sender.
+    /// The numbers of a session are 1, 2, 3, across all senders. If each sender counts for itself,
+    /// the numbers of each sender are 1, 2, 3.
     #[test]
     fn env_03_accepts_numbers_that_rise_by_one(
         said in prop::collection::vec(0..3_usize, 1..12), shared: bool, restart in any::<prop::sample::Index>(),
@@ -138,7 +137,7 @@ proptest! {
                 room.settle();
             }
             let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();
-            // They do not wait for each other.
+            // The sides do not wait for each other.
             match who {
                 0 => room.host.session_mut().send(&Outbound::message(&message), NOW).unwrap(),
                 who => room.members[who - 1].session_mut().send(&Outbound::message(&message), NOW).unwrap(),
@@ -152,7 +151,7 @@ proptest! {
         for sender in senders {
             prop_assert!(numbers(sender).eq(1..=numbers(sender).count() as u64));
         }
-        // The number of the log is the one in the frame.
+        // The number in the log is the number in the frame.
         for entry in &frames {
             let number = envelope(&entry.text).unwrap().sequence;
             prop_assert_eq!(number, Some(entry.sequence));
@@ -173,7 +172,7 @@ fn env_03_refuses_any_number_but_the_next() {
             assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP, "{forged}");
             assert_eq!(refused.expected_sequence, Some(4), "{forged}");
         }
-        // The id was not used up by it.
+        // The refused frame did not use up the id.
         desk.takes(101, &frame("@dev>req:plan{}", 9, 4, ""));
         let next = if scope == Scope::Shared { 5 } else { 1 };
         let text = format!("@qa>req:plan{{}}[mid:102000001001,seq:{next}]");
@@ -193,7 +192,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
     let request = room.say(0, &Outbound::frame(&call));
     let inbound = room.members[1].inbox.remove(0);
 
-    // The answer is in the chain of the request, and says what caused it.
+    // The answer is in the chain of the request, and names its cause.
     let result = ToolDone {
         tool_name: "search".into(),
         arguments: None,
@@ -219,13 +218,13 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
         Some(request.to_string().as_str())
     );
 
-    // The answer to an answer is in the same chain.
+    // An answer to the answer is in the same chain.
     let inbound = room.members[0].inbox.pop().unwrap();
     let thanks = Message::new("dev", "ack", "plan").unwrap();
     let outbound = Outbound::message(&thanks).answering(&inbound).unwrap();
     assert!(format!("{outbound:?}").contains(&format!("cid: Some(\"{request}\")")));
 
-    // A frame may name its session, and one that does not is of the connection's.
+    // A frame may name its session. A frame without a name belongs to the connection's session.
     let mut desk = desk();
     desk.takes(
         101,
@@ -257,7 +256,7 @@ fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
             "{more}: {refused:?}"
         );
     }
-    // A profile that asks for the link gets it.
+    // A profile that requires `cid` is obeyed.
     let done = "@dev>done:tool{tool:search|schema:TC}";
     assert_eq!(
         desk.refuses(101, &frame(done, 3, 1, "")).code,
@@ -269,8 +268,8 @@ fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
 // ---- ENV-05 ------------------------------------------------------------------------
 
 proptest! {
-    /// Taken as long as `ts + ttl` is not before now, give or take the skew; most of the cases
-    /// lie about the two ends of that.
+    /// A frame is accepted while `ts + ttl` is not before now, within the skew. Most of the cases
+    /// lie near the two ends of that range.
     #[test]
     fn env_05_accepts_a_frame_until_its_ttl_has_elapsed(
         ttl in prop_oneof![8 => 0..120_i64, 1 => Just(i64::MAX)], skew in 0..60_u64,
@@ -323,12 +322,12 @@ fn env_05_refuses_a_ttl_that_cannot_be_kept() {
         assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{more}");
     }
     desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:60"));
-    // One that never expires, however old it is.
+    // A frame without a ttl never expires, however old it is.
     desk.takes(101, "@dev>req:plan{}[mid:101000001003,seq:2,ts:0,ttl:0]");
     desk.takes(101, "@dev>req:plan{}[mid:101000001004,seq:3,ts:0]");
 }
 
-/// The envelope that an application asks for is the one that leaves.
+/// The envelope is sent as the application sets it.
 #[test]
 fn env_05_accepts_a_ttl_that_the_application_gives() {
     let mut room = Room::new(&["dev"]);
@@ -336,7 +335,7 @@ fn env_05_accepts_a_ttl_that_the_application_gives() {
     room.on_the_way(|_| Vec::new());
     room.say(0, &Outbound::message(&message).expiring(60));
     assert!(room.passed(101, 100).last().unwrap().ends_with(",ttl:60]"));
-    // It arrives too late: its place is taken, and nobody hears of it.
+    // The frame arrives too late. It takes its place, and the host tells nobody about it.
     room.now = Time::from_secs(NOW.as_secs() + 91);
     room.heal();
     room.pass(Duration::from_secs(0));
@@ -359,7 +358,7 @@ fn int_02_accepts_ping_and_answers_pong() {
     for operation in ["link", "anything"] {
         let text = format!("@dev>ping:{operation}{{}}[mid:910100000001,seq:0,ts:1714000000]");
         let heard = desk.hears(101, &text, NOW);
-        // And, for whoever lost it, the last acknowledgement.
+        // The host also repeats its last acknowledgement, which may have been lost.
         let [pong, ack] = &heard.sends[..] else {
             panic!("{heard:?}");
         };
@@ -384,7 +383,8 @@ fn int_02_accepts_ping_and_answers_pong() {
     room.check_replicas();
 }
 
-/// They are no frames of the session: not numbered, not logged, and no error answers them.
+/// Pings are not frames of the session: they have no number, they are not logged, and no error
+/// answers them.
 #[test]
 fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
     let mut desk = desk();

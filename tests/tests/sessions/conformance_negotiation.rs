@@ -1,6 +1,5 @@
-//! Conformance of what two sides tell each other about themselves: REG-03 to REG-05 (draft
-//! sections 6.4 and 7.1), SEC-03 (9) and LVL-01 (8).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of the exchange about registries and levels: REG-03 to REG-05 (draft sections 6.4
+//! and 7.1), SEC-03 (9) and LVL-01 (8). `docs/conformance.md` lists the tests of each requirement.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ fn finding(code: &str) -> Schema {
     schema
 }
 
-/// The standard profiles and these codes.
+/// Returns the standard profiles with schemas of these codes.
 fn registry(codes: &[&str]) -> Arc<Registry> {
     let mut registry = Registry::standard();
     for code in codes {
@@ -35,7 +34,7 @@ fn knowing(mut options: Options, codes: &[&str]) -> Options {
     options
 }
 
-/// The hello frames among what has passed.
+/// Returns the hello frames among the passed frames.
 fn hellos(room: &Room) -> Vec<Message<'_>> {
     let texts = room
         .passed
@@ -68,12 +67,12 @@ fn reg_03_accepts_equal_hashes_and_asks_for_nothing_more() {
         assert_eq!(get("hash"), Some(Value::from(STANDARD.hash().short(6))));
     }
     assert!(!room.passed.iter().any(asked_for_schemas));
-    // What counts is the whole hash, and the log has it.
+    // The sides compare the whole hash, and the log holds it.
     assert_eq!(room.host.state().schemas(), Some(STANDARD.hash()));
     assert_eq!(room.members[0].state().schemas(), Some(STANDARD.hash()));
 }
 
-/// Nothing of the session goes out before the two have met, and no garbage makes them meet.
+/// No frame of the session is sent before the hello, and garbage is not a hello.
 #[test]
 fn reg_03_refuses_to_begin_without_a_hello() {
     let mut room = Room::open(options("hub"), Rules::default());
@@ -109,7 +108,7 @@ fn reg_03_refuses_to_begin_without_a_hello() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Whoever lacks schemas has them after one exchange, and keeps them: who starts again
+    /// A side that lacks schemas has them after one exchange, and keeps them. After a restart it
     /// asks for nothing.
     #[test]
     fn reg_04_accepts_the_delta_once_and_keeps_it(
@@ -124,7 +123,8 @@ proptest! {
         prop_assert_eq!(room.host.state().schemas(), Some(of_host));
         let asked = room.passed.iter().filter(|passed| asked_for_schemas(passed)).count();
         prop_assert_eq!(asked, usize::from(host != member));
-        // What nobody lacks is not sent, and what only the member knows stays with it.
+        // A schema that both sides have is not sent. A schema of the member alone stays with the
+        // member.
         let has_all = member.iter().all(|code| host.contains(code));
         prop_assert_eq!(of_member.hash() == of_host, has_all);
         prop_assert!(member.iter().all(|code| of_member.schema(code).is_some()));
@@ -138,7 +138,7 @@ proptest! {
         prop_assert_eq!(&room.members[0].session().options().registry, &of_member);
     }
 
-    /// A host that learns has what its members bring, and all the others get it from it.
+    /// A host that learns takes its members' schemas, and all other members get them from the host.
     #[test]
     fn reg_04_accepts_the_schemas_of_members_where_the_host_learns(
         host in prop::sample::subsequence(vec!["FA", "FB", "FC"], 0..=3),
@@ -161,8 +161,8 @@ proptest! {
     }
 }
 
-/// A code that is known must not come to stand for something else, and none may vanish; this
-/// side goes on with what it has, and says so.
+/// A delta must not redefine a known code or remove a code. The side keeps its schemas, and reports
+/// the refusal.
 #[test]
 fn reg_04_refuses_a_delta_that_redefines_a_code() {
     let mut other = Registry::standard();
@@ -184,12 +184,12 @@ fn reg_04_refuses_a_delta_that_redefines_a_code() {
         room.members[0].session().options().registry,
         registry(&["FD"])
     );
-    // They go on with what both know.
+    // The sides go on with the schemas that both know.
     let message = Message::new("dev", "req", "plan").unwrap();
     room.say(0, &Outbound::message(&message));
     room.check_replicas();
 
-    // Where the policy allows it, it is taken.
+    // A delta is accepted if the policy allows it.
     let mut dev = knowing(options("dev"), &["FD"]);
     dev.schemas = accp_registry::DeltaPolicy {
         allow_redefine: true,
@@ -238,7 +238,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
     room.say(0, &Outbound::message(&message));
     room.check_replicas();
 
-    // The host that starts again without it has it still, and so has who comes later.
+    // A host that restarts without the schema still has it, and so does a late member.
     room.host.reopen(options("hub"));
     room.settle();
     room.enter(options("late"));
@@ -285,7 +285,7 @@ fn sec_03_accepts_a_registry_that_has_its_hash() {
     let hash = registry(&["FD"]).hash();
     assert_eq!(room.members[0].session().options().registry.hash(), hash);
     assert!(room.members[0].events.contains(&Event::Schemas(hash)));
-    // The store keeps it under the hash, and the log names the hash in force.
+    // The store keeps the registry under its hash, and the log names the hash in force.
     let stored = room.members[0].stored();
     let json = stored
         .registries
@@ -302,9 +302,9 @@ fn sec_03_accepts_a_registry_that_has_its_hash() {
     assert!(announced.text.contains(&hash.to_string()));
 }
 
-/// One byte of what the registry travels in is changed, or the whole of it replaced by
-/// another one that is well-formed: it is not taken, this side says so, and the session goes
-/// on with what it knows.
+/// A byte of the registry's transfer is changed, or the whole is replaced by another well-formed
+/// registry. The side does not accept it and reports it, and the session goes on with the known
+/// schemas.
 #[test]
 fn sec_03_refuses_a_registry_that_was_tampered_with() {
     let other = registry(&["FX"]).delta_from(&STANDARD).to_json();
@@ -350,7 +350,7 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
 fn lvl_01_accepts_level_3_where_the_host_counts() {
     let mut room = Room::counting(&["dev"]);
     assert_eq!(room.host.session().level(), 3);
-    // Also on a side that counts nothing itself: it has the budgets and the checkpoints.
+    // A side that does not count tokens itself has level 3 too, with the budgets and checkpoints.
     assert_eq!(room.members[0].session().level(), 3);
     assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
     let stored = room.members[0].stored();
@@ -358,8 +358,8 @@ fn lvl_01_accepts_level_3_where_the_host_counts() {
     assert_eq!(restored.level(), 3);
 }
 
-/// Without a counter there are neither checkpoints nor budgets, so that levels 2 and 3 are
-/// not claimed; and nothing at all before the host has answered.
+/// Without a counter there are neither checkpoints nor budgets, so levels 2 and 3 are not claimed.
+/// Before the host has answered, no level is claimed.
 #[test]
 fn lvl_01_refuses_to_claim_what_is_switched_off() {
     let mut room = Room::with(options("hub"), Rules::default(), &["dev"]);

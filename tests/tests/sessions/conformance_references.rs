@@ -1,6 +1,6 @@
-//! Conformance of references in a session: who may follow them, SEC-02 (draft section 9),
-//! what they lead to, SEC-05 (3.6), and the second step of decoding, API-03 (7.3).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of references in a session: permission to follow them, SEC-02 (draft section 9),
+//! their targets, SEC-05 (3.6), and the second step of decoding, API-03 (7.3).
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::session::{Outbound, ReadError, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
@@ -22,7 +22,8 @@ fn locate(desk: &Side, key: &str) -> Result<Located, ReadError> {
     desk.state().locate(&Reference::parse(key).unwrap())
 }
 
-/// A value of `@dev` under `k101_1`, and its frame as the third.
+/// Announces a value of `@dev` under `k101_1`, and sends a frame with it. Returns the position of
+/// the frame.
 fn with_value(desk: &mut Side) -> u64 {
     let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
@@ -47,7 +48,7 @@ fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
         "cold.k101_1.rows.0".into(),
         format!("cold.p{position}.goal"),
     ]) {
-        // Of one's own or of another's: cold state belongs to the session.
+        // An agent may use any agent's key, because cold state belongs to the session.
         desk.takes(101, &frame(&lookup(&key), n, n.into(), ""));
     }
     let qa = "@qa>qry:lookup{of:$cold.k101_1}[mid:102000001001,seq:7]";
@@ -65,7 +66,7 @@ fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
 }
 
 proptest! {
-    /// Whatever was granted, anything else is not.
+    /// References that were not granted are refused, whatever else was granted.
     #[test]
     fn sec_02_refuses_cold_state_of_another_session(
         session in "[a-c]", key in "k10[01]_[1-3]|p[1-9]", granted in prop::collection::vec(("[a-c]", "k10[01]_[1-3]|p[1-9]|[*]"), 0..4),
@@ -98,7 +99,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         desk.refuses(101, &reference).code,
         ErrorCode::UNAUTHORIZED_REF
     );
-    // In a list, in a map and among others, wherever it stands.
+    // In a list, in a map, with a path or among other params.
     for (n, payload) in (3..).zip([
         "[a,$ext.s2.p1]",
         "{a:[$ext.s2.p1.x]}",
@@ -107,7 +108,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         let text = frame(&format!("@dev>req:plan{{x:$42.30|y:{payload}}}"), n, 1, "");
         assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
-    // The host is held to it too.
+    // The same rule holds for the host.
     let message = Message::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = desk
@@ -140,7 +141,7 @@ fn sec_05_accepts_references_to_what_is_there() {
         Ok(Located::Cold("k101_1".into()))
     );
     assert_eq!(locate(&desk, "ctx.owner"), Ok(Located::Here("dev".into())));
-    // What has left the context is in the log.
+    // Frames that have left the context are in the log.
     desk.phase(NOW).unwrap();
     desk.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
     desk.phase(NOW).unwrap();
@@ -181,15 +182,15 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
     assert_eq!(locate(&desk, "cold.k101_1"), Err(ReadError::Expired));
     // A key that was never put has not expired.
     assert_eq!(locate(&desk, "cold.k101_9"), Err(ReadError::NotFound));
-    // What was said before still stands: it was carried, and nobody is stopped.
+    // Earlier frames with the reference stay valid, and their handlers are not stopped.
     assert_eq!(desk.frames().len(), 2);
     desk.takes(101, &frame("@dev>req:plan{}", 31, 4, ""));
 }
 
 // ---- API-03 ------------------------------------------------------------------------
 
-/// Hot, warm and shared state are followed; what has to be read from the store stays a
-/// reference, and so does a value that only looks like one.
+/// Hot, warm and shared state are followed. A reference into the store stays a reference, and a
+/// value that only looks like a reference stays a value.
 #[test]
 fn api_03_accepts_references_and_resolves_those_into_the_state() {
     let mut room = Room::counting(&["dev"]);
@@ -228,7 +229,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
         "@dev>qry:lookup{{a:$warm.ckpt_2.priority|b:$ctx.owner|e:[$hot.p{position}.rows.1,$42.30]|\
          g:{{x:$cold.p{position}.rows}}|h:$ctx.nothing|i:$ctx.note|j:$hot.p{position}.rows.2}}"
     );
-    // Both sides have the same state, so that both read the same.
+    // Both sides have the same state, so both read the same.
     let of_host = Codec::new(room.host.session_mut()).decode(&text).unwrap();
     let of_member = Codec::new(room.members[0].session_mut())
         .decode(&text)
@@ -241,7 +242,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
     assert_eq!(get("g"), format!("{{x:$cold.p{position}.rows}}"));
     assert_eq!(get("h"), "$ctx.nothing");
     assert_eq!(get("j"), format!("$hot.p{position}.rows.2"));
-    // A reference that stands where another leads is the one to be read.
+    // If a reference leads to another reference, that other reference is left to follow.
     let Value::Ref(key) = of_host.payload.get("i").unwrap() else {
         panic!("{of_host:?}");
     };

@@ -1,6 +1,5 @@
-//! Conformance of what is sent again, DLV-03 (draft section 3.7): it is processed once, and so
-//! is a payment, PRO-TX (10.3).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of repeated frames, DLV-03 (draft section 3.7): each is processed once, and so is
+//! each payment, PRO-TX (10.3). `docs/conformance.md` lists the tests of each requirement.
 
 use std::time::Duration;
 
@@ -14,16 +13,16 @@ use crate::sides::{self, NOW, Node, envelope, options, plan, rules};
 
 // ---- DLV-03 ------------------------------------------------------------------------
 
-/// Whoever waits for something has sent again by then.
+/// Longer than the longest wait before a resend.
 const LONG: Duration = Duration::from_secs(32);
 
-/// What a bad link does to a frame.
+/// A fault of the link for one frame.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     None,
     Lost,
     Twice,
-    /// Comes after the next one.
+    /// The frame arrives after the next one.
     Late,
 }
 
@@ -36,7 +35,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// A link that fails as told, and is well when that is over.
+/// Makes the link fail with these faults, then work again.
 fn bad_link(room: &mut Room, faults: Vec<Fault>) {
     let mut faults = faults.into_iter();
     let mut late = Vec::new();
@@ -60,8 +59,8 @@ fn bad_link(room: &mut Room, faults: Vec<Fault>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Frames that are lost, repeated and overtaken go again until their fate is known, and
-    /// each is processed once and in order.
+    /// Lost, repeated and overtaken frames are sent again until their fate is known. Each is
+    /// processed once and in order.
     #[test]
     fn dlv_03_accepts_what_is_sent_again_once(
         faults in prop::collection::vec(fault(), 0..60), sends in 1..8_i64, shared: bool,
@@ -101,8 +100,8 @@ proptest! {
     }
 }
 
-/// A frame that the host could not take now goes again: with the same `cid`, under a new
-/// `mid` and `seq`, and names what it was.
+/// A frame that the host could not accept for now is sent again. It keeps its `cid`, has a new
+/// `mid` and `seq`, and names the old id.
 #[test]
 fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
     let mut room = Room::new(&["dev"]);
@@ -111,7 +110,7 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
         else {
             return vec![passed.text.clone()];
         };
-        // The host says that it cannot.
+        // The host answers that it cannot accept the frame for now.
         vec![format!("@dev>ping:link{{}}[mid:910100000001,seq:{old}]")]
     });
     let message = plan("dev", 1);
@@ -136,8 +135,8 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
     room.check_replicas();
 }
 
-/// What can never be taken leaves the outbox, its sender is told why, and the frames behind
-/// it go on. A copy that comes later is refused as before.
+/// A frame that can never be accepted leaves the outbox. Its sender learns the reason, and the
+/// later frames go on. A late copy is refused again.
 #[test]
 fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
     for scope in [Scope::Shared, Scope::Sender] {
@@ -166,7 +165,7 @@ fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
         assert_eq!(numbers, [1, 2, 3]);
         room.check_replicas();
 
-        // Also when the reference would lead somewhere by now, and under any number.
+        // A copy is refused even if the reference now leads somewhere, and under any number.
         let text = format!("@dev>req:plan{{}}[mid:{refused},seq:4]");
         let again = room.host.hears(101, &text, NOW);
         assert!(again.sends[0].contains("code:E2001"), "{:?}", again.sends);
@@ -179,8 +178,8 @@ fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A payment over a link that fails, to a receiver that starts again: it is made once, and
-    /// answered once.
+    /// Over a link that fails, to a receiver that restarts, a payment is made once and answered
+    /// once.
     #[test]
     fn pro_tx_accepts_a_payment_once_whatever_the_link_does(
         faults in prop::collection::vec(fault(), 0..40), restart in prop::collection::vec(any::<bool>(), 12),

@@ -1,6 +1,5 @@
-//! Conformance of what is dropped without a word: frames of cancelled chains, DLV-04, and
-//! those that have expired, DLV-05 (draft section 3.7).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of silent drops: frames of cancelled chains, DLV-04, and expired frames, DLV-05
+//! (draft section 3.7). `docs/conformance.md` lists the tests of each requirement.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -24,7 +23,7 @@ fn desk(scope: Scope) -> Side {
 fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let mut room = Room::new(&["dev", "qa"]);
     let cid = room.say(0, &Outbound::message(&plan("dev", 1))).to_string();
-    // Work that it has caused, in a chain of its own below it.
+    // Work for the request, in its own chain below the request's chain.
     let below = Message::new("qa", "req", "execute").unwrap();
     let below = Outbound::message(&below).caused_by(&Mid::parse(&cid));
     let below = room.say(1, &below).to_string();
@@ -41,7 +40,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
 
     let cancel = Message::new("dev", "cancel", "task").unwrap();
     room.say(0, &Outbound::message(&cancel).in_chain(cid.as_str()));
-    // In flight: handlers see it, whether they ask or wait.
+    // Handlers that ask and handlers that wait both see the cancellation.
     assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
     for node in [&room.host.inbox, &room.members[1].inbox] {
         let fired = |text: &str| {
@@ -55,7 +54,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
             .iter()
             .all(accp_runtime::session::CancelToken::is_cancelled)
     );
-    // The replies of a handler that did not look are left out, those of others are not.
+    // Replies of a handler that ignores the cancellation are left out. Other replies are not.
     let inbound = room.members[1]
         .inbox
         .iter()
@@ -76,7 +75,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
         .into_iter()
         .filter(|entry| entry.text.contains(">done:"));
     assert_eq!(done.count(), 1);
-    // Later frames of the chain, and of the one below, are not sent.
+    // Later frames of the chain, and of the chain below it, are not sent.
     for chain in [cid.as_str(), below.as_str()] {
         let late = late.clone().in_chain(chain);
         let error = room.members[1].session_mut().send(&late, NOW).unwrap_err();
@@ -96,7 +95,7 @@ fn dlv_04_refuses_a_cancellation_by_others() {
     let nothing = "@dev>cancel:task{}[mid:101000001002,seq:2]";
     assert_eq!(desk.refuses(101, nothing).code, ErrorCode::INVALID_TYPE);
     assert!(!desk.state().is_cancelled(&Mid::parse("101000001001")));
-    // A supervisor may, and so may the host.
+    // A supervisor may cancel the chain, and so may the host.
     desk.join_as(&["qa"], true, NOW).unwrap();
     desk.takes(102, &cancel.replace("1001,seq", "1002,seq"));
     assert!(desk.state().is_cancelled(&Mid::parse("101000001001")));
@@ -107,8 +106,8 @@ fn dlv_04_refuses_a_cancellation_by_others() {
     assert!(desk.state().is_cancelled(&Mid::parse("101000001003")));
 }
 
-/// Nothing is said when a frame of a cancelled chain comes, nor when it comes again; it has
-/// its place, and the next acknowledgement covers it.
+/// The host says nothing about a frame of a cancelled chain, not even for a copy. The frame has its
+/// place, and the next acknowledgement covers it.
 #[test]
 fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
     let mut desk = desk(Scope::Sender);
@@ -129,7 +128,7 @@ fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
     desk.ignores(101, again, NOW);
 }
 
-/// The text is dropped without a word, also when it comes again.
+/// Checks that the text is dropped silently, and again when it is repeated.
 fn silence(desk: &mut Side, text: &str) {
     let heard = desk.ignores(101, text, NOW);
     let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
@@ -162,7 +161,7 @@ fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
             silence(&mut desk, &expired(n, u64::from(n)));
         }
         desk.restart_as(options("hub"));
-        // After a restart there is as little to hear, and the next number is the next.
+        // After a restart the host is still silent, and expects the next number.
         desk.ignores(101, &expired(3, 3), NOW);
         let heard = desk.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
         assert!(
@@ -173,7 +172,7 @@ fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
     }
 }
 
-/// Nothing leaves the host for it: not then, not later, not to others.
+/// The host never tells anyone about an expired frame, now or later.
 #[test]
 fn dlv_05_refuses_to_tell_of_an_expired_frame() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
@@ -189,8 +188,7 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
     }
     assert_eq!(room.host.state(), &before);
     assert_eq!(room.host.session().next_timeout(), None);
-    // Its sender goes on, and learns from the next acknowledgement that it need not come
-    // again.
+    // The sender goes on. The next acknowledgement tells it not to send the frame again.
     room.heal();
     let next = room.say(0, &Outbound::message(&plan("dev", 2)));
     room.pass(Duration::from_secs(60));

@@ -1,5 +1,5 @@
 //! Conformance of the sizes of frames in tokens, SIZE (draft section 3.4).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
     message.with("goal", goal)
 }
 
-/// The session frames of the member as they went out, without acknowledgements and bytes.
+/// Returns the session frames that the member sent, without acknowledgements and bytes.
 fn sent(room: &Room) -> Vec<String> {
     let is_link = |text: &str| {
         text.contains(",pos:")
@@ -59,7 +59,7 @@ fn size_01_accepts_the_limits_of_the_draft() {
             assert_eq!(limit.check(tokens), within);
         }
     }
-    // Part by part, and as the text stands.
+    // The parts of a frame and the whole text are counted.
     let text =
         "@research>done:analyze{d:q3_sales|f:[rev,churn]}[mid:101000001001,seq:7,ts:1714000000]";
     let counted = frame_tokens(text);
@@ -75,7 +75,7 @@ fn size_01_accepts_the_limits_of_the_draft() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// What is over a soft limit is sent, and reported with its tokens.
+    /// A frame over a soft limit is sent, and reported with its tokens.
     #[test]
     fn size_01_accepts_frames_over_a_soft_limit_and_reports_them(words in 0..90_usize, agent in "[a-z]{1,3}|[a-z_]{30}") {
         let mut room = Room::pair();
@@ -96,7 +96,8 @@ proptest! {
             if matches!(part, "header" | "body") {
                 prop_assert_eq!(reported(part), expected, "{} of {}", part, text);
             } else if within != Within::Soft {
-                // Counted before the number was known, and rather one too many.
+                // The frame was counted before its number was known, and may be counted one token
+                // too high.
                 let reported = reported(part).map(|(tokens, _)| tokens);
                 prop_assert!(reported == Some(tokens) || reported == Some(tokens + 1), "{}", text);
             }
@@ -106,7 +107,7 @@ proptest! {
 
 #[test]
 fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
-    // Exactly 200 tokens of body, and 201.
+    // A body of exactly 200 tokens, and one of 201.
     let body = |words: usize| {
         tokens(&format!(
             ":plan{{goal:[{}]}}",
@@ -124,7 +125,7 @@ fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
         assert_eq!(sent.len() == 1, is_whole, "{sent:?}");
         assert!(sent.iter().all(|text| frame_tokens(text).body <= 200));
     }
-    // What cannot be helped is metadata: it is reported, and every part would have it too.
+    // Metadata cannot be split, because every part would have it too. It is reported.
     let mut room = Room::pair();
     let cid = "some_chain_with_a_name_that_is_far_too_long_for_a_frame".repeat(3);
     room.say(0, &Outbound::message(&plan(1)).in_chain(cid));
@@ -146,8 +147,8 @@ fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// However large a message is and whatever the link loses: the receivers get all of it,
-    /// once, and each frame on the way is within the limits.
+    /// For a message of any size and any lost frames, the receivers get the whole message once.
+    /// Each frame on the way is within the limits.
     #[test]
     fn size_02_accepts_any_message_and_gives_the_whole_back(
         lists in prop::collection::vec(0..160_usize, 1..6), lost in prop::collection::vec(any::<bool>(), 0..30), takes_parts: bool,
@@ -213,7 +214,7 @@ fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
     assert_eq!(room.host.state().warm().last(), 1);
 }
 
-/// A part is held to the others, and a frame that stays incomplete is dropped whole.
+/// A part has to fit the other parts. A frame that stays incomplete is dropped whole.
 #[test]
 fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     let groups = GroupLimits {
@@ -302,7 +303,7 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     );
     let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", "101000001011");
     assert_eq!(desk.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
-    // The second of them is completed.
+    // The second group is completed.
     let heard = desk.takes(
         101,
         &part(12, 3, "@dev>req:plan{y:2}", "2/2", "101000001010"),
@@ -312,8 +313,8 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
             .text()
             .starts_with("@dev>req:plan{x:1|y:2}[mid:101000001010,")
     );
-    // The first has given its room to another when nothing came of it for long; what is left
-    // of it comes to nothing.
+    // The first group got no part for a long time, and another group has taken its place. Its late
+    // parts have no effect.
     let late = NOW + Duration::from_secs(301);
     for (n, seq) in [(13, 4), (14, 5)] {
         let of = format!("1010000010{n}");

@@ -1,6 +1,5 @@
-//! Conformance of what goes by reference, OPT-03 (draft section 3.3, item 4), and of the state
-//! that is shared by deltas, DEL (5.4).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of references for long values, OPT-03 (draft section 3.3, item 4), and of shared
+//! state by deltas, DEL (5.4). `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::profiles::{ChatReq, ScheduleReq};
 use accp_runtime::session::{Event, Options, Outbound, Rules, StateUpdate};
@@ -24,8 +23,8 @@ fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Above 50 characters, whatever they are, a scalar travels by reference, and who gets
-    /// the reference has the value.
+    /// A scalar of more than 50 characters is sent as a reference, and the receiver of the
+    /// reference has the value.
     #[test]
     fn opt_03_accepts_long_scalars_and_sends_references(
         text in "\\PC{44,56}", inside: bool, from_host: bool, typed: bool,
@@ -82,8 +81,8 @@ fn opt_03_accepts_what_the_registry_says_is_inline_unless_strict() {
     assert_eq!(room.host.follow(&content(1)), Value::from(long.as_str()));
 }
 
-/// What a frame refers to has to be announced before it, by its owner and under the next of
-/// its numbers.
+/// A value has to be announced before a frame refers to it, by its owner and under the owner's next
+/// key number.
 #[test]
 fn opt_03_refuses_references_to_values_that_were_not_put() {
     let mut desk = desk(options("hub"));
@@ -117,7 +116,7 @@ fn opt_03_refuses_references_to_values_that_were_not_put() {
         desk = open_desk(options("hub"), Rules::default());
     }
     let announced = desk.hears(101, &frame(&put("k101_1"), 3, 1, ""), NOW);
-    // The host asks for the bytes at once: their owner may not come back.
+    // The host asks for the bytes at once, because their owner may not come back.
     assert!(
         announced
             .sends
@@ -141,7 +140,7 @@ fn any_state() -> impl Strategy<Value = Map<'static>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Each sends what changes and nothing else, and everybody has the same after it.
+    /// Each side sends only the changes, and afterwards all sides have the same state.
     #[test]
     fn del_01_accepts_deltas_and_sends_what_changes(
         targets in prop::collection::vec((0..3_usize, any_state()), 1..8), counts: bool,
@@ -169,7 +168,7 @@ proptest! {
             prop_assert_eq!(room.host.state().shared().entries(), &present);
             room.check_replicas();
         }
-        // Who comes later has it without any of the deltas.
+        // A late member has the state without any of the deltas.
         room.enter(options("late"));
         prop_assert_eq!(room.members[2].state().shared(), room.host.state().shared());
         room.check_replicas();
@@ -219,8 +218,8 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
     assert_eq!(desk.session().resolve("ctx.a"), Some(1.into()));
 }
 
-/// The version held is told, nothing has changed, and on that version the change is made
-/// again.
+/// The refusal names the held version, and the state does not change. The sender repeats its change
+/// on that version.
 #[test]
 fn del_02_refuses_a_delta_for_another_version() {
     let mut desk = desk(options("hub"));

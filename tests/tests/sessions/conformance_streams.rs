@@ -1,5 +1,5 @@
 //! Conformance of streams: STR (draft sections 4.1 and 10.4).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::profiles::InferStream;
 use accp_runtime::session::{Chunk, Inbound, MemberId, Outbound, Router, StreamLimits, Streams};
@@ -18,7 +18,7 @@ fn chunk(index: i64, data: &str, is_final: bool) -> InferStream<'_> {
     }
 }
 
-/// A receiver: what came of each stream, in its order, and which of them are over.
+/// A receiver: the chunks of each stream in order, and the streams that have ended.
 struct Ear {
     streams: Streams,
     heard: Vec<(String, Chunk)>,
@@ -51,7 +51,7 @@ impl Ear {
         result
     }
 
-    /// Hears everything that was delivered, as an application does.
+    /// Takes all delivered frames, as an application does.
     fn hear(&mut self, inbound: Vec<Inbound>) {
         let router = Router::<Self, ()>::new()
             .on::<InferStream<'_>>(|ear, typed, inbound| {
@@ -96,7 +96,7 @@ fn str_01_accepts_stream_and_end_as_the_bounds_of_a_stream() {
         &mut room,
         &[("a", 0, "Hello", false), ("a", 1, " world", true)],
     );
-    // While it is open the frame that opened it stays in the context.
+    // While the stream is open, the frame that opened it stays in the context.
     let first = room.host.frames()[0].position;
     room.host.phase(NOW).unwrap();
     room.settle();
@@ -132,8 +132,8 @@ fn str_01_refuses_to_take_a_stream_for_complete_that_is_not() {
     }
     let mut ear = Ear::new(StreamLimits::default());
     ear.hear(std::mem::take(&mut room.members[1].inbox));
-    // The first has no last chunk, the second no first one; what was not opened is not
-    // closed, and what was not closed is open.
+    // The first stream has no last chunk, and the second has no first chunk. A stream that was
+    // not opened does not end, and a stream that was not ended stays open.
     assert_eq!(
         ear.ended,
         [("a".to_owned(), false), ("b".to_owned(), false)]
@@ -198,13 +198,13 @@ fn str_02_refuses_chunks_without_a_cid_and_those_that_contradict() {
         ..chunk(index, data, is_final)
     };
     for (before, after) in [
-        // Two last chunks, one after the last, one before it that is the last.
+        // Two last chunks, a chunk after the last one, or a last chunk before another one.
         (of(None, 1, "x", true), of(None, 2, "y", true)),
         (of(None, 1, "x", true), of(None, 2, "y", false)),
         (of(None, 3, "x", false), of(None, 1, "y", true)),
-        // Other data under the same index, which has not been taken out.
+        // Other data under the same index, while the first data still waits.
         (of(None, 1, "x", false), of(None, 1, "y", false)),
-        // Another number of chunks than before, and a last one that does not say so.
+        // Another number of chunks than before, or a last chunk that is not marked as last.
         (of(Some(3), 1, "x", false), of(Some(4), 2, "y", false)),
         (of(Some(3), 1, "x", false), of(None, 2, "y", false)),
         (of(Some(3), 1, "x", false), of(None, 3, "y", true)),
@@ -228,8 +228,8 @@ fn str_02_refuses_chunks_without_a_cid_and_those_that_contradict() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// In whatever order chunks are sent, and however often: each is processed once, and not
-    /// before all those in front of it.
+    /// Chunks come in any order and several times. Each is processed once, and only after all
+    /// chunks before it.
     #[test]
     fn str_03_accepts_chunks_in_any_order_and_puts_them_in_theirs(
         (order, data) in (1..10_usize).prop_flat_map(|length| (
@@ -298,7 +298,7 @@ fn str_03_refuses_more_than_may_wait_and_loses_nothing() {
         code(ear.take(sender, "c", &chunk(0, "x", false))),
         ErrorCode::BUDGET_EXCEEDED
     );
-    // The one that all others wait for is taken nevertheless, and then there is room.
+    // The chunk that all others wait for is still accepted, and makes room.
     ear.take(sender, "a", &chunk(0, &long, false)).unwrap();
     assert_eq!(ear.heard.len(), 4);
     ear.take(sender, "a", &chunk(4, "", true)).unwrap();
@@ -306,7 +306,7 @@ fn str_03_refuses_more_than_may_wait_and_loses_nothing() {
     assert_eq!(ear.data("a"), format!("{long}laterlaterlater"));
 }
 
-/// A chunk that is too much for a frame goes by reference, and its place is kept.
+/// A chunk that is too large for a frame is sent as a reference, and its place is kept.
 #[test]
 fn str_03_accepts_a_chunk_that_is_too_large_for_a_frame_as_a_reference() {
     let mut room = Room::open(counting("hub"), accp_runtime::session::Rules::default());

@@ -1,5 +1,5 @@
 //! Conformance of the three tiers of state, ST (draft section 5.1).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::context::ContextLimits;
 use accp_runtime::session::{Options, Outbound, Reference, Rules};
@@ -21,14 +21,14 @@ fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
 
 // ---- ST-01 -------------------------------------------------------------------------
 
-/// A turn of a conversation: what is said, and of how many words.
+/// Returns turns of a conversation: the intent and the number of words.
 fn turns() -> impl Strategy<Value = Vec<(&'static str, usize)>> {
     let intent = prop::sample::select(vec!["req", "qry", "sync", "done", "esc"]);
     let words = prop_oneof![4 => 0..30_usize, 2 => 30..150_usize, 1 => 150..900_usize];
     prop::collection::vec((intent, words), 1..16)
 }
 
-/// Frames that a peer writes by hand are not split: the context has to bear them.
+/// Makes a handwritten frame of a peer. It is not split, so the context has to hold it whole.
 fn said(intent: &str, words: usize, n: u32) -> String {
     let words: Vec<String> = (0..words).map(|word| format!("word{}", word * 7)).collect();
     let cid = if intent == "done" {
@@ -54,12 +54,12 @@ proptest! {
         for ((intent, words), n) in turns.into_iter().zip(1..) {
             let heard = desk.takes(101, &said(intent, words, n));
             let (state, budget) = (desk.state(), desk.session().budget());
-            // Counted anew, line by line as it stands in the context.
+            // Counted again, line by line, as the lines are in the context.
             let counted: usize = state.hot().lines().map(|line| tokens(&format!("{line}\n"))).sum();
             prop_assert_eq!(budget.hot.used as usize, counted);
             prop_assert_eq!(budget.hot.allowed, 500);
             prop_assert!(counted <= 500);
-            // The current frame is there, and with an answer the request.
+            // The current frame is in the context, and an answer's request is too.
             prop_assert!(state.hot().frame(heard.entries[0].position).is_some());
             let context = desk.session().context();
             let shows = |n: u32| context.contains(&format!("n:{n},")) || context.contains(&format!("n:{n}}}"));
@@ -78,14 +78,14 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     assert!(tokens(payload) > 2_000);
     let heard = desk.takes(101, &large);
     let position = heard.entries[0].position;
-    // A short beginning stands for it, with the way to the rest.
+    // A short beginning stands for the frame, with a reference to the rest.
     let context = desk.session().context();
     assert!(
         context.contains(&format!("@dev>req:plan{{n:1,ref:$cold.p{position}}}")),
         "{context}"
     );
     assert!(tokens(&context) <= 100);
-    // All of it is to be had: the text of the log is the frame as it was sent.
+    // The whole frame is still available: the log has its text as it was sent.
     assert_eq!(&*heard.entries[0].text, large);
     let key = format!("cold.p{position}");
     let located = desk.state().locate(&Reference::parse(&key).unwrap());
@@ -97,8 +97,8 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// However much is said: 200 tokens a checkpoint, 100 of them its summary, and all of
-    /// warm state within its own budget.
+    /// However much is said, a checkpoint takes at most 200 tokens, 100 of them for its summary,
+    /// and all of warm state stays within its own budget.
     #[test]
     fn st_02_accepts_checkpoints_within_200_tokens(turns in prop::collection::vec(turns(), 1..4)) {
         let mut options = counting("hub");
@@ -130,7 +130,7 @@ fn st_02_accepts_references_into_a_checkpoint() {
     desk.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
     desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
-    // The first kept the two as current frame and its request.
+    // The first checkpoint kept the two as current frame and its request.
     let checkpoint = desk.phase(NOW).unwrap();
     desk.carries_out(NOW);
     assert_eq!(checkpoint.id(), 2);

@@ -1,5 +1,5 @@
-//! Conformance of what triggers a checkpoint, CKP-01 to CKP-05 (draft section 5.2).
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Conformance of the triggers of a checkpoint, CKP-01 to CKP-05 (draft section 5.2).
+//! `docs/conformance.md` lists the tests of each requirement.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ fn triggers(heard: &Heard) -> Vec<Vec<Trigger>> {
         .collect()
 }
 
-/// A frame of each intent that is one of the session.
+/// Returns a frame of an intent that application frames may have.
 fn of_intent(intent: Intent, n: u32) -> String {
     let (payload, more) = match intent {
         Intent::CANCEL => ("", ",cid:none"),
@@ -43,14 +43,14 @@ fn of_intent(intent: Intent, n: u32) -> String {
     )
 }
 
-/// Whether a frame of this intent leads to a checkpoint, and to no other than it should.
+/// Checks that a frame of this intent leads to a checkpoint with this trigger only.
 fn check_trigger(trigger: Trigger, intent: Intent) {
     let mut desk = desk();
     desk.takes(101, &frame("@dev>sync:plan{goal:x}", 1, 1, ""));
     let heard = desk.takes(101, &of_intent(intent, 2));
     assert_eq!(triggers(&heard), [[trigger]]);
     assert_eq!(heard.events, [Event::Checkpoint(1)]);
-    // It covers what was before; the frame itself stays.
+    // The checkpoint covers the earlier frames. The frame itself stays.
     let checkpoint = &heard.checkpoints()[0];
     let position = heard.entries[0].position;
     assert_eq!(checkpoint.covers(), position - 1);
@@ -61,7 +61,7 @@ fn check_trigger(trigger: Trigger, intent: Intent) {
     );
 }
 
-/// Without a counter there are no budgets, and then no checkpoints.
+/// Checks that there is no checkpoint without a counter, because there are no budgets.
 fn check_no_trigger(intent: Intent) {
     let mut desk = open_desk(options("hub"), Rules::default());
     assert!(
@@ -80,7 +80,7 @@ fn ckp_01_accepts_done_as_a_trigger() {
     check_trigger(Trigger::Done, Intent::DONE);
 }
 
-/// Neither other intents nor a `done` that was refused or dropped.
+/// Other intents, and refused or dropped `done` frames, are not triggers.
 #[test]
 fn ckp_01_refuses_other_intents_and_frames_that_were_not_taken() {
     let mut desk = desk();
@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// A line of exactly so many tokens.
+/// Returns a frame whose line has exactly this many tokens.
 fn line_of(count: usize) -> String {
     let line = |words: usize| {
         format!(
@@ -167,7 +167,7 @@ fn ckp_02_accepts_a_frame_of_more_than_400_tokens_as_a_trigger() {
     let mut desk = desk();
     let heard = desk.takes(101, &frame(&line_of(441), 1, 1, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
-    // It stays as the current frame, because it fits; the next one takes it out.
+    // The frame stays as the current frame, because it fits. The next frame takes it out.
     assert_eq!(desk.session().budget().hot.used, 441);
     let heard = desk.takes(101, &frame("@dev>sync:plan{}", 2, 2, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
@@ -199,7 +199,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
     let checkpoint = room.host.phase(NOW).unwrap();
     room.settle();
     assert_eq!(checkpoint.triggers(), [Trigger::Phase]);
-    // There is no current frame: all of hot state is covered.
+    // There is no current frame, so the checkpoint covers all of hot state.
     assert_eq!(
         (checkpoint.covers(), checkpoint.left()),
         (position, &[(position, position)][..])
@@ -208,7 +208,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
     room.check_replicas();
 }
 
-/// Objects as long as it can.
+/// Hooks that always object.
 struct Never(Arc<Mutex<Vec<u64>>>);
 
 impl CheckpointHooks for Never {
@@ -221,8 +221,8 @@ impl CheckpointHooks for Never {
     }
 }
 
-/// A hook puts it off, which is logged and changes nothing else; but not past the limit of hot
-/// state.
+/// A hook postpones a checkpoint. The veto is logged and changes nothing else. It does not hold
+/// beyond the limit of hot state.
 #[test]
 fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     let mut desk = desk();

@@ -1,4 +1,4 @@
-//! What a model gets of a session.
+//! The context that a model gets from a session.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::sides::{Node, Side, counting, frame, open_desk};
 
-/// Who is to do what, what people say of it, and what nobody knows the shape of.
+/// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {
     let message = |intent, operation| Message::new("dev", intent, operation).unwrap();
     let task = move |intent| {
@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// A host with room for 2,000 tokens, and hooks that know what the cache costs.
+/// Opens a host with room for 2,000 tokens, and with hooks that know the prices of the cache.
 fn paying(prices: CachePrices) -> Side {
     let mut options = counting("hub");
     options.context = ContextLimits {
@@ -91,7 +91,7 @@ fn paying(prices: CachePrices) -> Side {
     desk
 }
 
-/// The frame after which the first checkpoint was taken, and how many were put off before.
+/// Returns the frame that caused the first checkpoint, and the number of postponed checkpoints.
 fn first_checkpoint(prices: CachePrices) -> (u32, usize) {
     let mut desk = paying(prices);
     let mut deferred = 0;
@@ -113,7 +113,8 @@ fn checkpoints_wait_until_they_pay() {
         cached,
         fresh: 1.25,
     };
-    // Where reading again costs all, each trigger is one; where it is free, the budget alone is.
+    // At full price for reading again, every trigger leads to a checkpoint. If reading is free,
+    // only the budget does.
     assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
     assert_eq!(first_checkpoint(prices(0.1)), (6, 5));
     assert_eq!(first_checkpoint(prices(0.0)), (0, 39));

@@ -1,4 +1,4 @@
-//! Where two rules meet.
+//! Cases where two rules meet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sides::{self, NOW, Node, frame, numbers, open_desk, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
-/// D8: an `aid` that names the frame that opened a chain under a `cid` of its own.
+/// D8: an `aid` names the first frame of a chain that has its own `cid`.
 #[test]
 fn aid_of_the_first_frame_of_a_named_chain() {
     let mut desk = open_desk(options("hub"), Rules::default());
@@ -22,7 +22,7 @@ fn aid_of_the_first_frame_of_a_named_chain() {
     assert!(desk.state().is_cancelled(&Mid::parse("101000001002")));
 }
 
-/// Whoever cancels the chain of another before it begins has no say in it.
+/// An agent that cancels another agent's chain before it begins has no effect on it.
 #[test]
 fn a_chain_that_has_not_begun_is_cancelled_by_another() {
     let mut desk = open_desk(options("hub"), Rules::default());
@@ -41,7 +41,7 @@ fn sends_and_comes_to_rest(message: &Message<'static>) {
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
-/// It would never be acknowledged, and all behind it would wait for ever.
+/// Such a frame would never be acknowledged, and all later frames would wait for ever.
 #[test]
 fn frames_of_an_application_that_read_as_link_frames() {
     for (intent, operation) in [
@@ -68,7 +68,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
     }
 }
 
-/// Its parts carry `of`, as the errors of the link do.
+/// The parts of an error carry `of`, as link errors do.
 #[test]
 fn an_error_in_parts() {
     let message = Message::new("dev", "fail", "error")
@@ -83,7 +83,7 @@ fn an_error_in_parts() {
     sends_and_comes_to_rest(&message);
 }
 
-/// Parts that were acknowledged wait for the others as long as it takes.
+/// Acknowledged parts wait for the other parts without a time limit.
 #[test]
 fn a_frame_whose_parts_are_far_apart() {
     let mut room = Room::pair();
@@ -136,7 +136,7 @@ fn registry(codes: &[&str]) -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// When the two meet again.
+/// A side asks again when the two meet again.
 #[test]
 fn a_registry_is_asked_for_again() {
     let mut hub = options("hub");
@@ -180,7 +180,7 @@ fn the_host_asks_for_the_schemas_of_a_member_once() {
     assert_eq!(asked.count(), 1);
 }
 
-/// The refusal names the frame, so that its sender gives it up and goes on.
+/// The refusal names the frame, so the sender gives up that frame and goes on.
 #[test]
 fn a_host_with_narrower_limits() {
     let mut hub = options("hub");
@@ -217,7 +217,7 @@ fn link_frames_that_cannot_be_read() {
     }
 }
 
-/// What announces values is a frame too, with the limits of one.
+/// A frame that announces values has the limits of any frame.
 #[test]
 fn the_announcement_of_many_values() {
     let mut room = Room::pair();
@@ -238,7 +238,7 @@ fn the_announcement_of_many_values() {
     }
 }
 
-/// They are those of its parts.
+/// The tokens of such a frame are those of its parts.
 #[test]
 fn the_tokens_of_a_frame_in_parts() {
     let mut room = Room::pair();
@@ -263,7 +263,7 @@ fn the_tokens_of_a_frame_in_parts() {
     }
 }
 
-/// The code stands in the frame, and not in the text again.
+/// The code is in the frame's field and not repeated in its text.
 #[test]
 fn the_text_of_a_refused_delta() {
     let mut desk = open_desk(options("hub"), Rules::default());
@@ -271,7 +271,7 @@ fn the_text_of_a_refused_delta() {
     assert!(!refused.message.contains("E2001"), "{}", refused.message);
 }
 
-/// Hot state keeps no metadata, and a tool's result is none without its `cid`.
+/// Hot state keeps no metadata, and a tool result is not valid without its `cid`.
 #[test]
 fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let mut room = Room::counting(&["dev"]);
@@ -286,7 +286,7 @@ fn a_path_into_a_frame_whose_schema_requires_metadata() {
     assert_eq!(room.host.session().resolve(&key), Some(42.into()));
 }
 
-/// Retention goes by it.
+/// Retention depends on this position.
 #[test]
 fn how_far_all_members_are() {
     let mut room = Room::new(&["dev", "qa"]);
@@ -309,7 +309,7 @@ fn how_far_all_members_are() {
     );
 }
 
-/// What it was told is out of date when it hears of the member again.
+/// The host's knowledge is out of date when it hears from the member again.
 #[test]
 fn a_host_that_was_told_that_a_member_is_gone() {
     let mut room = Room::pair();
@@ -322,8 +322,8 @@ fn a_host_that_was_told_that_a_member_is_gone() {
     room.check_replicas();
 }
 
-/// What a session says about itself is said through the API that means it, and no frame of an
-/// application can say it: neither one that is well-formed nor one that cannot be read.
+/// Only its own API sends a frame about the session. An application cannot send such a frame,
+/// whether the frame is well-formed or unreadable.
 #[test]
 fn frames_about_the_session_are_not_an_application_s_to_send() {
     let mut room = Room::new(&["dev", "qa"]);
@@ -375,7 +375,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     room.check_replicas();
 }
 
-/// A part that was refused takes nothing from the parts that were accepted, also after a restart.
+/// A refused part does not affect the accepted parts, even after a restart.
 #[test]
 fn a_refused_part_before_a_restart() {
     for restarts in [false, true] {

@@ -1,4 +1,4 @@
-//! What is larger than a frame may be, and what is gone when it is asked for.
+//! Values that are larger than a frame may be, and values that are gone when a side asks for them.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use accp_store::{Retention, Store};
 use crate::room::Room;
 use crate::sides::{HUB, NOW, Node, counting, frame, member, mid_of, of, open_desk, options};
 
-/// The host writes what it was told in a frame of its own, which no limit of frames may stop: it
-/// could not be read again.
+/// The host writes the grant in its own frame. No limit of frames may stop that frame, because a
+/// frame over a limit could not be read again.
 #[test]
 fn a_grant_longer_than_a_frame() {
     let long = "k".repeat(70_000);
@@ -77,8 +77,8 @@ fn a_mid_that_no_answer_could_repeat() {
     }
 }
 
-/// A member asks for entries that the store has let go. The host reads for it once in every
-/// retry, not without end.
+/// A member asks for entries that the store has released. For each retry the host reads the store
+/// once, not without end.
 #[test]
 fn a_log_that_was_let_go_of() {
     let mut desk = open_desk(options("hub"), Rules::default());

@@ -1,6 +1,6 @@
-//! Sessions, held to the requirements of the draft and to what they promise: one test binary,
-//! because each would link the tables of the tokenizer.
-//! `docs/conformance.md` leads from each requirement to its tests.
+//! Tests of sessions against the requirements of the draft. They are one test binary, because each
+//! binary would link the tables of the tokenizer. `docs/conformance.md` lists the tests of each
+//! requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod bad_input;

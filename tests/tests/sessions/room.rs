@@ -1,4 +1,4 @@
-//! A host and its members, on a link that a test holds in its hands.
+//! A host and its members, on a link that the test controls.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use accp_testkit::Shared;
 
 use crate::sides::{NOW, Node, counting, member, options};
 
-/// A host, `@hub`, and its members, with all that passed between them.
+/// A host, `@hub`, and its members, with all frames that passed between them.
 pub(crate) struct Room {
     room: accp_testkit::Room,
-    /// All that went out, in order.
+    /// All sent frames, in order.
     pub(crate) passed: Vec<Passed>,
 }
 
@@ -31,17 +31,17 @@ impl DerefMut for Room {
 }
 
 impl Room {
-    /// A room in which all are there; nobody counts tokens.
+    /// Opens a room with all members. No side counts tokens.
     pub(crate) fn new(agents: &[&'static str]) -> Self {
         Self::with(options("hub"), Rules::default(), agents)
     }
 
-    /// A room whose host counts tokens; its members need not.
+    /// Opens a room whose host counts tokens. Its members do not.
     pub(crate) fn counting(agents: &[&'static str]) -> Self {
         Self::with(counting("hub"), Rules::default(), agents)
     }
 
-    /// A host and `@dev`, who both count.
+    /// Opens a room of a host and `@dev`. Both count tokens.
     pub(crate) fn pair() -> Self {
         let mut room = Self::open(counting("hub"), Rules::default());
         room.enter(counting("dev"));
@@ -56,7 +56,7 @@ impl Room {
         room
     }
 
-    /// A room without members.
+    /// Opens a room without members.
     pub(crate) fn open(host: Options, rules: Rules) -> Self {
         Self {
             room: accp_testkit::Room::open(Shared::default(), host, rules, NOW).unwrap(),
@@ -64,19 +64,19 @@ impl Room {
         }
     }
 
-    /// A member joins.
+    /// Lets a member join.
     pub(crate) fn enter(&mut self, options: Options) {
         let id = self.room.enter(Shared::default(), options).unwrap();
         assert_eq!(usize::from(id.number()), 100 + self.members.len());
         self.settle();
     }
 
-    /// The link loses nothing again.
+    /// Makes the link lose nothing from now on.
     pub(crate) fn heal(&mut self) {
         self.on_the_way(|passed| vec![passed.text.clone()]);
     }
 
-    /// Lets all that leaves arrive, until nothing leaves any more.
+    /// Delivers all frames until no side sends any more.
     pub(crate) fn settle(&mut self) {
         for _ in 0..10_000 {
             let left = self.step(Duration::ZERO).unwrap();
@@ -94,7 +94,7 @@ impl Room {
         self.settle();
     }
 
-    /// A member says something, and everybody hears it.
+    /// Sends a member's frame, and delivers it to all sides.
     pub(crate) fn say(&mut self, index: usize, outbound: &Outbound<'_>) -> Mid {
         let now = self.now;
         let member = self.members[index].session_mut();
@@ -103,7 +103,7 @@ impl Room {
         mid
     }
 
-    /// The host says something, and everybody hears it.
+    /// Sends the host's frame, and delivers it to all sides.
     pub(crate) fn host_says(&mut self, outbound: &Outbound<'_>) -> Mid {
         let now = self.now;
         let mid = self.host.session_mut().send(outbound, now).unwrap();
@@ -111,7 +111,7 @@ impl Room {
         mid
     }
 
-    /// What went from one side to another.
+    /// Returns the frames from one side to another.
     pub(crate) fn passed(&self, from: u16, to: u16) -> impl Iterator<Item = &str> {
         let is_it = move |passed: &&Passed| (passed.from, passed.to) == (member(from), member(to));
         self.passed
@@ -120,7 +120,7 @@ impl Room {
             .map(|passed| passed.text.as_str())
     }
 
-    /// Everybody has the same, and nothing is under way.
+    /// Checks that all sides have the same state, and that no frame is under way.
     pub(crate) fn check_replicas(&mut self) {
         let host = self.host.session();
         assert!(host.is_quiet());

@@ -1,4 +1,4 @@
-//! What tests do with one side of a session; and a host whose members they play by hand.
+//! Helpers for one side of a session, and a host whose members the test plays by hand.
 
 use std::sync::{Arc, LazyLock};
 
@@ -28,12 +28,12 @@ pub(crate) static STANDARD: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Arc::new(Registry::standard()));
 static BPE: LazyLock<Arc<Bpe>> = LazyLock::new(|| Arc::new(Bpe::o200k_base()));
 
-/// Tokens of a text.
+/// Counts the tokens of a text.
 pub(crate) fn tokens(text: &str) -> usize {
     BPE.count(text)
 }
 
-/// Tokens of a frame, part by part.
+/// Counts the tokens of a frame, part by part.
 pub(crate) fn frame_tokens(text: &str) -> FrameTokens {
     FrameTokens::count(&Frame::parse(text).unwrap(), &**BPE)
 }
@@ -42,18 +42,18 @@ pub(crate) fn member(number: u16) -> MemberId {
     MemberId::new(number).unwrap()
 }
 
-/// What an agent is told at its start; it counts no tokens.
+/// Returns the options of an agent that counts no tokens.
 pub(crate) fn options(agent: &'static str) -> Options {
     let agent = AgentId::new(agent).unwrap();
     Options::new(SESSION, agent, Arc::clone(&STANDARD))
 }
 
-/// The same, of one that counts them.
+/// Returns the options of an agent that counts tokens.
 pub(crate) fn counting(agent: &'static str) -> Options {
     options(agent).counting(BPE.clone())
 }
 
-/// Rules under which frames are numbered like this.
+/// Returns rules with this numbering of frames.
 pub(crate) fn rules(scope: Scope) -> Rules {
     Rules {
         scope,
@@ -61,18 +61,18 @@ pub(crate) fn rules(scope: Scope) -> Rules {
     }
 }
 
-/// A request that is told by its number.
+/// Returns a request with a number, by which the test knows it.
 pub(crate) fn plan(agent: &'static str, n: i64) -> Message<'static> {
     let message = Message::new(agent, "req", "plan").unwrap();
     message.with("n", n)
 }
 
-/// A list of so many numbers, which takes twice as many tokens.
+/// Returns a list of this many numbers, which takes twice as many tokens.
 pub(crate) fn numbers(count: usize) -> Value<'static> {
     Value::from((0..count as i64).map(Value::from).collect::<Vec<_>>())
 }
 
-/// A host that waits for frames that the test writes by hand, from `@dev`, member 101, and
+/// Opens a host for frames that the test writes by hand. They come from `@dev`, member 101, and
 /// `@qa`, member 102.
 pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
     let (store, id) = (Shared::default(), MemberId::HOST);
@@ -85,7 +85,7 @@ pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
     desk
 }
 
-/// What a test does with a side, and looks for in it.
+/// Actions and queries of a test on a side.
 pub(crate) trait Node {
     fn it(&self) -> &Side;
     fn it_mut(&mut self) -> &mut Side;
@@ -94,7 +94,7 @@ pub(crate) trait Node {
         self.it_mut().driver.session_mut().unwrap()
     }
 
-    /// Carries out what there is to do, and gives what leaves.
+    /// Carries out all waiting work, and returns the sent frames.
     fn carries_out(&mut self, now: Time) -> Vec<Transmit> {
         self.it_mut().carry_out(now).unwrap();
         self.it_mut().left()
@@ -159,7 +159,7 @@ pub(crate) trait Node {
         self.it().session().state()
     }
 
-    /// The log as this side holds it.
+    /// Returns the log of this side.
     fn log(&mut self) -> Vec<Entry> {
         self.log_from(1)
     }
@@ -170,7 +170,7 @@ pub(crate) trait Node {
         entries.unwrap()
     }
 
-    /// The entries of frames that were accepted.
+    /// Returns the entries of accepted frames.
     fn frames(&mut self) -> Vec<Entry> {
         let is_frame = |entry: &Entry| entry.kind == EntryKind::Frame;
         self.log().into_iter().filter(is_frame).collect()
@@ -182,13 +182,13 @@ pub(crate) trait Node {
         kept.map(|kept| kept.value)
     }
 
-    /// The bytes under a cold key, as text.
+    /// Returns the bytes under a cold key, as text.
     fn cold_text(&mut self, key: &str) -> Option<String> {
         let bytes = self.cold(key)?.bytes?;
         Some(String::from_utf8(bytes.to_vec()).unwrap())
     }
 
-    /// The texts of what was delivered; from now on it is handled.
+    /// Returns the texts of the delivered frames, and marks the frames handled.
     fn handle_all(&mut self, now: Time) -> Vec<String> {
         let inbound = std::mem::take(&mut self.it_mut().inbox);
         let texts = inbound
@@ -203,26 +203,26 @@ pub(crate) trait Node {
         texts
     }
 
-    /// What its store holds of it.
+    /// Returns the stored data of this side.
     fn stored(&mut self) -> Stored {
         let side = self.it_mut();
         side.store.load(side.driver.side()).unwrap().unwrap()
     }
 
-    /// It is opened again with these options, from what its store holds.
+    /// Opens the side again from its store, with these options.
     fn reopen(&mut self, options: Options) {
         self.it_mut().options = options;
         self.it_mut().restart(NOW).unwrap();
     }
 
-    /// The same, and does what it does at its start.
+    /// Opens the side again, and carries out its first work.
     fn restart_as(&mut self, options: Options) {
         self.reopen(options);
         self.carries_out(NOW);
         self.it_mut().inbox.clear();
     }
 
-    /// The payload of a frame, with every reference into cold state followed.
+    /// Returns the payload of a frame, with every reference into cold state followed.
     fn payload(&mut self, text: &str) -> Map<'static> {
         let message = Message::decode(text, &STANDARD).unwrap();
         let mut payload = message.payload.into_owned();
@@ -232,7 +232,7 @@ pub(crate) trait Node {
         payload
     }
 
-    /// The value that a reference into cold state leads to; any other value as it is.
+    /// Returns the target of a reference into cold state, or any other value unchanged.
     fn follow(&mut self, value: &Value<'_>) -> Value<'static> {
         let Value::Ref(key) = value else {
             return value.clone().into_owned();
@@ -241,7 +241,7 @@ pub(crate) trait Node {
         read_value(text.as_bytes()).unwrap().into_owned()
     }
 
-    /// What comes of a text.
+    /// Gives a text to the side, and returns the effects.
     fn hears(&mut self, from: u16, text: &str, now: Time) -> Heard {
         let last = self.it().session().position();
         self.it_mut().inbox.clear();
@@ -261,7 +261,7 @@ pub(crate) trait Node {
         }
     }
 
-    /// The host takes the frame, and acknowledges it.
+    /// Checks that the host accepts the frame and acknowledges it.
     fn takes(&mut self, from: u16, text: &str) -> Heard {
         let heard = self.hears(from, text, NOW);
         let mid = mid_of(text).unwrap();
@@ -273,8 +273,8 @@ pub(crate) trait Node {
         heard
     }
 
-    /// The host refuses the frame, and nothing but that is changed: not what the session
-    /// folds to, nor which numbers are next.
+    /// Checks that the host refuses the frame and changes nothing else: neither its state nor the
+    /// next numbers.
     fn refuses(&mut self, from: u16, text: &str) -> Refused {
         let before = self.state().clone();
         let heard = self.hears(from, text, NOW);
@@ -295,7 +295,8 @@ pub(crate) trait Node {
         refused
     }
 
-    /// The host says nothing at all, and the text changes nothing but the log, if that.
+    /// Checks that the host sends nothing, and that the text changes nothing except perhaps the
+    /// log.
     fn ignores(&mut self, from: u16, text: &str, now: Time) -> Heard {
         let before = self.state().clone();
         let heard = self.hears(from, text, now);
@@ -317,12 +318,12 @@ impl Node for Side {
     }
 }
 
-/// What came of a text.
+/// The effects of a text.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    /// To who said it.
+    /// Frames to the sender of the text.
     pub(crate) sends: Vec<String>,
-    /// To the others.
+    /// Frames to the other sides.
     pub(crate) others: Vec<Transmit>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) inbound: Vec<Inbound>,
@@ -330,13 +331,13 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// The checkpoints that it has led to, as everybody reads them in the log.
+    /// Returns the checkpoints that the text caused, as the log has them.
     pub(crate) fn checkpoints(&self) -> Vec<Checkpoint> {
         self.entries.iter().filter_map(checkpoint).collect()
     }
 }
 
-/// The checkpoint that an entry is.
+/// Returns the checkpoint of an entry, if the entry is a checkpoint.
 pub(crate) fn checkpoint(entry: &Entry) -> Option<Checkpoint> {
     let is_it = entry.kind == EntryKind::Control && entry.text.contains(">sync:checkpoint{");
     is_it.then(|| Checkpoint::decode(&entry.text).unwrap())
@@ -375,19 +376,19 @@ const UNLIMITED: DecodeOptions = DecodeOptions {
     marks: true,
 };
 
-/// The envelope of a frame that can be read.
+/// Returns the envelope of a readable frame.
 pub(crate) fn envelope(text: &str) -> Option<Envelope<'static>> {
     let frame = Frame::parse_with(text, &UNLIMITED).ok()?;
     let envelope = frame.envelope().ok()?;
     Some(envelope.into_owned())
 }
 
-/// The `mid` of a frame that can be read.
+/// Returns the `mid` of a readable frame.
 pub(crate) fn mid_of(text: &str) -> Option<Mid> {
     Some(Mid::parse(&envelope(text)?.msg_id?))
 }
 
-/// The `of` of a link frame.
+/// Returns the `of` of a link frame.
 pub(crate) fn of(text: &str) -> Option<Mid> {
     match envelope(text)?.extra.get("of")? {
         Value::Null => None,
@@ -396,8 +397,8 @@ pub(crate) fn of(text: &str) -> Option<Mid> {
     }
 }
 
-/// A frame of member 101 under its n-th id and the number `seq`: `head` is the text up to
-/// the metadata, `more` what follows `ts`.
+/// Returns a frame of member 101 with its n-th id and the number `seq`. `head` is the text up to
+/// the metadata, and `more` follows `ts`.
 pub(crate) fn frame(head: &str, n: u32, seq: u64, more: &str) -> String {
     format!(
         "{head}[mid:101000001{n:03},seq:{seq},ts:{}{more}]",

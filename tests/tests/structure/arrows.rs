@@ -1,34 +1,34 @@
-//! Which crate depends on which: what ARCHITECTURE.md draws, and nothing else.
+//! The dependencies between crates: exactly those that ARCHITECTURE.md draws.
 //!
-//! # How it counts
+//! # Rules
 //!
-//! - An arrow is a dependency in a `Cargo.toml`, an optional one too, and one of a build script.
-//!   Those of tests and examples are counted apart.
-//! - The map stands in ARCHITECTURE.md as `a, b -> c, d`, names without `accp-`. A crate may also
-//!   name what is reached through its arrows.
-//! - An arrow to accp-runtime, which only re-exports, stands for arrows to accp-frame and to what
-//!   the features bring in that are asked for.
+//! - An arrow is a dependency in a `Cargo.toml`, including optional and build dependencies.
+//!   Dependencies of tests and examples are counted separately.
+//! - The map in ARCHITECTURE.md has the form `a, b -> c, d`, without `accp-` in the names. A crate
+//!   may also use the crates that its arrows reach.
+//! - accp-runtime only re-exports. An arrow to it stands for arrows to accp-frame and to the crates
+//!   of the requested features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::workspace::{self, Crate, Need, Workspace};
 
-/// The sentences in ARCHITECTURE.md that stand before its maps.
+/// The sentences before the maps in ARCHITECTURE.md.
 const OF_CRATES: &str = "A crate depends on crates above it in this list only:";
 const OF_TESTS: &str = "a crate may use these besides:";
 
-/// What re-exports other crates by feature.
+/// The crate that re-exports other crates by feature.
 const RUNTIME: &str = "accp-runtime";
 
-/// The crates that do no IO, and what they never depend on, at whatever depth.
+/// The crates without IO, and the crates that they never depend on, at any depth.
 const NO_IO: [&str; 3] = ["accp-frame", "accp-context", "accp-session"];
 const IO: [&str; 2] = ["tokio", "pest"];
 
-/// The crates that a crate may name.
+/// For each crate, the crates that it may use.
 type Map = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads the block of text that follows a sentence.
+/// Reads the block of text after a sentence.
 fn map(text: &str, sentence: &str) -> Result<Map, String> {
     let block = text
         .split_once(sentence)
@@ -39,7 +39,7 @@ fn map(text: &str, sentence: &str) -> Result<Map, String> {
         let names = list.split(',').map(|name| format!("accp-{}", name.trim()));
         names.collect()
     };
-    // Two columns, with spaces between them; what stands in brackets is for the reader.
+    // There are two columns with spaces between them. Text in brackets is for the reader.
     for line in block.lines().skip(1) {
         for arrow in line.split("   ").filter(|arrow| !arrow.trim().is_empty()) {
             let arrow = arrow.split(" (").next().unwrap_or_default();
@@ -54,7 +54,7 @@ fn map(text: &str, sentence: &str) -> Result<Map, String> {
     Ok(map)
 }
 
-/// Adds what is reached through others.
+/// Adds the crates that are reached through others.
 fn closed(map: &Map) -> Map {
     let mut closed = map.clone();
     loop {
@@ -70,7 +70,7 @@ fn closed(map: &Map) -> Map {
     }
 }
 
-/// The crates that a dependency stands for.
+/// Returns the crates that a dependency stands for.
 fn meant(need: &Need, crates: &[Crate]) -> BTreeSet<String> {
     let runtime = crates
         .iter()
@@ -97,7 +97,7 @@ fn meant(need: &Need, crates: &[Crate]) -> BTreeSet<String> {
     meant
 }
 
-/// Names the arrows that the maps do not have.
+/// Returns the arrows that the maps do not have.
 fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
     let map = closed(map);
     let is_member = |name: &String| crates.iter().any(|of| of.name == *name);
@@ -127,7 +127,7 @@ fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
     said
 }
 
-/// Names the crates without IO that depend on what does some.
+/// Returns the crates without IO that depend on a crate with IO.
 fn impure(workspace: &Workspace) -> Vec<String> {
     let mut said = Vec::new();
     for name in NO_IO {
@@ -180,7 +180,7 @@ mod planted {
         }
     }
 
-    /// A house of few crates, and its map.
+    /// Checks a workspace of few crates against its map.
     fn strange(crates: Vec<Crate>) -> Vec<String> {
         let text = "A crate depends on crates above it in this list only:\n```text\n\
                     frame -> registry (always)    session -> frame\n\

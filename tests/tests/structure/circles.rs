@@ -1,18 +1,18 @@
 //! No circle of imports between the files of a crate.
 //!
-//! # How it counts
+//! # Rules
 //!
-//! - File A has an arrow to file B when a path in A leads to an item that B defines. Paths are
-//!   those of `use` items, those in code (`crate::a::b`, `super::a`, `self::a`, and `a::b` where
-//!   `a` is a name of the module), and those in what a macro is given or expands to.
+//! - File A has an arrow to file B if a path in A leads to an item that B defines. The paths are in
+//!   `use` items, in code (`crate::a::b`, `super::a`, `self::a`, and `a::b` if the module has a
+//!   name `a`), and in the input and output of macros.
 //! - Names are followed through `use`, `pub(crate) use` and `pub use`, globs too, to the file that
-//!   defines the item. A path that ends at a module leads to the file of that module. From
-//!   `Reader::new`, `Reader` counts.
-//! - A glob gives an arrow for each name of it that the module writes somewhere.
-//! - No arrow counts where one file is the parent of the other, at whatever distance: a parent
-//!   may use its children, and a child its parents.
-//! - Not counted: what stands under `#[cfg(test)]`, links in documentation, methods called on
-//!   a value, texts in attributes.
+//!   defines the item. A path that ends at a module leads to the file of that module. In
+//!   `Reader::new`, the item is `Reader`.
+//! - A glob gives an arrow for each of its names that the module writes.
+//! - An arrow between a file and its parent, at any distance, does not count. A parent may use its
+//!   children, and a child may use its parents.
+//! - Not counted: code under `#[cfg(test)]`, links in documentation, methods called on a value,
+//!   texts in attributes.
 //!
 //! A circle is a strongly connected component of more than one file.
 
@@ -23,17 +23,17 @@ use super::imports::Names;
 use super::tree::{Meaning, Tree};
 use super::workspace::{self, Workspace};
 
-/// For each file, the files that it imports from, each with the items.
+/// For each file, the files that it imports from, with the imported items.
 type Arrows = BTreeMap<usize, BTreeMap<usize, BTreeSet<String>>>;
 
-/// How often a name may be passed on before it is taken for one of another crate.
+/// The most re-exports to follow. Beyond it, the name counts as another crate's.
 const STEPS: usize = 8;
 
 /// Files that import one another.
 #[derive(Debug, PartialEq, Eq)]
 struct Circle {
     files: BTreeSet<PathBuf>,
-    /// The shortest way round, and what is imported on it.
+    /// The shortest way round, with the imported items.
     text: String,
 }
 
@@ -90,7 +90,7 @@ fn arrows(tree: &Tree) -> Arrows {
     arrows
 }
 
-/// The file that defines what a path of a module leads to, and the item's name.
+/// Returns the file that defines the target of a path, and the item's name.
 fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option<(usize, String)> {
     let (mut at, mut rest) = (from, path);
     while let Some((name, after)) = rest.split_first() {
@@ -101,7 +101,7 @@ fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option
             "crate" => Some(0),
             "self" => Some(at),
             "super" => Some(module.parent?),
-            // Of a module and an item of one name, the last name of a path is the item.
+            // If a module and an item share a name, the last name of a path is the item.
             _ => child.filter(|_| !after.is_empty() || meanings.len() == 1),
         };
         if let Some(next) = next {
@@ -113,7 +113,7 @@ fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option
         }
         let steps = steps.checked_sub(1)?;
         let mut sources: Vec<Names> = meanings.iter().filter_map(Meaning::used).collect();
-        // The first name of a path may be that of a crate, which no glob brings in.
+        // The first name of a path may be a crate, which no glob brings in.
         if sources.is_empty() && at != from {
             let globs = module.imports.globs.iter();
             sources.extend(globs.map(|glob| [&glob[..], std::slice::from_ref(name)].concat()));
@@ -126,7 +126,7 @@ fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option
     Some((module.file, name.to_owned()))
 }
 
-/// Whether one of two files is the other, or a parent of it.
+/// Returns whether the two files are the same, or one is a parent of the other.
 fn is_family(tree: &Tree, one: usize, other: usize) -> bool {
     let path = |file| {
         tree.module_of(file)
@@ -136,7 +136,7 @@ fn is_family(tree: &Tree, one: usize, other: usize) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// All files to which arrows lead from one.
+/// Returns all files that arrows from one file reach.
 fn reached(arrows: &Arrows, from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut next = vec![from];
@@ -150,7 +150,7 @@ fn reached(arrows: &Arrows, from: usize) -> BTreeSet<usize> {
     reached
 }
 
-/// The shortest way from a file of a circle back to itself, a line for each arrow.
+/// Returns the shortest way from a file of a circle back to itself, with a line for each arrow.
 fn shortest(tree: &Tree, arrows: &Arrows, circle: &BTreeSet<usize>) -> String {
     let ways = circle.iter().filter_map(|start| way_back(arrows, *start));
     let way = ways.min_by_key(Vec::len).unwrap_or_default();
@@ -165,7 +165,7 @@ fn shortest(tree: &Tree, arrows: &Arrows, circle: &BTreeSet<usize>) -> String {
     way.windows(2).map(arrow).collect()
 }
 
-/// Breadth first, from a file to itself.
+/// Searches breadth first for a way from a file back to itself.
 fn way_back(arrows: &Arrows, start: usize) -> Option<Vec<usize>> {
     let mut ways = std::collections::VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
@@ -183,7 +183,7 @@ fn way_back(arrows: &Arrows, start: usize) -> Option<Vec<usize>> {
     None
 }
 
-/// Says which files of a crate import one another.
+/// Returns a report of the files of a crate that import one another.
 fn check(name: &str, tree: &Tree) -> String {
     let say = |circle: Circle| {
         let files: Vec<_> = circle
@@ -215,7 +215,7 @@ mod planted {
     use super::*;
     use crate::workspace::Sources;
 
-    /// The circles of a crate whose files are given by name and text.
+    /// Returns the circles of a crate that is given as file names and texts.
     fn of(files: &[(&str, &str)]) -> Vec<String> {
         let sources: Sources = files
             .iter()

@@ -1,4 +1,4 @@
-//! The paths that a module writes: in `use` items, in its code and in what macros are given.
+//! The paths that a module writes in `use` items, in its code and in the input of macros.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Path, UseTree, Visibility};
 
-/// A path as it is written, without arguments: `crate`, `judge`, `Judge`.
+/// A path as it is written, without generic arguments: `crate`, `judge`, `Judge`.
 pub(crate) type Names = Vec<String>;
 
-/// What a module says of other places.
+/// The references of a module to other places.
 #[derive(Debug, Default)]
 pub(crate) struct Imports {
-    /// Paths of more than one name, whole, as they are written.
+    /// Whole paths of several names, as they are written.
     pub(crate) paths: BTreeSet<Names>,
-    /// Where names come from that are not said one by one.
+    /// The paths of glob imports, without `*`.
     pub(crate) globs: BTreeSet<Names>,
-    /// Every word, since a glob does not say which of its names is meant.
+    /// Every word in the module, to tell the names that the module takes from a glob.
     pub(crate) words: BTreeSet<String>,
 }
 
-/// Reads the items of a module, without those of its children and of tests.
+/// Reads the items of a module, without child modules and without tests.
 pub(crate) fn of(items: &[Item]) -> Imports {
     let mut imports = Imports::default();
     for item in items {
@@ -37,7 +37,7 @@ impl<'a> Visit<'a> for Imports {
         }
     }
 
-    /// A child speaks for itself.
+    /// A child module is read on its own.
     fn visit_item_mod(&mut self, _: &'a ItemMod) {}
 
     fn visit_item_use(&mut self, item: &'a ItemUse) {
@@ -71,10 +71,10 @@ impl<'a> Visit<'a> for Imports {
         self.tokens(item.tokens.clone());
     }
 
-    /// `pub(in crate::a)` takes nothing from there.
+    /// `pub(in crate::a)` imports nothing from there.
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
-    /// What an attribute names belongs to a derive.
+    /// The names in an attribute belong to a derive.
     fn visit_attribute(&mut self, _: &'a Attribute) {}
 }
 
@@ -115,7 +115,7 @@ impl Imports {
     }
 }
 
-/// Whether only a build of tests has it.
+/// Returns whether an item is compiled only in builds of tests.
 pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let cfg = attribute.path().is_ident("cfg");
@@ -125,7 +125,7 @@ pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The attributes of an item, whatever its kind.
+/// Returns the attributes of an item of any kind.
 pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -143,7 +143,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// What a `use` brings in: each name with the path that it comes from. A glob is called `*`.
+/// Returns the names that a `use` brings in, each with its path. A glob has the name `*`.
 pub(crate) fn uses(tree: &UseTree) -> Vec<(String, Names)> {
     let mut all = Vec::new();
     walk(tree, &mut Vec::new(), &mut all);

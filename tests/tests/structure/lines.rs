@@ -1,14 +1,13 @@
-//! How long a file may be, and how many lines a crate.
+//! The length of files and of crates.
 
 use std::path::Path;
 
 use super::workspace::{self, Sources};
 
-/// Lines of one file.
+/// The most lines of one file.
 const FILE: usize = 500;
 
-/// What no person writes: the first line of such a file names the command that makes it, or it
-/// lies in such a folder.
+/// Generated files and folders. The first line of such a file names the command that makes it.
 const GENERATED: [&str; 4] = [
     "accp-frame/src/profiles.rs",
     "accp-context/src/frames.rs",
@@ -16,13 +15,13 @@ const GENERATED: [&str; 4] = [
     "tests/goldens/",
 ];
 
-/// Lines of several files together.
+/// A limit for the lines of several files together.
 struct Budget {
     of: &'static str,
-    /// Whether a file counts.
+    /// Returns whether a file counts.
     counts: fn(&str) -> bool,
     goal: usize,
-    /// What it may be until the goal is reached; it only goes down.
+    /// The present limit, until the goal is reached. It only goes down.
     until_then: usize,
 }
 
@@ -41,8 +40,8 @@ const BUDGETS: [Budget; 2] = [
     },
 ];
 
-/// A session's delivery, and the context that it keeps: all of accp-context but what writes
-/// views, prices, policies and the messages that they are told.
+/// Returns whether a file belongs to sessions: the delivery, and the context that a session keeps.
+/// That is all of accp-context except views, prices, policies and their messages.
 fn is_of_sessions(file: &str) -> bool {
     if GENERATED.contains(&file) {
         return false;
@@ -55,7 +54,7 @@ fn is_of_sessions(file: &str) -> bool {
     file.starts_with("accp-session/src/") || context.is_some_and(|file| !is_apart(file))
 }
 
-/// Names the files that are longer than they may be.
+/// Returns the files that are too long.
 fn too_long(sources: &Sources) -> Vec<String> {
     let mut said = Vec::new();
     for (path, text) in sources {
@@ -74,7 +73,7 @@ fn too_long(sources: &Sources) -> Vec<String> {
     said
 }
 
-/// The lines of the files that count, or what is wrong with how many they are.
+/// Returns the lines of the files that count, or an error if there are too many.
 fn count(sources: &Sources, budget: &Budget) -> Result<usize, String> {
     let counts = |path: &Path| (budget.counts)(&path.to_string_lossy());
     let files = sources.iter().filter(|(path, _)| counts(path));

@@ -9,7 +9,7 @@ use syn::{Attribute, Item};
 use super::imports::{self, Imports, Names, attributes, is_for_tests, uses};
 use super::workspace::Sources;
 
-/// All modules of a crate, the first of them its root.
+/// All modules of a crate. The first module is the root.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) files: Vec<PathBuf>,
@@ -19,22 +19,22 @@ pub(crate) struct Tree {
 /// A module, in a file of its own or between braces.
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// From the root of the crate, which is not named.
+    /// The path from the root of the crate, without the crate's name.
     pub(crate) path: Names,
     pub(crate) parent: Option<usize>,
-    /// Where it stands, an index of [`Tree::files`].
+    /// The file of the module, as an index of [`Tree::files`].
     pub(crate) file: usize,
     pub(crate) names: BTreeMap<String, Vec<Meaning>>,
     pub(crate) imports: Imports,
 }
 
-/// What a name of a module stands for.
+/// The meaning of a name in a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// The module itself defines it.
     Item,
     Module(usize),
-    /// A `use` brings it in, from this path.
+    /// A `use` imports the name from this path.
     Use(Names),
 }
 
@@ -55,10 +55,10 @@ impl Meaning {
 }
 
 impl Tree {
-    /// Reads a crate from its first file on. What only tests compile is left out.
+    /// Reads a crate from its first file on. Code that only tests compile is left out.
     ///
     /// # Errors
-    /// Names the file that is not there or is not Rust.
+    /// Returns the name of the file that is missing or is not Rust.
     pub(crate) fn read(sources: &Sources, root: &Path) -> Result<Self, String> {
         let mut reading = Reading {
             sources,
@@ -72,7 +72,7 @@ impl Tree {
         Ok(reading.tree)
     }
 
-    /// The module that fills a file; those between braces come after it.
+    /// Returns the module that fills a file. Modules between braces come after it.
     pub(crate) fn module_of(&self, file: usize) -> Option<&Module> {
         self.modules.iter().find(|module| module.file == file)
     }
@@ -84,7 +84,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads a file, whose children stand in `folder`; the index of its module.
+    /// Reads a file whose child modules are in `folder`. Returns the index of its module.
     fn file(
         &mut self,
         file: &Path,
@@ -159,7 +159,7 @@ impl Reading<'_> {
     }
 }
 
-/// The name that an item defines.
+/// Returns the name that an item defines.
 fn defined(item: &Item) -> Option<String> {
     let name = match item {
         Item::Const(item) => &item.ident,
@@ -177,7 +177,7 @@ fn defined(item: &Item) -> Option<String> {
     Some(name.unraw().to_string())
 }
 
-/// The file of `#[path = "..."]`.
+/// Returns the file of `#[path = "..."]`.
 fn attribute_path(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| {
         let pair = attribute.meta.require_name_value().ok()?;
@@ -191,7 +191,7 @@ fn attribute_path(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// The same path without `..` in it.
+/// Returns the path without `..` in it.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

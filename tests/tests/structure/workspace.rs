@@ -7,23 +7,24 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-/// The text of Rust files, by their paths from the top of the workspace.
+/// The text of each Rust file, by its path from the top of the workspace.
 pub(crate) type Sources = BTreeMap<PathBuf, String>;
 
-/// Folders that hold nothing that a person wrote.
+/// Folders without handwritten files.
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
 /// A member of the workspace.
 #[derive(Debug)]
 pub(crate) struct Crate {
     pub(crate) name: String,
-    /// The files that rustc is started with, one for each target.
+    /// The files that rustc starts from, one for each target.
     pub(crate) roots: Vec<PathBuf>,
-    /// What it is built with; optional crates count.
+    /// The dependencies of the crate, optional ones too.
     pub(crate) needs: Vec<Need>,
-    /// What only its tests and examples are built with.
+    /// The dependencies of its tests and examples only.
     pub(crate) tests_need: Vec<Need>,
-    /// Each feature, with what it turns on: `std`, `dep:accp-context`, `accp-frame/std`.
+    /// Each feature, with the features that it turns on: `std`, `dep:accp-context`,
+    /// `accp-frame/std`.
     pub(crate) features: BTreeMap<String, Vec<String>>,
 }
 
@@ -31,29 +32,29 @@ pub(crate) struct Crate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) name: String,
-    /// The features that are asked for, `default` among them unless it is turned off.
+    /// The requested features, with `default` unless it is turned off.
     pub(crate) features: Vec<String>,
 }
 
-/// What cargo says.
+/// The workspace as cargo describes it.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) crates: Vec<Crate>,
-    /// For each package of the dependency tree, those that it needs outside tests.
+    /// For each package of the dependency tree, the packages that it needs outside tests.
     pub(crate) tree: BTreeMap<String, Vec<String>>,
 }
 
-/// The top of the workspace.
+/// Returns the top folder of the workspace.
 pub(crate) fn top() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().unwrap_or(tests).to_owned()
 }
 
 impl Workspace {
-    /// Asks cargo, which reads no network for it.
+    /// Asks cargo, without network access.
     ///
     /// # Errors
-    /// What cargo says when it fails, or the field that its answer lacks.
+    /// Returns cargo's own error, or the name of a field that cargo's answer lacks.
     pub(crate) fn read() -> Result<Self, String> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let output = Command::new(cargo)
@@ -102,7 +103,7 @@ impl Workspace {
         Some(Self { crates, tree })
     }
 
-    /// Everything that a package is built with, at whatever depth.
+    /// Returns all dependencies of a package, at any depth.
     pub(crate) fn all_needs(&self, name: &str) -> Vec<String> {
         let mut all = vec![name.to_owned()];
         let mut at = 0;
@@ -164,7 +165,7 @@ fn texts(array: &Value) -> Option<Vec<String>> {
 /// Reads every Rust file below a folder.
 ///
 /// # Errors
-/// Names the place that cannot be read.
+/// Returns the name of the place that cannot be read.
 pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];
