@@ -1,9 +1,10 @@
-//! From names of the registry to Rust identifiers.
+//! Rust identifiers from names of the registry.
 
 use accp_registry::words;
 use proc_macro2::{Ident, Span};
 
-/// `task_assignment` -> `TaskAssignment`. Empty when there is no letter and no digit.
+/// Turns `task_assignment` into `TaskAssignment`. Returns an empty text for a name without
+/// letters and digits.
 pub(crate) fn pascal(name: &str) -> String {
     let mut out = String::new();
     for word in words(name) {
@@ -14,14 +15,15 @@ pub(crate) fn pascal(name: &str) -> String {
     out
 }
 
-/// `userId` -> `user_id`. Empty when there is no letter and no digit.
+/// Turns `userId` into `user_id`. Returns an empty text for a name without letters and digits.
 pub(crate) fn snake(name: &str) -> String {
     let words: Vec<String> = words(name).map(str::to_ascii_lowercase).collect();
     words.join("_")
 }
 
-/// The identifier for a name that [`pascal`] or [`snake`] made: one that starts with a
-/// digit gets `letter` before it, a keyword a `_` behind it. `None` for the empty name.
+/// Makes an identifier from a name that [`pascal`] or [`snake`] returned. A name that starts with
+/// a digit gets `letter` before it, and a keyword gets a `_` after it. Returns `None` for the
+/// empty name.
 pub(crate) fn sanitize(name: &str, letter: char) -> Option<Ident> {
     let first = name.bytes().next()?;
     let name = if first.is_ascii_digit() {
@@ -34,7 +36,7 @@ pub(crate) fn sanitize(name: &str, letter: char) -> Option<Ident> {
     Some(Ident::new(&name, Span::call_site()))
 }
 
-/// syn knows the keywords, except the one that came with the 2024 edition.
+/// Returns whether a name is a keyword. syn knows all keywords but `gen` of the 2024 edition.
 fn is_keyword(name: &str) -> bool {
     name == "gen" || syn::parse_str::<Ident>(name).is_err()
 }
@@ -80,7 +82,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nor does it make what rustc's naming lints object to.
+        /// Every name with a letter or digit gives an identifier that rustc's naming lints accept.
         #[test]
         fn makes_identifiers_of_every_name(name in "[!-~]{0,12}") {
             let has_words = name.bytes().any(|b| b.is_ascii_alphanumeric());

@@ -1,5 +1,5 @@
-//! A session that runs here: a host and its members, each on a store, and a link in memory
-//! between them that loses nothing.
+//! A session in one process: a host and its members, each on a store. The link between them is
+//! in memory and loses nothing.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,10 +13,10 @@ use accp_store::Store as _;
 use crate::outcome::Failure;
 use crate::store_file::Shared;
 
-/// A host, its members, and what is under way between them.
+/// A host, its members, and the frames under way between them.
 pub(crate) struct Room {
     room: accp_testkit::Room<Shared>,
-    /// The last position that was taken.
+    /// The last position that [`Room::take_accepted`] returned.
     taken: u64,
 }
 
@@ -62,20 +62,20 @@ impl Room {
         Ok(self.enter(store, options)?)
     }
 
-    /// The session of the host, or of a member.
+    /// Returns the session of the host or of a member.
     fn session(&mut self, of: MemberId) -> Result<&mut Session, Failure> {
         let side = self.room.side(of);
-        let side = side.ok_or_else(|| Failure::Input(format!("{of} is not here")))?;
+        let side = side.ok_or_else(|| Failure::Input(format!("{of} is not in this session")))?;
         Ok(side.driver.session_mut()?)
     }
 
-    /// Says something, as the host or a member.
+    /// Sends a frame as the host or a member.
     pub(crate) fn say(&mut self, by: MemberId, what: &Outbound<'_>) -> Result<Mid, Failure> {
         let now = self.now;
         Ok(self.session(by)?.send(what, now)?)
     }
 
-    /// Marks a frame handled on one side, and says the answers to it.
+    /// Marks a frame as handled on one side, and sends the answers to it.
     pub(crate) fn answer(
         &mut self,
         by: MemberId,
@@ -86,7 +86,7 @@ impl Room {
         Ok(self.session(by)?.handled(position, replies, now)?)
     }
 
-    /// Marks everything that was delivered to a side as handled.
+    /// Marks all frames delivered to a side as handled.
     pub(crate) fn handle_all(&mut self, of: MemberId) -> Result<(), Failure> {
         let side = self
             .room
@@ -98,7 +98,7 @@ impl Room {
         Ok(())
     }
 
-    /// Lets frames arrive, and time pass where it must, until everybody has everything.
+    /// Lets frames arrive, and time pass where necessary, until the session is at rest.
     pub(crate) fn settle(&mut self) -> Result<(), Failure> {
         if self.rest()? {
             return self.complain();
@@ -109,7 +109,7 @@ impl Room {
         )))
     }
 
-    /// What the host has committed since this was asked last.
+    /// Returns the entries that the host has committed since the last call.
     pub(crate) fn take_accepted(&mut self) -> Result<Vec<Entry>, Failure> {
         let (host, from) = (&mut self.room.host, self.taken + 1);
         let entries = host.store.entries(host.driver.side(), from, usize::MAX)?;
@@ -117,7 +117,8 @@ impl Room {
         Ok(entries)
     }
 
-    /// What members have sent arrives; the host commits it and dies before anything leaves.
+    /// Delivers the members' frames, lets the host commit them, and keeps the host's own frames
+    /// back, as if the host died before it sent them.
     pub(crate) fn kill_host(&mut self) -> Result<(), Failure> {
         let now = self.now;
         for member in &mut self.room.members {
@@ -131,13 +132,14 @@ impl Room {
         Ok(())
     }
 
-    /// The host comes back on a store that was opened anew.
+    /// Opens the host again on a store that was opened anew.
     pub(crate) fn restore_host(&mut self, store: Shared) -> Result<(), Failure> {
         self.host.store = store;
         Ok(self.restart(MemberId::HOST)?)
     }
 
-    /// On a link that loses nothing, nothing is refused.
+    /// Fails with the first refused, rejected or dropped frame. The link loses nothing, so there
+    /// should be none.
     fn complain(&mut self) -> Result<(), Failure> {
         let members = self.room.members.iter_mut();
         for side in members.chain([&mut self.room.host]) {

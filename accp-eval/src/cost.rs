@@ -1,4 +1,4 @@
-//! What prompts cost.
+//! The cost of prompts.
 
 use accp_context::policy::Kind;
 use accp_runtime::context::CachePrices;
@@ -10,8 +10,8 @@ use crate::tokens::ByKind;
 pub struct Spent {
     /// All tokens.
     pub tokens: ByKind,
-    /// Of these, the ones at the beginning of a prompt that the previous prompt of the same
-    /// agent began with too.
+    /// The tokens at the beginning of a prompt that the previous prompt in the same cache began
+    /// with too.
     pub cached: ByKind,
 }
 
@@ -22,11 +22,11 @@ pub struct Split {
     pub system: f64,
     /// Tool schemas.
     pub tools: f64,
-    /// What teaches the model to read the rest.
+    /// The primer, which teaches the model to read the rest.
     pub primer: f64,
-    /// Of the rest, tokens that were not in the cache.
+    /// Tokens of other kinds that were not in the cache.
     pub new: f64,
-    /// Of the rest, tokens that were.
+    /// Tokens of other kinds that were in the cache.
     pub again: f64,
 }
 
@@ -38,23 +38,23 @@ impl Spent {
         }
     }
 
-    /// All tokens.
+    /// Returns the number of all tokens.
     pub fn total(&self) -> u64 {
         self.tokens.iter().sum()
     }
 
-    /// All tokens but those of system prompts.
+    /// Returns the number of all tokens except those of system prompts.
     pub fn without_system(&self) -> u64 {
         self.total() - self.tokens[Kind::System as usize]
     }
 
-    /// What the tokens cost at these prices.
+    /// Returns the cost of the tokens at these prices.
     pub fn cost(&self, prices: CachePrices) -> f64 {
         let (fresh, cached) = self.costs(prices, &Kind::ALL);
         fresh + cached
     }
 
-    /// How the cost is made up.
+    /// Returns the shares of the cost.
     pub fn split(&self, prices: CachePrices) -> Split {
         let whole = self.cost(prices);
         if whole == 0.0 {
@@ -79,7 +79,7 @@ impl Spent {
         }
     }
 
-    /// What the fresh and the cached tokens of these kinds cost.
+    /// Returns the costs of the fresh and of the cached tokens of these kinds.
     fn costs(&self, prices: CachePrices, kinds: &[Kind]) -> (f64, f64) {
         let sum = |tokens: &ByKind| kinds.iter().map(|&kind| tokens[kind as usize]).sum::<u64>();
         let cached = sum(&self.cached);

@@ -1,4 +1,4 @@
-//! An evaluation: policies, and prompts of other programs, over corpora.
+//! An evaluation of policies, and of prompts of other programs, over corpora.
 
 use accp_context::policy::Plan;
 use accp_runtime::view::View;
@@ -10,7 +10,7 @@ use crate::replay::{Instrument, Replay};
 use crate::report::Corpus;
 use crate::transcript::Transcript;
 
-/// What is measured, and how it is counted.
+/// The policies and rivals to measure, with the view and the counter.
 #[derive(Debug)]
 pub struct Evaluation {
     plans: Vec<Plan>,
@@ -20,8 +20,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Measures these policies, the [base](crate::BASE) first. `view` is how policies that go
-    /// by a registry show messages.
+    /// Makes an evaluation of these policies, the [base](crate::BASE) first. Policies that use a
+    /// registry show messages with `view`.
     pub fn new(plans: Vec<Plan>, view: View, counter: Bpe) -> Self {
         Self {
             plans,
@@ -31,7 +31,7 @@ impl Evaluation {
         }
     }
 
-    /// Measures prompts of other programs beside them.
+    /// Adds prompts of other programs to the evaluation.
     pub fn against(mut self, rivals: Vec<Rival>) -> Self {
         self.rivals.extend(rivals);
         self
@@ -45,8 +45,8 @@ impl Evaluation {
         self.replay(corpus, transcripts, false, |_| Ok(()))
     }
 
-    /// The same, and tells every prompt: `dump` takes lines of JSON in the order of the
-    /// conversations.
+    /// Measures like [`Evaluation::measure`], and passes every prompt to `dump`: lines of JSON in
+    /// the order of the conversations.
     ///
     /// # Errors
     /// When a rival has prompts for some turns of a conversation only, or `dump` fails.
@@ -85,14 +85,15 @@ impl Evaluation {
         Ok(corpus)
     }
 
-    /// Names and descriptions in the order of the replays.
+    /// Returns names and descriptions in the order of the replays.
     fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
         let plans = self.plans.iter().map(|plan| (&*plan.name, &*plan.doc));
         let rivals = self.rivals.iter();
         plans.chain(rivals.map(|rival| (&*rival.name, "prompts of another program")))
     }
 
-    /// Replays a conversation under each; `None` of a rival that left it out.
+    /// Replays a conversation under each policy and rival. A rival without prompts for the
+    /// conversation gives `None`.
     fn hold(
         &self,
         corpus: &str,

@@ -1,30 +1,30 @@
-//! Recorded conversations replayed under policies for the context, and measured, without a model.
+//! A replay of recorded conversations under context policies, measured without a model.
 //!
 //! An [`Evaluation`] replays the [`Transcripts`] of a corpus; its [`Report`] is data, a page with
-//! charts, or lines of JSON. A [`Policy`](accp_context::policy::Policy) decides what an
-//! agent's prompt holds of the conversation so far. Before each message of an agent (role
-//! `assistant` or `agent`) it is asked for the prompt that this agent would get; the message then
-//! shows what the agent needed from it.
+//! charts, or lines of JSON. A [`Policy`](accp_context::policy::Policy) decides how an agent's
+//! prompt shows the conversation so far. Before each message of an agent (role `assistant` or
+//! `agent`) the replay asks the policy for the prompt of this agent. The message then shows the
+//! values that the agent needed from the prompt.
 //!
-//! - **Tokens**: of all prompts, tool schemas and primer included, and the same without system
-//!   prompts. Exact.
+//! - **Tokens**: the tokens of all prompts, with tool schemas and primer, and the same without
+//!   system prompts. The counts are exact.
 //! - **Cost**: tokens of the longest common beginning with the previous prompt in the same cache
-//!   count 0.1, all others 1.25. A cache knows no agents: agents that read one transcript from
-//!   its first message share one; an agent with a system prompt of its own has one of its own.
-//!   Nothing expires.
-//! - **Argument recall**: of each number and string in a tool call's arguments, nested ones too,
-//!   of 3 to 60 characters, that was said before in a message other than a system prompt: does it
-//!   stand in the prompt, escapes undone? A value stands where no letter, digit or `_` continues
-//!   it.
-//! - **Bound recall**: does it stand there with its key or its record?
-//! - **Identifier recall**: the same question as for arguments, for each token of an agent's text
+//!   count 0.1, all others 1.25. Agents that read one transcript from its first message share a
+//!   cache; an agent with a system prompt of its own has its own cache. Caches never expire.
+//! - **Argument recall**: the share of the needed arguments that the prompt contains after its
+//!   escapes are undone. A needed argument is a number or a string of 3 to 60 characters in a
+//!   tool call's arguments, nested ones too, that an earlier message other than a system prompt
+//!   contained. A text contains a value where no letter, digit or `_` continues the value.
+//! - **Bound recall**: the share of the needed arguments that the prompt contains with their key
+//!   or their record.
+//! - **Identifier recall**: the same share as for arguments, for each token of an agent's text
 //!   with a digit, a path separator or a capital after a small letter, once a message.
-//! - **Results**: what tool results take in the first prompt after them, as a share of the same
-//!   results in the base; only those that this prompt shows. What stands before a result to read
-//!   it by, such as a definition, is a part of it.
-//! - **Read back**: the share of the bytes of all messages that the policy gives back unchanged
-//!   when the conversation is over.
-//! - **Milliseconds**: what the policy itself took, for all conversations.
+//! - **Results**: the tokens of tool results in the first prompt after them, as a share of the
+//!   tokens of the same results in the base. Only results that this prompt shows count. A text
+//!   before a result that explains the result, such as a definition, is part of the result.
+//! - **Read back**: the share of the bytes of all messages that the policy returns unchanged
+//!   after the conversation.
+//! - **Milliseconds**: the time that the policy itself took, for all conversations.
 //!
 //! ```
 //! use accp_eval::{Evaluation, Report, Transcripts, default_plans};

@@ -4,51 +4,51 @@ use std::time::Duration;
 
 use crate::cost::Spent;
 
-/// What a policy did over some conversations.
+/// The figures of a policy over some conversations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measure {
     /// Conversations.
     pub conversations: u64,
-    /// Prompts of agents in them.
+    /// Prompts of agents in the conversations.
     pub prompts: u64,
-    /// The tokens of these.
+    /// The tokens of the prompts.
     pub spent: Spent,
-    /// Arguments of tool calls that stand in the prompt.
+    /// Arguments of tool calls that the prompt contains.
     pub arguments: Recall,
-    /// Arguments that stand there under their key or in their record.
+    /// Arguments that the prompt contains under their key or in their record.
     pub bound: Recall,
-    /// Names in agents' texts that stand in the prompt.
+    /// Names in agents' texts that the prompt contains.
     pub identifiers: Recall,
-    /// What tool results take.
+    /// The tokens of tool results.
     pub results: FirstSight,
-    /// Bytes of the messages; `found` are those that were given back.
+    /// Bytes of the messages; `found` counts the bytes of messages returned unchanged.
     pub bytes: Recall,
     /// The policy's own time.
     pub time: Duration,
 }
 
-/// How much of what was looked for was found.
+/// Counts of wanted values and of found values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recall {
-    /// What was looked for.
+    /// The number of wanted values.
     pub wanted: u64,
-    /// What of it was found.
+    /// The number of wanted values that were found.
     pub found: u64,
 }
 
-/// What tool results take of the first prompt after them.
+/// The tokens of tool results in the first prompt after them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FirstSight {
-    /// How many of them this prompt shows; the others count nowhere.
+    /// The number of results that this prompt shows. Other results are not counted.
     pub shown: u64,
-    /// Their tokens in the prompt.
+    /// The tokens of the shown results in the prompt.
     pub tokens: u64,
-    /// Their tokens as compact JSON.
+    /// The tokens of the shown results as compact JSON.
     pub base: u64,
 }
 
 impl Recall {
-    /// From 0 to 1; `None` where nothing was looked for.
+    /// Returns the found share, from 0 to 1, or `None` when no value was wanted.
     pub fn share(self) -> Option<f64> {
         (self.wanted > 0).then(|| self.found as f64 / self.wanted as f64)
     }
@@ -65,7 +65,7 @@ impl Recall {
 }
 
 impl FirstSight {
-    /// The tokens as a share of the base's; `None` where nothing was shown.
+    /// Returns the tokens as a share of the base's tokens, or `None` when no result was shown.
     pub fn share(self) -> Option<f64> {
         (self.base > 0).then(|| self.tokens as f64 / self.base as f64)
     }

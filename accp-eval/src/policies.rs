@@ -1,4 +1,4 @@
-//! The policies, by name.
+//! Policies by name.
 
 mod draft;
 mod toon;
@@ -11,7 +11,7 @@ use accp_runtime::view::PromptLimits;
 /// The name of the policy that all others are measured against.
 pub const BASE: &str = "json";
 
-/// What is measured when no policy is named: the base first.
+/// The policies that are measured when none is named, the base first.
 const DEFAULT: [&str; 7] = [
     BASE,
     "toon",
@@ -22,26 +22,26 @@ const DEFAULT: [&str; 7] = [
     "views",
 ];
 
-/// The forms that [`plan`] takes, for people.
+/// The forms of names that [`plan`] takes, for people.
 pub const FORMS: &str = "\
 json                            the whole history as compact JSON: the base, 1.0
 toon                            the whole history as TOON
 last:N                          system prompts and the last N messages
 clear-tool-uses:TRIGGER,KEEP    the whole history; once it has over TRIGGER tokens, all tool
                                 results but the newest KEEP are cleared (100000,3 when left out)
-draft                           the draft's own defaults: frames in a session, beyond 400 tokens
-                                and after each answer a checkpoint
-views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS the messages but the
-                                newest KEEP become facts, of one over MESSAGE tokens the middle
-                                goes (250,2,500 when left out); TOKENS `pays`: when that pays
-                                at the usual prices of a cache";
+draft                           the draft's own defaults: frames in a session, with a checkpoint
+                                beyond 400 tokens and after each answer
+views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS all messages but the
+                                newest KEEP become facts, and a message over MESSAGE tokens
+                                loses its middle (250,2,500 when left out); with `pays` for
+                                TOKENS: when that pays at the usual prices of a cache";
 
-/// The policies that are measured when none is named.
+/// Returns the policies that are measured when none is named.
 pub fn default_plans() -> Vec<Plan> {
     DEFAULT.iter().filter_map(|name| plan(name)).collect()
 }
 
-/// The policy of this name; `None` if there is none.
+/// Returns the policy of this name, or `None` for an unknown name.
 pub fn plan(name: &str) -> Option<Plan> {
     let (word, options) = match name.split_once(':') {
         Some((word, options)) => (word, Some(options)),
@@ -55,7 +55,7 @@ pub fn plan(name: &str) -> Option<Plan> {
         )),
         ("toon", None) => Some(Plan::new(
             name,
-            "the whole history, each message in TOON, JSON in strings read as values",
+            "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
         )),
         ("last", Some(count)) => {
@@ -78,14 +78,14 @@ pub fn plan(name: &str) -> Option<Plan> {
                 name,
                 format!(
                     "the whole history; over {trigger} tokens, all tool results but the newest \
-                     {keep} cleared"
+                     {keep} are cleared"
                 ),
                 move |opening| ClearToolUses::new(opening, trigger, keep),
             ))
         }
         ("draft", None) => Some(Plan::new(
             name,
-            "frames in a session: 500 tokens of them, checkpoints of 200, in all 2,000",
+            "frames in a session: 500 tokens of frames, checkpoints of 200, in all 2,000",
             draft::Draft::new,
         )),
         ("views", options) => {
@@ -115,8 +115,8 @@ pub fn plan(name: &str) -> Option<Plan> {
             Some(Plan::new(
                 name,
                 format!(
-                    "views; {when} all messages but {keep} become facts, of one over {message} \
-                     tokens the middle goes"
+                    "views; {when} all messages but {keep} become facts, and a message over \
+                     {message} tokens loses its middle"
                 ),
                 move |opening| Views::new(opening, limits.clone()),
             ))

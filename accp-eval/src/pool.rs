@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Works on each item and hands on the results in the order of the items, until one is refused.
+/// Works on each item, and passes the results to `take` in the order of the items until `take`
+/// fails.
 ///
 /// # Errors
-/// The first error that `take` gives.
+/// When `take` fails; returns its error.
 pub(crate) fn in_order<'i, I: Sync, T: Send, E>(
     items: &'i [I],
     work: impl Fn(&'i I) -> T + Sync,
@@ -17,7 +18,7 @@ pub(crate) fn in_order<'i, I: Sync, T: Send, E>(
 ) -> Result<(), E> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
-    // A bound, so that results do not pile up behind a slow taker.
+    // The bound keeps results from piling up when `take` is slow.
     let (sender, receiver) = mpsc::sync_channel(workers);
     thread::scope(|scope| {
         for _ in 0..workers.min(items.len()) {
@@ -29,7 +30,7 @@ pub(crate) fn in_order<'i, I: Sync, T: Send, E>(
                     let Some(item) = items.get(index) else {
                         return;
                     };
-                    // Nobody listens any more: the taker has refused.
+                    // The receiver is gone because `take` has failed.
                     if sender.send((index, work(item))).is_err() {
                         return;
                     }

@@ -1,14 +1,15 @@
-//! Prompts as JSON Lines: what others recount, and how the prompts of others come in.
+//! Prompts as JSON Lines, written for other programs to recount, and read from other programs.
 //!
 //! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
-//! it), `agent`, `cache` (prompts with the same one share a cache), `policy`, and `segments` in
-//! order, each with `kind`, `text` and, where the policy says so, `message` (the index of the
-//! message that it shows) and `records` (lists of `[key, value]`). The prompt is the texts joined
-//! with nothing between.
+//! the prompt), `agent`, `cache` (prompts with the same value share a cache), `policy`, and
+//! `segments` in order. A segment has `kind` and `text`. Where the policy says so, a segment also
+//! has `message` (the index of the message that it shows) and `records` (lists of
+//! `[key, value]`). The prompt is the texts joined without a separator.
 //!
-//! Who writes prompts for us to measure may leave out `agent` and `cache`, and may add
-//! `milliseconds` to a prompt. What was taken out and can be brought back is a line with
-//! `message` (the index) and `original` (its compact JSON) in place of `turn` and `segments`.
+//! A program that writes prompts to be measured may leave out `agent` and `cache`, and may add
+//! `milliseconds` to a prompt. A message that was removed from the prompts and can be restored is
+//! a line with `message` (the index) and `original` (the compact JSON of the message) in place of
+//! `turn` and `segments`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -21,7 +22,7 @@ use serde_json::{Value as Json, json};
 
 use crate::transcript::Transcript;
 
-/// Where a prompt belongs.
+/// The place of a prompt: its corpus, conversation, turn and policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'p> {
     pub(crate) corpus: &'p str,
@@ -30,7 +31,7 @@ pub(crate) struct Place<'p> {
     pub(crate) policy: &'p str,
 }
 
-/// A prompt as a line of a dump.
+/// Returns a prompt as a line of a dump.
 pub(crate) fn line(place: &Place<'_>, agent: &Agent, prompt: &[Segment]) -> Json {
     let segments: Vec<Json> = prompt.iter().map(segment_json).collect();
     json!({
@@ -56,11 +57,11 @@ fn segment_json(segment: &Segment) -> Json {
     json
 }
 
-/// A policy whose prompts were made elsewhere.
+/// A policy whose prompts another program made.
 #[derive(Debug, Default)]
 pub struct Rival {
     pub(crate) name: String,
-    /// By corpus and conversation.
+    /// The prompts, by corpus and conversation.
     conversations: BTreeMap<(String, String), Played>,
 }
 
@@ -69,15 +70,15 @@ pub struct Rival {
 pub(crate) struct Played {
     turns: BTreeMap<usize, Vec<Segment>>,
     originals: BTreeMap<usize, String>,
-    /// How long making them took.
+    /// The time that making the prompts took.
     pub(crate) time: Duration,
 }
 
-/// Prompts that were made elsewhere, played back.
+/// Plays back prompts of another program.
 #[derive(Debug)]
 pub(crate) struct Playback<'p> {
     played: &'p Played,
-    /// Messages so far.
+    /// The number of messages so far.
     turn: usize,
 }
 
@@ -85,7 +86,7 @@ pub(crate) struct Playback<'p> {
 #[derive(Debug, Default)]
 pub struct Rivals {
     rivals: Vec<Rival>,
-    /// Prompts repeat most of what the prompt before had.
+    /// Texts of segments, shared because prompts repeat most of the previous prompt.
     texts: HashSet<Arc<str>>,
 }
 
@@ -93,7 +94,7 @@ impl Rivals {
     /// Takes a line of the dump.
     ///
     /// # Errors
-    /// When it is not a prompt.
+    /// When the line is not a prompt.
     pub fn add(&mut self, json: &Json) -> Result<(), PromptError> {
         let line = Line::read(json, &mut self.texts)?;
         let rivals = &mut self.rivals;
@@ -119,7 +120,7 @@ impl Rivals {
         Ok(())
     }
 
-    /// The policies.
+    /// Returns the policies.
     pub fn into_rivals(self) -> Vec<Rival> {
         self.rivals
     }
@@ -128,7 +129,7 @@ impl Rivals {
 /// A line of a dump is not a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptError {
-    /// The segment at fault, from 0, if one is.
+    /// The segment at fault, from 0, if the fault is in a segment.
     segment: Option<usize>,
     /// The key at fault.
     name: &'static str,
@@ -153,8 +154,8 @@ impl fmt::Display for PromptError {
 /// A rival has prompts for some turns of a conversation only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected of `{rival}` a prompt for turn {turn} of conversation `{conversation}` of `{corpus}`, \
-     found none; let it write all turns of a conversation, or none"
+    "expected a prompt of `{rival}` for turn {turn} of conversation `{conversation}` of `{corpus}`, \
+     found none; write prompts for all turns of a conversation, or for none"
 )]
 pub struct RivalError {
     rival: String,
@@ -164,10 +165,10 @@ pub struct RivalError {
 }
 
 impl Rival {
-    /// Its prompts of this conversation; `None` if it has none.
+    /// Returns the prompts for this conversation, or `None` if the rival has none.
     ///
     /// # Errors
-    /// When it has prompts for some turns only.
+    /// When the rival has prompts for some turns only.
     pub(crate) fn of(
         &self,
         corpus: &str,

@@ -1,4 +1,4 @@
-//! What the agents needed from their prompts, and whether it is there.
+//! Recall: the values that agents needed from their prompts, and the check that they are there.
 
 mod binding;
 mod escape;

@@ -1,4 +1,4 @@
-//! A conversation replayed under a policy, and what comes of it.
+//! The replay of a conversation under a policy, and its measures.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -16,17 +16,17 @@ use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 use crate::transcript::Transcript;
 
-/// What a policy did in one conversation.
+/// The result of a replay of one conversation under one policy.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub(crate) measure: Measure,
     /// The tokens of each prompt.
     pub(crate) turns: Vec<u64>,
-    /// Its prompts as lines of a dump, if they were asked for.
+    /// The prompts as lines of a dump, if the caller asked for a dump.
     pub(crate) dump: String,
 }
 
-/// The instrument, set on one conversation.
+/// Replays one conversation under policies, and measures them.
 #[derive(Debug)]
 pub(crate) struct Instrument<'t> {
     corpus: &'t str,
@@ -39,7 +39,7 @@ pub(crate) struct Instrument<'t> {
 }
 
 impl<'t> Instrument<'t> {
-    /// `dumps` is whether replays carry their prompts.
+    /// Makes an instrument for a conversation. With `dumps`, replays include their prompts.
     pub(crate) fn new(
         corpus: &'t str,
         transcript: &'t Transcript,
@@ -67,7 +67,7 @@ impl<'t> Instrument<'t> {
         &self.opening
     }
 
-    /// Replays the conversation under a policy that has just begun it.
+    /// Replays the conversation from its beginning under a newly started policy.
     pub(crate) fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
         let mut cached: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
@@ -122,7 +122,7 @@ impl<'t> Instrument<'t> {
         replay
     }
 
-    /// Counts what the prompt takes for the results among the new messages.
+    /// Counts the prompt's tokens for the results among the new messages.
     fn first_sight(&mut self, prompt: &[Segment], new: &[Message], sight: &mut FirstSight) {
         for result in new.iter().filter(|message| message.kind == Kind::Result) {
             let mut shown = prompt
@@ -138,7 +138,7 @@ impl<'t> Instrument<'t> {
         }
     }
 
-    /// Counts what of the needs of this turn is in the prompt.
+    /// Counts the needs of this turn, and those that the prompt meets.
     fn recall(&mut self, prompt: &[Segment], turn: usize, measure: &mut Measure) {
         let Self {
             expected, looks, ..

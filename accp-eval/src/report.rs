@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! The report of an evaluation, for people and for programs.
 
 mod chart;
 mod html;
@@ -12,12 +12,12 @@ use crate::measure::{Measure, Recall};
 use crate::policies::BASE;
 use crate::replay::Replay;
 
-/// What was measured, and how.
+/// The measured figures, with the prices and the encoding.
 #[derive(Debug)]
 pub struct Report {
-    /// What tokens cost.
+    /// The prices of tokens.
     pub prices: CachePrices,
-    /// The encoding that counted.
+    /// The encoding of the counted tokens.
     pub encoding: String,
     /// The corpora in their order.
     pub corpora: Vec<Corpus>,
@@ -26,11 +26,11 @@ pub struct Report {
 /// The conversations of a file under all policies.
 #[derive(Debug)]
 pub struct Corpus {
-    /// What it is called.
+    /// The name of the corpus.
     pub name: String,
-    /// The base first.
+    /// A row for each policy, the base first.
     pub rows: Vec<Row>,
-    /// The conversation that the base pays most for.
+    /// The conversation with most tokens in the prompts of the base.
     pub longest: Longest,
 }
 
@@ -39,25 +39,25 @@ pub struct Corpus {
 pub struct Row {
     /// The name of the policy.
     pub policy: String,
-    /// What it does, in a line.
+    /// A description of the policy, in a line.
     pub doc: String,
-    /// Its figures.
+    /// The figures of the policy.
     pub measure: Measure,
-    /// The base over the same conversations, which may be some only of the file's.
+    /// The figures of the base over the same conversations, which may be only some of the file's.
     pub base: Measure,
 }
 
 /// The conversation with most tokens in the prompts of the base.
 #[derive(Debug, Default)]
 pub struct Longest {
-    /// Its id.
+    /// The id of the conversation.
     pub conversation: String,
-    /// By policy, the tokens of each prompt; of a policy that left it out none.
+    /// The tokens of each prompt, by policy; empty for a policy that left the conversation out.
     pub turns: Vec<Vec<u64>>,
 }
 
 impl Corpus {
-    /// A corpus for policies of these names and descriptions, the base first.
+    /// Makes a corpus for policies with these names and descriptions, the base first.
     pub(crate) fn new<'p>(name: &str, policies: impl Iterator<Item = (&'p str, &'p str)>) -> Self {
         let rows = policies.map(|(policy, doc)| Row {
             policy: policy.to_owned(),
@@ -72,7 +72,7 @@ impl Corpus {
         }
     }
 
-    /// Adds a conversation: a replay for each policy, `None` of one that left it out.
+    /// Adds a conversation: a replay for each policy, or `None` for a policy that left it out.
     pub(crate) fn add(&mut self, conversation: &str, replays: Vec<Option<Replay>>) {
         let Some(base) = replays
             .first()
@@ -109,7 +109,7 @@ impl Corpus {
 }
 
 impl Row {
-    /// Its tokens as a share of the base's.
+    /// Returns the tokens of the policy as a share of the base's.
     pub fn tokens(&self) -> Option<f64> {
         share(
             self.measure.spent.total() as f64,
@@ -117,19 +117,19 @@ impl Row {
         )
     }
 
-    /// The same without system prompts.
+    /// Returns the tokens without system prompts as a share of the base's.
     pub fn without_system(&self) -> Option<f64> {
         let of = |spent: &Spent| spent.without_system() as f64;
         share(of(&self.measure.spent), of(&self.base.spent))
     }
 
-    /// Its cost as a share of the base's.
+    /// Returns the cost of the policy as a share of the base's.
     pub fn cost(&self, prices: CachePrices) -> Option<f64> {
         let of = |spent: &Spent| spent.cost(prices);
         share(of(&self.measure.spent), of(&self.base.spent))
     }
 
-    /// Whether it left conversations out that the base has.
+    /// Returns whether the policy left out conversations that the base has.
     pub fn is_part(&self, corpus: &Corpus) -> bool {
         corpus
             .base()
@@ -142,7 +142,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 }
 
 impl Report {
-    /// What the corpus is, and what the base pays for.
+    /// Returns a line about the corpus, with the shares of the base's cost.
     pub fn heading(&self, corpus: &Corpus) -> String {
         let Some(base) = corpus.base() else {
             return corpus.name.clone();
@@ -171,13 +171,13 @@ impl Report {
         )
     }
 
-    /// The report as a page with charts that stands alone: one file, no script, nothing from
-    /// elsewhere.
+    /// Returns the report as a page with charts: one file, without scripts and without links to
+    /// other files.
     pub fn to_html(&self) -> String {
         html::page(self)
     }
 
-    /// A line of JSON for each policy of each corpus.
+    /// Returns a line of JSON for each policy of each corpus.
     pub fn to_json(&self) -> Vec<Json> {
         let rows = self
             .corpora

@@ -1,12 +1,12 @@
-//! Tokens of prompts, and what of a prompt a provider has in its cache.
+//! Tokens of prompts, and the part of a prompt that a provider has in its cache.
 //!
-//! Counting a prompt anew for each turn would take hours, so what is counted is *pieces*: a piece
-//! begins with the first segment, and with each segment before which no token can reach over the
-//! seam. In `o200k_base` and `cl100k_base` a line feed is followed within a token only by white
-//! space or `/`; so a segment that begins with neither, after one that ends with a line feed,
-//! begins a piece, and the tokens of the prompt are those of its pieces one after another,
-//! exactly. The common beginning of two prompts is the pieces that they share and, of the first
-//! that differ, the tokens that they share.
+//! Counting a whole prompt again for each turn would take hours, so the counter counts *pieces*.
+//! A piece begins with the first segment, and with each segment that no token can join to the
+//! segment before. In `o200k_base` and `cl100k_base` only white space or `/` follows a line feed
+//! within a token. So a piece begins with a segment that begins with neither, after a segment
+//! that ends with a line feed. The tokens of the prompt are exactly the tokens of its pieces, one
+//! after another. The common beginning of two prompts is their shared first pieces, and the
+//! shared first tokens of the first pieces that differ.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,16 +19,16 @@ use accp_tokens::{Bpe, TokenCounter as _};
 pub(crate) struct Pieces {
     counter: Bpe,
     counted: HashMap<Arc<str>, usize>,
-    /// By address, for texts that come again as the same `Arc`, which `counted` keeps alive.
+    /// Counts by address, for texts that come again as the same `Arc`, which `counted` keeps alive.
     addresses: HashMap<usize, (Arc<str>, usize)>,
 }
 
-/// A part of a prompt whose tokens do not depend on what stands around it.
+/// A part of a prompt whose tokens do not depend on the text around it.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
     pub(crate) text: Arc<str>,
     pub(crate) tokens: usize,
-    /// That of its first segment.
+    /// The kind of the first segment.
     pub(crate) kind: Kind,
 }
 
@@ -50,7 +50,7 @@ impl Pieces {
         }
     }
 
-    /// The pieces of a prompt.
+    /// Returns the pieces of a prompt.
     pub(crate) fn of(&mut self, prompt: &[Segment]) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(prompt.len());
         let mut rest = prompt
@@ -75,7 +75,7 @@ impl Pieces {
         pieces
     }
 
-    /// By kind, the tokens with which both prompts begin.
+    /// Returns the tokens with which both prompts begin, by kind.
     pub(crate) fn shared(&self, previous: &[Piece], prompt: &[Piece]) -> ByKind {
         let mut shared = ByKind::default();
         for (index, piece) in prompt.iter().enumerate() {
@@ -96,12 +96,12 @@ impl Pieces {
         shared
     }
 
-    /// The tokens of a text by itself.
+    /// Returns the number of tokens of a text by itself.
     pub(crate) fn tokens(&mut self, text: &Arc<str>) -> usize {
         self.count(Arc::clone(text)).1
     }
 
-    /// The text, always as the same `Arc`, and its tokens.
+    /// Returns the text, always as the same `Arc`, and its number of tokens.
     fn count(&mut self, text: Arc<str>) -> (Arc<str>, usize) {
         let address = text.as_ptr().addr();
         if let Some((known, tokens)) = self.addresses.get(&address)
@@ -119,13 +119,13 @@ impl Pieces {
     }
 }
 
-/// Whether no token reaches from a text that ends so to one that begins so.
+/// Returns whether no token can reach from the end of `before` into `after`.
 fn is_seam(before: &str, after: &str) -> bool {
     let free = |character: char| !character.is_whitespace() && character != '/';
     before.ends_with('\n') && after.starts_with(free)
 }
 
-/// By kind, the tokens of a prompt.
+/// Returns the tokens of a prompt, by kind.
 pub(crate) fn by_kind(prompt: &[Piece]) -> ByKind {
     let mut tokens = ByKind::default();
     for piece in prompt {

@@ -1,4 +1,4 @@
-//! A recorded conversation as it is replayed.
+//! The transcript of a recorded conversation, for a replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use accp_context::policy::{Agent, Message};
 use accp_recordings::{Conversation, Half, NotConversation};
 use serde_json::Value as Json;
 
-/// A conversation as it is replayed: what its agents were told, one message after another.
+/// A conversation for a replay: the messages that its agents read, one after another.
 #[derive(Debug)]
 pub struct Transcript {
-    /// Its `id`; without one, its place in the file.
+    /// The `id` of the conversation; without one, its place in the file.
     pub id: String,
-    /// The tool schemas that its agents are given, as compact JSON.
+    /// The tool schemas that the agents are given, as compact JSON.
     pub tools: Option<Arc<str>>,
     /// The messages in their order.
     pub messages: Vec<Message>,
@@ -20,11 +20,11 @@ pub struct Transcript {
     own_prompt: BTreeSet<String>,
 }
 
-/// Why JSON cannot be replayed.
+/// The reason why JSON cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
-    /// It has no `messages`.
+    /// The JSON has no `messages`.
     #[error(
         "expected a recorded conversation, an object with `messages`, found {0}; record each \
          conversation as one object a line"
@@ -38,7 +38,7 @@ pub enum TranscriptError {
     Role {
         /// The message, from 0.
         index: usize,
-        /// What was found instead.
+        /// The kind of JSON that was found instead.
         found: &'static str,
     },
 }
@@ -53,11 +53,11 @@ impl From<NotConversation> for TranscriptError {
 }
 
 impl Transcript {
-    /// The transcript of a conversation: its id is `place` if it has none, its tool schemas are
-    /// `tools`, or else those that it records.
+    /// Makes the transcript of a conversation. A conversation without an id gets the id `place`.
+    /// The tool schemas are `tools`, or else the recorded ones.
     ///
     /// # Errors
-    /// When it is an array of messages alone, or a message has no role.
+    /// When the conversation is a bare array of messages, or a message has no role.
     pub fn of(
         conversation: &Conversation,
         place: &str,
@@ -88,7 +88,7 @@ impl Transcript {
         })
     }
 
-    /// The agent that is asked for this message; `None` when it is not an agent's.
+    /// Returns the agent that writes this message, or `None` for a message of another role.
     pub fn agent(&self, message: &Message) -> Option<Agent> {
         let recorded = message.recorded();
         let role = recorded.role()?;
@@ -104,21 +104,21 @@ impl Transcript {
     }
 }
 
-/// The transcripts of a file, each with an id of its own.
+/// The transcripts of a file, each with a unique id.
 #[derive(Debug, Default)]
 pub struct Transcripts {
     list: Vec<Transcript>,
-    /// How often each id came.
+    /// The number of conversations with each id.
     ids: BTreeMap<String, usize>,
     seen: usize,
 }
 
 impl Transcripts {
-    /// Adds a recorded conversation, unless it belongs to the other half. An id that comes
-    /// again gets a number.
+    /// Adds a recorded conversation, unless it belongs to the other half. A repeated id gets a
+    /// number.
     ///
     /// # Errors
-    /// When it cannot be replayed.
+    /// When the conversation cannot be replayed.
     pub fn add(
         &mut self,
         json: Json,
@@ -144,12 +144,12 @@ impl Transcripts {
         Ok(())
     }
 
-    /// How many conversations were given, those of the other half counted in.
+    /// Returns the number of conversations given so far, with those of the other half.
     pub fn seen(&self) -> usize {
         self.seen
     }
 
-    /// The transcripts in their order.
+    /// Returns the transcripts in their order.
     pub fn as_slice(&self) -> &[Transcript] {
         &self.list
     }

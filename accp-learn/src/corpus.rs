@@ -1,4 +1,4 @@
-//! What is known of the values of traces.
+//! Traces with statistics about their values.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,13 +13,13 @@ use crate::shapes::{Shape, Shapes};
 use crate::traces::Traces;
 use crate::values::Values;
 
-/// The traces, and what is known of the values in them.
+/// The traces, with statistics about their values.
 #[derive(Debug)]
 pub(crate) struct Corpus<'t> {
     pub(crate) index: Index<'t>,
-    /// By shape, the values of each of its fields.
+    /// The values of each field, by shape.
     pub(crate) fields: Vec<Vec<Values>>,
-    /// By shape, how many different records there are.
+    /// The number of different records, by shape.
     different: Vec<usize>,
 }
 
@@ -59,8 +59,8 @@ impl<'t> Corpus<'t> {
         }
     }
 
-    /// The field that tells the records of a shape apart: one with the name of an id where
-    /// there is one, else one whose values are all different.
+    /// Returns the field that tells the records of a shape apart: a field with the name of an id
+    /// if there is one, else a field whose values nearly all differ.
     pub(crate) fn identity(&self, shape: usize) -> Option<usize> {
         let records = self.different[shape];
         let fields = self.fields[shape].iter().enumerate();

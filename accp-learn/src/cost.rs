@@ -1,8 +1,8 @@
-//! What values cost in tokens: as compact JSON, and as a view writes them, with records by
+//! Cost of values in tokens: as compact JSON, and as a view writes them, with records by
 //! position.
 //!
-//! The view is asked for both: which values it writes by position, and how. A record counts
-//! without the records in it, which count on their own: for each of these there is a `_`.
+//! The view decides which values it writes by position. A record counts without its inner
+//! records, which count on their own: a `_` stands for each inner record.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -14,49 +14,49 @@ use serde_json::Value as Json;
 
 use crate::corpus::Corpus;
 
-/// Stands for records in a record, where those are counted on their own.
+/// Stands for an inner record, which is counted on its own.
 const ELSEWHERE: &str = "_";
 
-/// What a schema earns on the traces, in tokens.
+/// The savings of a schema on the traces, in tokens.
 #[derive(Debug, Clone, Default)]
 pub struct Earned {
     /// The code of the schema.
     pub code: String,
-    /// Its name.
+    /// The name of the schema.
     pub name: String,
-    /// How many records there are.
+    /// The number of records.
     pub seen: usize,
-    /// In how many conversations they stand.
+    /// The number of conversations that use the schema.
     pub conversations: usize,
-    /// The records as compact JSON, without the records in them.
+    /// The records as compact JSON, without their inner records.
     pub json: usize,
-    /// The same by position.
+    /// The same records by position.
     pub position: usize,
-    /// Its definition, once in each conversation that uses it.
+    /// The definition of the schema, once in each conversation that uses it.
     pub definitions: usize,
 }
 
-/// What all arguments and results come to, in tokens.
+/// The cost of all arguments and results, in tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
-    /// Conversations.
+    /// The number of conversations.
     pub conversations: usize,
-    /// As compact JSON.
+    /// The values as compact JSON.
     pub json: usize,
-    /// With records by position.
+    /// The values with records by position.
     pub position: usize,
     /// The definitions, once in each conversation that uses them.
     pub definitions: usize,
 }
 
 impl Earned {
-    /// Tokens saved, the definitions paid.
+    /// Returns the tokens saved, after the cost of the definitions.
     pub fn net(&self) -> i64 {
         self.json as i64 - (self.position + self.definitions) as i64
     }
 }
 
-/// What each shape earns, by the code that it has, if it has one.
+/// Returns the savings of each shape. A shape without a code saves nothing.
 pub(crate) fn earned(
     corpus: &Corpus<'_>,
     codes: &[Option<String>],
@@ -97,22 +97,22 @@ pub(crate) fn earned(
     earned
 }
 
-/// A record or a table, as JSON and as it is written by position.
+/// A record or a table, as JSON and as text by position.
 struct Unit {
     json: String,
     text: String,
 }
 
-/// Tells each record and each table of a value that is written by position: the code of its
-/// schema, its JSON and its text, without the units in it.
+/// Passes each record and each table that a view writes by position to `tell`: the code of its
+/// schema, its JSON and its text, both without inner units.
 struct Outline<'v, F> {
     view: &'v View,
     tell: F,
 }
 
 impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
-    /// Looks at a value where `expected` is the schema of its place, and leaves the outermost
-    /// units of it in `units`.
+    /// Looks at a value, and leaves its outermost units in `units`. `expected` is the schema of
+    /// its place.
     fn look(&mut self, value: &Json, expected: Option<&'v Schema>, units: &mut Vec<Unit>) {
         let Some((schema, is_known)) = self.schema(value, expected) else {
             match value {
@@ -138,7 +138,7 @@ impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
             self.look(value, expected, &mut inner);
         }
         let text = self.view.value(&Value::from_data(value)).text;
-        // A record that stands where its schema is expected needs no code.
+        // A record in a place that expects its schema needs no code.
         let known = text.strip_prefix(&*schema.code).filter(|_| is_known);
         let unit = Unit {
             json: value.to_string(),
@@ -150,8 +150,8 @@ impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
         units.push(unit);
     }
 
-    /// The schema that a value is written by, as a record or as a table, and whether it is the
-    /// one that is expected there.
+    /// Returns the schema of a value that is written as a record or as a table, and whether it is
+    /// the expected schema.
     fn schema(&self, value: &Json, expected: Option<&'v Schema>) -> Option<(&'v Schema, bool)> {
         match value {
             Json::Object(object) => {
@@ -181,22 +181,22 @@ impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
     }
 }
 
-/// The text without these parts of it.
+/// Returns the text with `_` in place of these parts.
 fn without<'t>(text: &str, parts: impl Iterator<Item = &'t str>) -> String {
     let mut parts: Vec<&str> = parts.collect();
-    // The longest first: a record without its code may stand in one with it.
+    // The longest first: the text of a record without its code is part of the text with its code.
     parts.sort_by_key(|part| (Reverse(part.len()), *part));
     parts.dedup();
     let cut = |text: String, part: &&str| text.replace(part, ELSEWHERE);
     parts.iter().fold(text.to_owned(), cut)
 }
 
-/// The field with this full name.
+/// Returns the field with this full name.
 fn field<'s>(schema: &'s Schema, key: &str) -> Option<&'s Field> {
     schema.fields.iter().find(|field| field.name == key)
 }
 
-/// What all arguments and results come to, as a view writes them.
+/// Returns the cost of all arguments and results, as a view writes them.
 pub(crate) fn totals(corpus: &Corpus<'_>, view: &View, counter: &impl TokenCounter) -> Totals {
     let conversations = &corpus.index.traces.conversations;
     let mut totals = Totals {

@@ -1,35 +1,35 @@
-//! What tools say of themselves: the part of JSON Schema that a registry can hold.
+//! Declarations of tools: the part of JSON Schema that a registry can hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-/// The deepest nesting that is followed; references may lead around in circles.
+/// The deepest nesting that is followed. References may form circles.
 const MAX_DEPTH: usize = 12;
 
-/// The parts of one schema that are read: references may multiply them.
+/// The most parts of one schema that are read. References may multiply the parts.
 const MAX_PARTS: usize = 2_000;
 
 /// The declared tools, by name.
 #[derive(Debug, Default)]
 pub struct Tools(BTreeMap<String, Tool>);
 
-/// Why a text declares no tools.
+/// The reason why a text declares no tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolsError {
-    /// It is not JSON.
-    #[error("no JSON: {what}; expected a list of tools, as MCP and OpenAI carry them")]
+    /// The text is not JSON.
+    #[error("not JSON: {what}; expected a list of tools, as MCP and OpenAI carry them")]
     Json {
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
-        /// What the parser says.
+        /// The message of the parser.
         what: String,
     },
-    /// No object in it is a tool.
+    /// No object in the text is a tool.
     #[error(
-        "there is no tool in it; expected a list of objects with a `name` and `parameters` or \
+        "the file has no tool; expected a list of objects with a `name` and `parameters` or \
          `inputSchema`, each alone or under `function`"
     )]
     NoTool,
@@ -38,19 +38,19 @@ pub enum ToolsError {
 /// A tool as MCP and OpenAI tool lists carry it.
 #[derive(Debug)]
 pub(crate) struct Tool {
-    /// Its description, the first line of it.
+    /// The first line of the description of the tool.
     pub(crate) doc: Option<String>,
     pub(crate) arguments: Option<Declared>,
     pub(crate) result: Option<Declared>,
-    /// The text that it was read from: of several, the least counts.
+    /// The JSON of the tool. Of several tools with one name, the least text counts.
     text: String,
 }
 
-/// What a JSON Schema says of a value.
+/// The declaration of a value in a JSON Schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Declared {
     pub(crate) kind: Kind,
-    /// The description, the first line of it.
+    /// The first line of the description.
     pub(crate) doc: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
     /// An object whose keys are data.
     Map(Box<Declared>),
     Object {
-        /// In the order of the schema.
+        /// The fields, in the order of the schema.
         fields: Vec<(String, Declared)>,
         required: BTreeSet<String>,
     },
@@ -78,7 +78,7 @@ impl Tools {
     /// Reads the text of a file of tools: a list, `{"tools": [..]}`, or one tool.
     ///
     /// # Errors
-    /// When it is not JSON, or declares no tool.
+    /// When the text is not JSON, or declares no tool.
     pub fn read(&mut self, text: &str) -> Result<(), ToolsError> {
         let json: Json = serde_json::from_str(text).map_err(|error| {
             let what = error.to_string();
@@ -94,7 +94,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Adds the tools of a list, or of an object that holds one; how many there are.
+    /// Adds the tools of a list, or of an object that holds a list. Returns the number of tools.
     pub(crate) fn add_all(&mut self, json: &Json) -> usize {
         let list = json.get("tools").unwrap_or(json);
         match list {
@@ -127,7 +127,7 @@ impl Tools {
         true
     }
 
-    /// Takes over the tools of `other` that are not here.
+    /// Adds the tools of `other` whose names are not here yet.
     pub fn or(mut self, other: Self) -> Self {
         for (name, tool) in other.0 {
             self.0.entry(name).or_insert(tool);
@@ -144,7 +144,7 @@ impl Tools {
     }
 }
 
-/// The first line of a description, cut at a word where it is long.
+/// Returns the first line of a description. A long line is cut after a word.
 fn doc(json: &Json) -> Option<String> {
     const LONGEST: usize = 200;
     let line = json.as_str()?.trim().lines().next()?.trim();
@@ -161,9 +161,9 @@ fn doc(json: &Json) -> Option<String> {
 
 /// Reads one schema.
 struct Reader<'j> {
-    /// What its references are relative to.
+    /// The schema that its references are relative to.
     root: &'j Json,
-    /// How many more parts are read.
+    /// The number of parts that may still be read.
     left: usize,
 }
 
@@ -194,7 +194,7 @@ impl<'j> Reader<'j> {
         })
     }
 
-    /// What the schema says, its parts being `depth` deep.
+    /// Returns the type that the schema declares. Its parts are `depth` deep.
     fn kind(&mut self, schema: &'j Json, depth: usize) -> Kind {
         if let Some(pointer) = schema.get("$ref").and_then(Json::as_str) {
             let target = pointer
@@ -212,7 +212,7 @@ impl<'j> Reader<'j> {
             let Some(options) = schema.get(key).and_then(Json::as_array) else {
                 continue;
             };
-            // What may be null beside one other thing is that thing.
+            // A choice of null and one other type is the other type.
             let mut kinds: Vec<Kind> = Vec::new();
             for option in options.iter().filter(|option| option["type"] != "null") {
                 let kind = self.declared(option, depth).kind;

@@ -1,4 +1,4 @@
-//! The records of traces, and the shape of each.
+//! The records of traces, with their shapes.
 
 use serde_json::{Map, Value as Json};
 
@@ -6,7 +6,7 @@ use crate::places::Places;
 use crate::shapes::Shapes;
 use crate::traces::Traces;
 
-/// The traces, and which shape their records have.
+/// The traces, with their places and the shapes of their records.
 #[derive(Debug)]
 pub(crate) struct Index<'t> {
     pub(crate) traces: &'t Traces,
@@ -15,7 +15,7 @@ pub(crate) struct Index<'t> {
 }
 
 impl Index<'_> {
-    /// Every record in a value, the outer ones first.
+    /// Passes every record in a value to `take`, outer records first.
     pub(crate) fn each_record(
         &self,
         value: &Json,
@@ -42,12 +42,12 @@ impl Index<'_> {
         }
     }
 
-    /// The shape of a record of the traces.
+    /// Returns the shape of a record of the traces.
     pub(crate) fn shape_of(&self, object: &Map<String, Json>) -> Option<usize> {
         self.shapes.of_set(self.places.set_of(object)?)
     }
 
-    /// The field of a shape with this key.
+    /// Returns the field of a shape with this key.
     pub(crate) fn field(&self, shape: usize, key: &str) -> Option<usize> {
         let keys = &self.shapes.list[shape].keys;
         keys.iter().position(|name| name == key)

@@ -1,8 +1,8 @@
 //! A registry learnt from recorded conversations: the shapes of tool arguments and results.
 //!
-//! [`Traces`] are the calls and results of conversations, [`learn`] finds the shapes that they
-//! come in and makes schemas of those that pay, and [`tune`] chooses the names of a registry
-//! anew for another tokenizer.
+//! [`Traces`] are the calls and results of conversations. [`learn`] finds the shapes of their
+//! values and makes a schema of each shape that saves tokens. [`tune`] chooses the names of a
+//! registry again for another tokenizer.
 //!
 //! ```
 //! use accp_learn::{LearnOptions, Traces, learn};
@@ -57,24 +57,24 @@ pub use declared::{Tools, ToolsError};
 pub use traces::Traces;
 pub use tune::{TuneError, Tuned, tune};
 
-/// What was learnt is not a registry, which is a fault of this library.
+/// The learnt schemas are not a registry, which is a fault of this library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
     /// The schemas do not make a sound registry.
-    #[error("what was learnt is no sound registry; please report this with the traces\n{0}")]
+    #[error("the learnt schemas are not a sound registry; please report this with the traces\n{0}")]
     Unsound(Problems),
-    /// No Rust types can be made of the schemas.
+    /// The schemas cannot become Rust types.
     #[error("{0}")]
     Types(String),
 }
 
-/// What is learnt, and how it is counted.
+/// Options of [`learn`].
 #[derive(Debug, Clone, Copy)]
 pub struct LearnOptions {
-    /// A schema that saves fewer tokens, its definitions counted, is left out: 20 by default.
+    /// The fewest tokens that a schema must save, after its definitions: 20 by default.
     pub min_saving: u32,
-    /// The tokenizer that counts.
+    /// The tokenizer that counts the tokens.
     pub counter: Bpe,
 }
 
@@ -87,21 +87,21 @@ impl Default for LearnOptions {
     }
 }
 
-/// A registry, and what it earns on the traces that it was learnt from.
+/// A registry, and its savings on the traces that it was learnt from.
 #[derive(Debug, Clone)]
 pub struct Learnt {
     /// The registry.
     pub registry: Registry,
-    /// By schema, what earns most first.
+    /// The savings of each schema, the largest first.
     pub earned: Vec<Earned>,
-    /// All arguments and results together.
+    /// The cost of all arguments and results together.
     pub totals: Totals,
 }
 
 /// Learns a registry from traces.
 ///
 /// # Errors
-/// When what was learnt is not a registry, which is a fault of this library.
+/// When the learnt schemas are not a registry, which is a fault of this library.
 pub fn learn(traces: &Traces, options: LearnOptions) -> Result<Learnt, LearnError> {
     let LearnOptions {
         min_saving,
@@ -113,7 +113,7 @@ pub fn learn(traces: &Traces, options: LearnOptions) -> Result<Learnt, LearnErro
 }
 
 impl Learnt {
-    /// An object for each schema, then one for all of them.
+    /// Returns an object for each schema, then one for all of them.
     pub fn to_json(&self) -> Vec<Json> {
         let one = |earned: &Earned| {
             json!({

@@ -1,25 +1,25 @@
-//! Names: of schemas, their codes, and the abbreviations of fields, each chosen by what it
-//! costs in its place.
+//! Names and codes of schemas, and abbreviations of fields. Codes and abbreviations are chosen by
+//! their cost in their places.
 
 use std::collections::BTreeSet;
 
 use accp_registry::{Abbreviation, Registry, abbreviate};
 use accp_runtime::TokenCounter;
 
-/// First words of tools that say what is done and not with what.
+/// First words of tool names that name an action and not its subject.
 pub(crate) const VERBS: [&str; 12] = [
     "add", "create", "delete", "fetch", "find", "get", "list", "lookup", "query", "read", "search",
     "update",
 ];
 
-/// The words of a name, in small letters.
+/// Returns the words of a name, in small letters.
 pub(crate) fn words(name: &str) -> Vec<String> {
     accp_registry::words(name)
         .map(str::to_ascii_lowercase)
         .collect()
 }
 
-/// The words of a tool without the verb before them, unless nothing would be left.
+/// Returns the words of a tool name without a leading verb, unless the verb is the only word.
 pub(crate) fn subject(tool: &str) -> Vec<String> {
     let mut words = words(tool);
     if words.len() > 1 && VERBS.contains(&words[0].as_str()) {
@@ -28,7 +28,7 @@ pub(crate) fn subject(tool: &str) -> Vec<String> {
     words
 }
 
-/// Makes the last word mean one thing: `flights` is `flight`.
+/// Makes the last word singular: `flights` becomes `flight`.
 pub(crate) fn singular(words: &mut [String]) {
     let Some(last) = words.last_mut() else { return };
     let stem = |end: &str| last.strip_suffix(end).filter(|stem| stem.len() > 1);
@@ -54,7 +54,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Those of the standard profiles, which stand beside every registry.
+    /// Takes the names and codes of the standard profiles, which are part of every registry.
     pub(crate) fn standard() -> Self {
         let schemas = || Registry::shared().schemas();
         Self {
@@ -65,7 +65,7 @@ impl Taken {
         }
     }
 
-    /// Takes the first of these names that is free, else the first one with a number.
+    /// Takes the first free name of these, else the first of these with a number.
     pub(crate) fn name(&mut self, wanted: &[Vec<String>]) -> Vec<String> {
         let plain = vec!["record".to_owned()];
         let mut wanted: Vec<Vec<String>> = wanted
@@ -78,7 +78,7 @@ impl Taken {
         }
         let numbered = |number: usize| [&wanted[0][..], &[number.to_string()]].concat();
         let free = |words: &Vec<String>| !self.names.contains(&words.concat());
-        // One of as many numbers as there are names is free.
+        // More numbers are tried than names are taken, so one is free.
         let name = wanted.iter().find(|words| free(words)).cloned();
         let name = name.or_else(|| (2..=self.names.len() + 2).map(numbered).find(free));
         let name = name.unwrap_or_default();
@@ -86,8 +86,8 @@ impl Taken {
         name
     }
 
-    /// Takes the code that costs least where it stands, before a record or a table; of equal
-    /// ones the initials of the name, else what looks most like it.
+    /// Takes the free code that costs fewest tokens before a record or a table. Of equally cheap
+    /// codes it takes the initials of the name, else the code most like the name.
     pub(crate) fn code(&mut self, name: &[String], counter: &impl TokenCounter) -> String {
         let letters = |word: &String| word.to_ascii_uppercase();
         let words: Vec<String> = name.iter().map(letters).collect();
@@ -129,15 +129,16 @@ impl Taken {
         let code = cheapest.map(|(_, code)| code.clone());
         let free = |code: &String| !self.codes.contains(code);
         let code = code.or_else(|| pairs.chain(triples).find(free));
-        // More schemas than letters make codes for are numbered.
+        // When all codes of letters are taken, the code is a letter and a number.
         let code = code.unwrap_or_else(|| format!("{first}{}", self.codes.len()));
         self.codes.insert(code.clone());
         code
     }
 }
 
-/// What travels for each of these fields: the name itself, its standard abbreviation or a
-/// part of it, whichever costs fewest tokens as a key; of equal ones the most readable.
+/// Returns the key that travels for each of these fields: the name, its standard abbreviation,
+/// one of its words or its initials. The cheapest key is taken, and the most readable of equally
+/// cheap keys.
 pub(crate) fn abbreviations(names: &[String], counter: &impl TokenCounter) -> Vec<String> {
     let split: Vec<Vec<String>> = names.iter().map(|name| words(name)).collect();
     let mut shorts: Vec<String> = Vec::new();
@@ -176,7 +177,7 @@ pub(crate) fn abbreviations(names: &[String], counter: &impl TokenCounter) -> Ve
         let cost = |short: &&String| -> usize {
             let place = |before| counter.count(&format!("{before}{short}:"));
             let places = ["{", "|", ","];
-            // Initials say little: they must save more than a token.
+            // Initials are hard to read: they must save more than a token.
             let toll = if **short == initials { places.len() } else { 0 };
             toll + places.into_iter().map(place).sum::<usize>()
         };

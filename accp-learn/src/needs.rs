@@ -1,4 +1,4 @@
-//! Which fields later calls need: their values come back as arguments.
+//! Fields that later calls need: arguments of these calls repeat the values of the fields.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,20 +7,22 @@ use serde_json::Value as Json;
 use crate::corpus::Corpus;
 use crate::traces::{Event, Part};
 
-/// Values of other lengths, in characters, are too common or too long to tell.
+/// The lengths, in characters, of values that are looked for in later calls. Shorter values are
+/// too common, and longer ones are not looked for.
 const LENGTHS: std::ops::RangeInclusive<usize> = 3..=60;
 
-/// Records that more was called after; with fewer nothing is known of a shape.
+/// The fewest records of a shape with a later call. With fewer records there is no evidence
+/// about the needs of the shape.
 const ENOUGH: usize = 10;
 
 /// A field of a shape.
 type FieldId = (usize, usize);
 
-/// How often the values of fields were needed.
+/// Counts of the shown and of the needed values of fields.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     fields: BTreeMap<FieldId, Need>,
-    /// By shape, the records after which more was called.
+    /// The number of records with a later call, by shape.
     followed: BTreeMap<usize, usize>,
 }
 
@@ -31,8 +33,8 @@ struct Need {
 }
 
 impl Needs {
-    /// Goes through the conversations in their order. A use of a value counts for the field
-    /// that showed it first: from there it is known, whatever shows it again.
+    /// Counts the uses of values in the conversations, in their order. A use of a value counts
+    /// for the field that showed the value first in the conversation.
     pub(crate) fn of(corpus: &Corpus<'_>) -> Self {
         let mut needs = Self::default();
         for conversation in &corpus.index.traces.conversations {
@@ -64,13 +66,13 @@ impl Needs {
         needs
     }
 
-    /// Whether the values of a field were needed at all.
+    /// Returns whether a later call used any value of a field.
     pub(crate) fn is_used(&self, field: FieldId) -> bool {
         self.fields.get(&field).is_some_and(|need| need.used > 0)
     }
 
-    /// The fields of each shape that are worth keeping, ascending; `None` where too little
-    /// was seen.
+    /// Returns the fields of each shape that are worth keeping, ascending, or `None` for a shape
+    /// with too few records.
     pub(crate) fn kept(&self, corpus: &Corpus<'_>) -> Vec<Option<BTreeSet<usize>>> {
         let shapes = 0..corpus.index.shapes.list.len();
         let mut kept: Vec<Option<BTreeSet<usize>>> = shapes
@@ -84,7 +86,7 @@ impl Needs {
                 kept.insert(*field);
             }
         }
-        // What holds a record of which something is kept, or may be, is kept.
+        // A field is kept if it holds records with kept fields, or with fields that may be kept.
         loop {
             let mut more = Vec::new();
             for (shape, fields) in corpus.fields.iter().enumerate() {
@@ -115,7 +117,8 @@ impl Needs {
 }
 
 impl Need {
-    /// Two in a hundred, one where that is no chance, and of one use only one in ten.
+    /// Returns whether enough of the shown values were used: one in a hundred after 5 uses or
+    /// more, one in 50 after 2 to 4 uses, and one in 10 after a single use.
     fn is_worth_it(self) -> bool {
         let of = match self.used {
             0 => return false,
@@ -127,7 +130,7 @@ impl Need {
     }
 }
 
-/// What a value shows.
+/// Notes the texts that the values of an event show.
 struct Sight<'s, 't> {
     corpus: &'s Corpus<'t>,
     needs: &'s mut Needs,
@@ -180,7 +183,7 @@ impl Sight<'_, '_> {
     }
 }
 
-/// The text of a scalar that can be needed.
+/// Returns the text of a scalar that a later call can need.
 fn text_of(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),

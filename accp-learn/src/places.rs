@@ -1,5 +1,5 @@
-//! Where values stand: arguments or result of which tool, under which keys. A place also
-//! tells whether the keys of its objects are names of fields or data.
+//! Places of values: the tool, its arguments or its result, and the keys below. A place also
+//! records whether the keys of its objects are names of fields or data.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,24 +16,24 @@ pub(crate) struct Places {
     /// The sets of keys of the objects that are records.
     pub(crate) sets: Vec<KeySet>,
     ids: BTreeMap<Vec<String>, usize>,
-    /// The set of keys of each record, by its address.
+    /// The set of keys of each record, by the address of the record.
     of: HashMap<usize, usize>,
 }
 
-/// A place.
+/// A node in the tree of places.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) parent: Option<usize>,
     pub(crate) step: Step,
     pub(crate) declared: Option<Declared>,
-    /// The keys of its objects are data.
+    /// Whether the keys of the objects here are data.
     is_map: bool,
     keys: BTreeMap<String, usize>,
     item: Option<usize>,
     entry: Option<usize>,
 }
 
-/// How a place is reached from the one around it.
+/// The step to a place from its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Root(Root),
@@ -49,23 +49,23 @@ pub(crate) enum Step {
 pub(crate) struct KeySet {
     /// Ascending.
     pub(crate) keys: Vec<String>,
-    /// How many objects have exactly these keys.
+    /// The number of objects with exactly these keys.
     pub(crate) seen: usize,
     /// The conversations with such an object.
     pub(crate) conversations: BTreeSet<usize>,
-    /// How many of them stand in each place.
+    /// The number of such objects in each place.
     pub(crate) places: BTreeMap<usize, usize>,
-    /// By key, the sum of its relative positions.
+    /// The sum of the relative positions of each key.
     pub(crate) positions: Vec<f64>,
-    /// The places whose tool declares just these keys.
+    /// The places whose tool declares exactly these keys.
     pub(crate) declared: BTreeSet<usize>,
 }
 
-/// A value and the conversation that it stands in.
+/// A value, with the number of its conversation.
 type Sighting<'t> = (usize, &'t Json);
 
 impl Places {
-    /// The places of all values of the traces, and of what the tools declare.
+    /// Finds the places of all values of the traces, and of all declarations of the tools.
     pub(crate) fn of(traces: &Traces) -> Self {
         let mut places = Self::default();
         let mut values: BTreeMap<&Root, Vec<Sighting<'_>>> = BTreeMap::new();
@@ -103,7 +103,7 @@ impl Places {
         &self.nodes[place]
     }
 
-    /// The root that a place lies under.
+    /// Returns the root above a place.
     pub(crate) fn root_of(&self, mut place: usize) -> &Root {
         loop {
             match (&self.nodes[place].step, self.nodes[place].parent) {
@@ -115,12 +115,12 @@ impl Places {
         }
     }
 
-    /// The place of the values of an event.
+    /// Returns the place of the values of an event.
     pub(crate) fn at(&self, root: &Root) -> Option<usize> {
         self.roots.get(root).copied()
     }
 
-    /// The place of the value under a key of an object at `place`.
+    /// Returns the place of the value under a key of an object at `place`.
     pub(crate) fn key(&self, place: usize, key: &str) -> Option<usize> {
         let place = &self.nodes[place];
         if place.is_map {
@@ -130,17 +130,17 @@ impl Places {
         }
     }
 
-    /// The place of the elements of a list at `place`.
+    /// Returns the place of the elements of a list at `place`.
     pub(crate) fn item(&self, place: usize) -> Option<usize> {
         self.nodes[place].item
     }
 
-    /// Whether the keys of objects at `place` are data.
+    /// Returns whether the keys of objects at `place` are data.
     pub(crate) fn is_map(&self, place: usize) -> bool {
         self.nodes[place].is_map
     }
 
-    /// The set of keys of a record of the traces; `None` for what is none.
+    /// Returns the set of keys of a record of the traces, or `None` for another object.
     pub(crate) fn set_of(&self, object: &Map<String, Json>) -> Option<usize> {
         self.of.get(&address(object)).copied()
     }
@@ -167,7 +167,7 @@ impl Places {
         place
     }
 
-    /// The place one step below; it is made where it is not there.
+    /// Returns the place one step below, and makes it if it does not exist.
     fn below(&mut self, place: usize, step: Step) -> usize {
         let known = match &step {
             Step::Key(key) => self.nodes[place].keys.get(key).copied(),
@@ -207,7 +207,7 @@ impl Places {
         id
     }
 
-    /// Notes what a tool declares for a place and for those below it.
+    /// Notes the declaration of a tool for a place and for the places below.
     fn declare(&mut self, place: usize, declared: &Declared) {
         self.nodes[place].declared = Some(declared.clone());
         match &declared.kind {
@@ -235,7 +235,7 @@ impl Places {
         }
     }
 
-    /// Looks at all values of one place, and leaves what is in them in `open`.
+    /// Looks at all values of one place, and leaves the values inside them in `open`.
     fn look<'t>(
         &mut self,
         place: usize,
@@ -313,8 +313,8 @@ fn address(object: &Map<String, Json>) -> usize {
     std::ptr::from_ref(object).addr()
 }
 
-/// Whether the keys of the objects that stand in one place are data: the keys differ from
-/// object to object while the values are alike, or they look like ids.
+/// Returns whether the keys of the objects in one place are data: the values are alike, and the
+/// keys differ from object to object or look like ids.
 fn keys_are_data(objects: &[&Map<String, Json>], depth: usize) -> bool {
     let sets: BTreeSet<Vec<&str>> = objects
         .iter()
@@ -345,22 +345,22 @@ fn keys_are_data(objects: &[&Map<String, Json>], depth: usize) -> bool {
     let total: usize = counts.values().sum();
     let once = counts.values().filter(|count| **count == 1).count();
     let most = counts.values().max().copied().unwrap_or_default();
-    // Names of fields come back: few of them are seen once only, and some always.
+    // Names of fields repeat: few of them are seen only once, and some are always there.
     sets.len() >= 3
         && most * 10 < sets.len() * 9
         && total * 2 < counts.len() * sets.len()
         && (once * 5 >= total || counts.len() > 20)
 }
 
-/// Whether a key is more likely a value than a name.
+/// Returns whether a key is more likely a value than a name.
 fn looks_like_data(key: &str) -> bool {
     let digits = key.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3 || key.contains('/') || key.find('@').is_some_and(|at| at > 0)
 }
 
-/// Whether values are of one kind, objects of one shape.
+/// Returns whether values have one kind, and objects similar keys.
 fn are_alike<'t>(values: impl Iterator<Item = &'t Json>, depth: usize) -> bool {
-    /// Deeper maps of maps are not told from records.
+    /// The deepest maps inside maps that are told apart from records.
     const DEEPEST: usize = 3;
     let mut objects: Vec<&Map<String, Json>> = Vec::new();
     let mut kinds = BTreeSet::new();
@@ -423,7 +423,7 @@ mod tests {
             json!({ "name": "a", "age": 2 }),
             json!({ "name": "b" })
         ]));
-        // Parameters, each given now and then.
+        // Each of these parameters is given in some calls.
         let names = ["color", "size", "brand", "shop", "city"];
         let some = |bits: usize| {
             let given = names

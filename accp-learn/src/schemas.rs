@@ -1,4 +1,4 @@
-//! The shapes that pay, as the schemas of a registry.
+//! Schemas of a registry, made from the shapes that save tokens.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ use crate::traces::{Part, Root};
 use crate::values::Declares;
 use crate::{LearnError, Learnt, titles};
 
-/// Records that all have a field, and the conversations they stand in, before it is taken
-/// for required.
+/// The fewest records and conversations of a shape before a field that every record has counts
+/// as required.
 const ALWAYS: (usize, usize) = (20, 3);
 
 /// Chooses the shapes that save `min_saving` tokens, and makes a registry of them.
@@ -50,7 +50,7 @@ pub(crate) fn chosen(
             let totals = totals(corpus, &view, &counter);
             return maker.learnt(earned, totals);
         }
-        // Those that stay may get better codes, and then pay for more.
+        // The remaining shapes may get better codes and then save more tokens.
         left_out.extend(out);
     }
 }
@@ -61,9 +61,9 @@ struct Maker<'m> {
     needs: &'m Needs,
     kept: &'m [Option<BTreeSet<usize>>],
     counter: Bpe,
-    /// How many arguments and results each tool has.
+    /// The number of arguments and of results of each tool.
     events: BTreeMap<&'m Root, usize>,
-    /// By shape; `None` where no schema is made of it.
+    /// The code of each shape; `None` for a shape without a schema.
     codes: Vec<Option<String>>,
     names: Vec<String>,
 }
@@ -97,7 +97,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// Gives names and codes to the shapes that are not left out, those seen most first.
+    /// Gives names and codes to the shapes that are not left out, the most frequent shapes first.
     fn choose(&mut self, left_out: &BTreeSet<usize>) {
         let corpus = self.corpus;
         let shapes = &corpus.index.shapes.list;
@@ -113,7 +113,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// What each shape with a code earns.
+    /// Returns the savings of each shape.
     fn earned(&self, view: &View) -> Vec<Earned> {
         let mut earned = cost::earned(self.corpus, &self.codes, view, &self.counter);
         for (earned, name) in earned.iter_mut().zip(&self.names) {
@@ -122,7 +122,7 @@ impl<'m> Maker<'m> {
         earned
     }
 
-    /// The registry with the evidence in it.
+    /// Returns the registry with the evidence in its docs.
     fn learnt(&self, earned: Vec<Earned>, totals: Totals) -> Result<Learnt, LearnError> {
         let registry = self.registry(&earned)?;
         let mut earned: Vec<Earned> = earned
@@ -138,8 +138,8 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// The value that a field is left out for: one that is nearly always there and that no
-    /// later call needs, for what is left out cannot be looked up.
+    /// Returns the default of a field: a value that nearly all records have. A field that a later
+    /// call needs has no default, because a value that is left out cannot be looked up.
     fn default(&self, shape: usize, field: usize) -> Option<Json> {
         let is_kept = self.kept[shape]
             .as_ref()
@@ -158,7 +158,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// Whether records of this shape are the arguments of a tool.
+    /// Returns whether records of this shape are the arguments of a tool.
     fn is_call(&self, shape: usize) -> bool {
         let mut places = self.corpus.index.shapes.list[shape].places.keys();
         places.any(|place| {
@@ -167,7 +167,8 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// What the tools declare for a field, and where.
+    /// Returns the declarations of the tools for a field: the place, the declaration, and whether
+    /// the tool requires the field.
     fn declared(
         &self,
         shape: usize,
@@ -207,7 +208,7 @@ impl<'m> Maker<'m> {
         ty
     }
 
-    /// The schemas, with the evidence where it is known.
+    /// Makes the registry, with the evidence in the docs where it is known.
     fn registry(&self, earned: &[Earned]) -> Result<Registry, LearnError> {
         let mut schemas = Map::new();
         for (shape, code) in self.codes.iter().enumerate() {
@@ -272,7 +273,7 @@ impl<'m> Maker<'m> {
         schema
     }
 
-    /// The tools whose arguments or results are mostly of this shape, and can be frames of
+    /// Returns the tools whose arguments or results mostly have this shape and can be frames of
     /// their own.
     fn carriers(&self, shape: usize) -> impl Iterator<Item = (&'m Root, usize)> {
         let places = self.corpus.index.shapes.list[shape].places.iter();
@@ -285,14 +286,14 @@ impl<'m> Maker<'m> {
                 standard.any(|schema| schema.frame(&[intent(root), &*root.tool]).is_some());
             let is_main = match self.events.get(root) {
                 Some(all) => seen * 2 > *all,
-                // Declared, and never called.
+                // The tool was declared and never called.
                 None => true,
             };
             (is_key(&root.tool) && !is_standard && is_main).then_some((root, *place))
         })
     }
 
-    /// The frames that carry this shape.
+    /// Returns the frames that carry this shape.
     fn frames(&self, shape: usize, always: &[&String]) -> Vec<Json> {
         let of = &self.corpus.index.shapes.list[shape];
         let frames = self.carriers(shape).map(|(root, place)| {
@@ -330,7 +331,7 @@ impl<'m> Maker<'m> {
         field.is_some_and(|field| self.corpus.fields[shape][field].nulls == 0)
     }
 
-    /// The keys that records of a shape have in one place, in the order of its fields.
+    /// Returns the keys that records of a shape have in one place, in the order of the fields.
     fn keys_at(&self, place: usize, shape: usize) -> Vec<&String> {
         let sets = self.corpus.index.places.sets.iter().enumerate();
         let sets = sets.filter(|(at, set)| {
@@ -342,8 +343,8 @@ impl<'m> Maker<'m> {
         fields.filter(|key| keys.contains(key)).collect()
     }
 
-    /// The shapes of which no Rust types can be made: their names come out the same as
-    /// others.
+    /// Returns the shapes that cannot become Rust types, because their Rust names would equal
+    /// other names.
     fn without_rust_names(&self, registry: &Registry) -> Result<BTreeSet<usize>, LearnError> {
         let options = accp_build::Options {
             registry: Some("registry.json".to_owned()),
@@ -369,7 +370,7 @@ impl<'m> Maker<'m> {
     }
 }
 
-/// The intent of the frames that carry it.
+/// Returns the intent of the frames that carry the arguments or the result of a tool.
 fn intent(root: &Root) -> &'static str {
     match root.part {
         Part::Arguments => "req",

@@ -1,4 +1,4 @@
-//! Sets of keys that are nearly the same, as one shape.
+//! Shapes: sets of keys that are nearly equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,27 +10,27 @@ use crate::names::words;
 use crate::places::{KeySet, Places, Step};
 use crate::traces::Part;
 
-/// More fields than this are not read by position.
+/// The most fields of a record that a reader can read by position.
 const MOST_FIELDS: usize = 64;
 
-/// The shapes, and which of them each set of keys belongs to.
+/// The shapes, and the shape of each set of keys.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) list: Vec<Shape>,
-    /// By the index of the set of keys.
+    /// The shape of each set of keys, by the index of the set.
     of_set: Vec<Option<usize>>,
 }
 
-/// Records of one kind: what becomes a schema.
+/// The shape of similar records, which may become a schema.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    /// The keys, in the order that the records have them in; those that most records are
-    /// without come last.
+    /// The keys, in the order that the tool declares or the records have. Keys that most records
+    /// lack come last.
     pub(crate) keys: Vec<String>,
-    /// How many records there are.
+    /// The number of records.
     pub(crate) seen: usize,
     pub(crate) conversations: BTreeSet<usize>,
-    /// How many of them stand in each place, the places in which it is declared included.
+    /// The number of records in each place. Places where a tool declares the shape are included.
     pub(crate) places: BTreeMap<usize, usize>,
 }
 
@@ -45,7 +45,7 @@ impl Shapes {
         let mut order: Vec<usize> = (0..sets.len())
             .filter(|set| fits(&sets[*set].keys))
             .collect();
-        // What is declared is there first, then what is seen most.
+        // Declared sets come first, then the most frequent sets.
         order.sort_by(|a, b| {
             let key = |set: &KeySet| (set.declared.is_empty(), usize::MAX - set.seen);
             let (a, b) = (&sets[*a], &sets[*b]);
@@ -66,13 +66,13 @@ impl Shapes {
         Self { list, of_set }
     }
 
-    /// The shape of a set of keys.
+    /// Returns the shape of a set of keys.
     pub(crate) fn of_set(&self, set: usize) -> Option<usize> {
         self.of_set[set]
     }
 }
 
-/// Whether these keys can be fields of one schema, and of one struct.
+/// Returns whether these keys can be the fields of one schema and of one struct.
 fn fits(keys: &[String]) -> bool {
     let names: BTreeSet<Vec<String>> = keys.iter().map(|key| words(key)).collect();
     let joined: BTreeSet<String> = names.iter().map(|words| words.concat()).collect();
@@ -87,25 +87,25 @@ struct Group {
     keys: BTreeSet<String>,
     sets: Vec<usize>,
     seen: usize,
-    /// Keys of all records together.
+    /// The number of keys of all records together.
     cells: usize,
     conversations: BTreeSet<usize>,
     places: BTreeSet<usize>,
     is_declared: bool,
-    /// It holds the arguments of a tool.
+    /// Whether the group holds the arguments of a tool.
     is_call: bool,
 }
 
 struct Merger<'p> {
     places: &'p Places,
     groups: Vec<Group>,
-    /// The groups of a place.
+    /// The groups of each place.
     at: BTreeMap<usize, BTreeSet<usize>>,
 }
 
 impl Merger<'_> {
-    /// Puts a set of keys into the group of its place that it shares most with, or into one
-    /// of its own.
+    /// Puts a set of keys into the group of its places that shares most keys with the set, or
+    /// into a group of its own.
     fn take(&mut self, set: usize) {
         let new = self.alone(set);
         let mut candidates: BTreeSet<usize> = BTreeSet::new();
@@ -150,7 +150,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Lets a group take up those of other places whose keys it has, where one definition
+    /// Merges a group into a group of other places that has all its keys, where one definition
     /// for both costs less than two.
     fn absorb(&mut self, counter: &impl TokenCounter) {
         let cost = |keys: &BTreeSet<String>| -> usize {
@@ -168,7 +168,7 @@ impl Merger<'_> {
                 if !a.keys.is_subset(&b.keys) {
                     continue;
                 }
-                // Equal keys can mean one thing only.
+                // Groups with equal keys are always merged.
                 let gain = if a.keys == b.keys {
                     i64::MAX
                 } else if a.is_call || b.is_call || a.keys.len() * 2 < b.keys.len() {
@@ -177,7 +177,7 @@ impl Merger<'_> {
                     let both = a.conversations.intersection(&b.conversations).count();
                     let alone = a.conversations.len() - both;
                     let (of_a, of_b) = (cost(&a.keys), cost(&b.keys));
-                    // A field that is absent is about half a token.
+                    // An absent field costs about half a token.
                     let gaps = a.seen * (b.keys.len() - a.keys.len()) / 2;
                     (both * of_a) as i64 - (alone * (of_b - of_a) + gaps) as i64
                 };
@@ -193,8 +193,8 @@ impl Merger<'_> {
     }
 }
 
-/// Whether a set of keys is the shape of a group in the same place with fields absent or
-/// further ones.
+/// Returns whether a set of keys is the shape of a group in the same place, with some fields
+/// absent or added.
 fn belongs(new: &Group, group: &Group) -> bool {
     let shared = group.keys.intersection(&new.keys).count();
     let (small, large) = (
@@ -240,7 +240,7 @@ impl Group {
     fn shape(&self, places: &Places) -> Shape {
         let mut counts: BTreeMap<usize, usize> =
             self.places.iter().map(|place| (*place, 0)).collect();
-        // By key: how many records have it, and the sum of its places in them.
+        // For each key: the number of records with it, and the sum of its positions in them.
         let mut keys: BTreeMap<&String, (usize, f64)> =
             self.keys.iter().map(|key| (key, (0, 0.0))).collect();
         for set in self.sets.iter().map(|set| &places.sets[*set]) {
@@ -275,7 +275,7 @@ impl Group {
         }
     }
 
-    /// The keys in the order in which the first tool declares them.
+    /// Returns the keys in the order in which the first tool declares them.
     fn declared_order<'p>(&self, places: &'p Places) -> Vec<&'p String> {
         let declared = self
             .places

@@ -1,4 +1,4 @@
-//! What is learnt from traces that are made up.
+//! Tests of learning from made-up traces.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use accp_recordings::Conversation;
 
-/// Recorded conversations of calls and their results.
+/// Makes recorded conversations from calls and their results.
 fn recorded(conversations: &[Vec<(Json, Json)>], tools: &Json) -> Vec<Json> {
     let one = |(number, calls): (usize, &Vec<(Json, Json)>)| {
         let messages = calls.iter().flat_map(|(arguments, result)| {
@@ -43,7 +43,7 @@ fn learnt(traces: &Traces, min_saving: u32) -> Learnt {
     learn(traces, options).expect("a registry")
 }
 
-/// The fields of a schema with their types.
+/// Returns the fields of a schema with their types.
 fn fields(registry: &Registry, name: &str) -> String {
     let schema = registry.schema_by_name(name);
     let fields = schema.into_iter().flat_map(|schema| &schema.fields);
@@ -51,7 +51,7 @@ fn fields(registry: &Registry, name: &str) -> String {
     fields.collect::<Vec<_>>().join(" ")
 }
 
-/// JSON whose keys are few, so that shapes come back.
+/// Makes JSON with few different keys, so that shapes repeat.
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just(Json::Null),
@@ -77,8 +77,8 @@ fn any_object() -> impl Strategy<Value = Json> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever was recorded, what is learnt is sound, gives Rust types, and is the same
-    /// again from the same conversations in another order.
+    /// Any traces give a sound registry and Rust types. The order of the conversations does not
+    /// change the registry.
     #[test]
     fn any_traces_give_a_sound_registry(
         calls in vec(vec((any_object(), any_json()), 0..4), 1..6),
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(learnt(&again, min_saving).registry.to_json().to_string(), text);
     }
 
-    /// A shape that came back often is found, with the types of its fields.
+    /// A frequent shape is found, with the types of its fields.
     #[test]
     fn a_shape_that_comes_back_is_found(
         rows in vec((any::<u32>(), "[A-Z]{2}[0-9]{4}", any::<bool>(), 0.0..100.0_f64), 20..40),
@@ -128,7 +128,7 @@ proptest! {
         );
     }
 
-    /// Keys that are data are no fields.
+    /// Keys that are data do not become fields.
     #[test]
     fn keys_that_are_data_are_no_fields(
         maps in vec(btree_map("[a-z]{6,9}", 0..1_000_u32, 3..6), 12),
@@ -145,7 +145,7 @@ proptest! {
     }
 }
 
-/// Conversations that look things up by the id that a list gave.
+/// Makes conversations that look up an order by an id from a list.
 fn orders() -> Vec<Vec<(Json, Json)>> {
     let one = |number: usize| {
         let orders: Vec<Json> = (0..4)

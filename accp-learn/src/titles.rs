@@ -1,4 +1,4 @@
-//! What shapes are called, and what is told of them: by the places they stand in.
+//! Names and docs of shapes, made from the places of their records.
 
 use std::cmp::Reverse;
 
@@ -8,8 +8,8 @@ use crate::names::{VERBS, singular, subject, words};
 use crate::places::Step;
 use crate::traces::Part;
 
-/// What a shape may be called, best first: what its places have in common, then what the
-/// place with most records is called, alone and with what is around it.
+/// Returns possible names of a shape, best first: the words that the names of all its places
+/// share, then the name of the place with most records, alone and after the subject of its tool.
 pub(crate) fn names(corpus: &Corpus<'_>, shape: usize) -> Vec<Vec<String>> {
     let of = &corpus.index.shapes.list[shape];
     let mut places: Vec<(&usize, &usize)> = of.places.iter().collect();
@@ -41,7 +41,7 @@ pub(crate) fn names(corpus: &Corpus<'_>, shape: usize) -> Vec<Vec<String>> {
     names
 }
 
-/// What the records are, and the evidence.
+/// Returns the doc of a schema: the places of its records, and the evidence.
 pub(crate) fn doc(corpus: &Corpus<'_>, shape: usize, earned: &Earned) -> String {
     let of = &corpus.index.shapes.list[shape];
     let mut places: Vec<(&usize, &usize)> = of.places.iter().collect();
@@ -70,7 +70,7 @@ pub(crate) fn doc(corpus: &Corpus<'_>, shape: usize, earned: &Earned) -> String 
     )
 }
 
-/// `flights in the result of search`.
+/// Describes a place, such as `flights in the result of search`.
 fn phrase(corpus: &Corpus<'_>, place: usize) -> String {
     let node = corpus.index.places.get(place);
     match (&node.step, node.parent) {
@@ -99,7 +99,7 @@ fn times(count: usize) -> String {
     }
 }
 
-/// The words for what stands in a place.
+/// Returns the words for the values of a place.
 fn place_name(corpus: &Corpus<'_>, mut place: usize) -> Vec<String> {
     let mut is_one_of_many = false;
     loop {

@@ -1,4 +1,4 @@
-//! Recorded conversations as what a registry is learnt from: calls, and results that are JSON.
+//! Traces of recorded conversations: their calls, and their results that are JSON.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::declared::Tools;
 
-/// The conversations of some files, in an order that does not depend on that of the files.
+/// The conversations of some files. Their order does not depend on the order of the files.
 #[derive(Debug, Default)]
 pub struct Traces {
     pub(crate) conversations: Vec<Trace>,
@@ -17,11 +17,11 @@ pub struct Traces {
     pub tools: Tools,
 }
 
-/// What happened in a conversation, in its order.
+/// The calls and results of a conversation, in their order.
 #[derive(Debug)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
-    /// Of all of its text.
+    /// The digest of the JSON of the conversation.
     digest: Hash,
 }
 
@@ -29,18 +29,18 @@ pub(crate) struct Trace {
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) root: Root,
-    /// The arguments: an object. A result: an object or an array.
+    /// The arguments, an object; or the result, an object or an array.
     pub(crate) value: Json,
 }
 
-/// What a value is to a tool.
+/// The tool of a value, and its part in the call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Root {
     pub(crate) tool: String,
     pub(crate) part: Part,
 }
 
-/// Arguments or a result.
+/// The part that a value has in a call: arguments or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     Arguments,
@@ -48,7 +48,7 @@ pub(crate) enum Part {
 }
 
 impl Traces {
-    /// Whether there is no conversation.
+    /// Returns whether there are no conversations.
     pub fn is_empty(&self) -> bool {
         self.conversations.is_empty()
     }
@@ -67,7 +67,7 @@ impl Traces {
     }
 }
 
-/// The calls of a conversation, and the results that are objects or arrays of JSON.
+/// Returns the calls of a conversation, and the results that are objects or arrays of JSON.
 fn events(conversation: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
     let mut calls = Calls::default();

@@ -13,17 +13,18 @@ use crate::names::{Taken, abbreviations, words};
 pub struct Tuned {
     /// The document of the registry.
     pub document: Json,
-    /// How many names are others now.
+    /// The number of names that changed.
     pub changed: usize,
 }
 
 /// The registry is not sound under the new names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a default goes by an abbreviation that would change; write its full name\n{0}")]
+#[error("a default uses an abbreviation that would change; write its full name\n{0}")]
 pub struct TuneError(#[from] Problems);
 
-/// Chooses the codes and abbreviations of a registry anew, for the tokenizer that counts: each
-/// name is the one that costs fewest tokens in its place, of equal ones the most readable.
+/// Chooses the codes and abbreviations of a registry again, for the tokenizer of `counter`. Each
+/// new name costs the fewest tokens in its place; of equally cheap names the most readable is
+/// taken.
 ///
 /// # Errors
 /// When the registry is not sound under the new names.
@@ -33,7 +34,7 @@ pub fn tune(registry: &Registry, counter: &impl TokenCounter) -> Result<Tuned, T
     let codes: BTreeMap<&str, String> = registry
         .schemas()
         .map(|schema| {
-            // Who redefines a standard profile means its code.
+            // A schema that redefines a standard profile keeps the code of the profile.
             let code = if standard(&schema.code) {
                 schema.code.clone()
             } else {
@@ -66,7 +67,7 @@ pub fn tune(registry: &Registry, counter: &impl TokenCounter) -> Result<Tuned, T
     Ok(Tuned { document, changed })
 }
 
-/// The type under the new codes.
+/// Returns the type under the new codes.
 fn renamed(ty: &Type, codes: &BTreeMap<&str, String>) -> Type {
     match ty {
         Type::List(item) => Type::List(Box::new(renamed(item, codes))),

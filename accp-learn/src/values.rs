@@ -1,4 +1,4 @@
-//! The values of a field, and the type that they and the tools' own schemas give it.
+//! The values of a field, and its type by these values and by the schemas of the tools.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,16 +10,16 @@ use crate::declared::{Declared, Kind};
 use crate::index::Index;
 use crate::names::words;
 
-/// Different values that are counted one by one.
+/// The most different values that are counted one by one.
 const MOST_VALUES: usize = 64;
 
-/// Types nest less deep than a registry allows.
+/// The deepest nesting of a type, below the limit of a registry.
 const DEEPEST: usize = 8;
 
 /// The values that were seen in one position.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
-    /// How many there are, nulls included.
+    /// The number of values, nulls included.
     pub(crate) seen: usize,
     pub(crate) nulls: usize,
     booleans: usize,
@@ -30,22 +30,22 @@ pub(crate) struct Values {
     strings: usize,
     /// Strings that are prose.
     prose: usize,
-    /// Objects by their shape.
+    /// The number of objects, by their shape.
     pub(crate) records: BTreeMap<usize, usize>,
     maps: usize,
-    /// Objects without a shape, and those without a key.
+    /// Objects without a shape, including those without keys.
     others: usize,
     lists: usize,
     items: Option<Box<Values>>,
     entries: Option<Box<Values>>,
-    /// Scalars by their JSON text; `None` when there are too many.
+    /// Counts of scalars by their JSON text; `None` when there are too many.
     tallies: Option<BTreeMap<String, Tally>>,
     is_many: bool,
     /// All scalars, as hashes.
     distinct: HashSet<u64>,
 }
 
-/// How often a value was seen.
+/// The number of times that a value was seen.
 #[derive(Debug, Default)]
 struct Tally {
     seen: usize,
@@ -54,7 +54,7 @@ struct Tally {
 }
 
 impl Values {
-    /// Notes a value of this conversation that stands at this place.
+    /// Notes a value at this place, from the conversation with this number.
     pub(crate) fn see(
         &mut self,
         value: &Json,
@@ -127,12 +127,12 @@ impl Values {
         }
     }
 
-    /// How many different scalars there are.
+    /// Returns the number of different scalars.
     pub(crate) fn different(&self) -> usize {
         self.distinct.len()
     }
 
-    /// Whether nothing but scalars was seen.
+    /// Returns whether all values are scalars.
     pub(crate) fn are_scalars(&self) -> bool {
         self.seen > 0 && self.booleans + self.numbers() + self.strings + self.nulls == self.seen
     }
@@ -141,7 +141,7 @@ impl Values {
         self.integers + self.floats
     }
 
-    /// Every shape of records in it, however deep.
+    /// Returns the shapes of all records in the values, at any depth.
     pub(crate) fn shapes(&self) -> BTreeSet<usize> {
         let mut shapes: BTreeSet<usize> = self.records.keys().copied().collect();
         for inner in [&self.items, &self.entries].into_iter().flatten() {
@@ -150,7 +150,8 @@ impl Values {
         shapes
     }
 
-    /// The value that is nearly always there, in `records` records of which none is without.
+    /// Returns the value that at least four in five records have. Each of the `records` records
+    /// must have a value.
     pub(crate) fn dominant(&self, records: usize) -> Option<Json> {
         if self.seen < records.max(20) || self.nulls > 0 || !self.are_scalars() {
             return None;
@@ -165,7 +166,7 @@ impl Values {
         matches!(value, Json::String(_) | Json::Bool(_) | Json::Number(_)).then_some(value)
     }
 
-    /// The type of all values; `code` gives the codes of the shapes that became schemas.
+    /// Returns the type of all values. `code` returns the code of a shape that became a schema.
     pub(crate) fn ty(&self, code: &impl Fn(usize) -> Option<String>) -> Type {
         self.ty_at(code, 0)
     }
@@ -225,8 +226,7 @@ impl Values {
         }
     }
 
-    /// The texts, if they are few words that came back so often that no further one is
-    /// expected.
+    /// Returns the texts if they are words, few and seen so often that no other text is expected.
     fn closed_set(&self) -> Option<Vec<String>> {
         const MOST: usize = 8;
         let tallies = self.tallies.as_ref()?;
@@ -254,7 +254,7 @@ impl Values {
     }
 }
 
-/// The type of these texts, if they can be names of an enumeration, in Rust too.
+/// Returns the enumeration of these texts if they can be names of its values, in Rust too.
 fn enumeration(texts: &[String]) -> Option<Type> {
     let names: BTreeSet<String> = texts.iter().map(|text| words(text).concat()).collect();
     let is_plain = |text: &String| {
@@ -272,15 +272,15 @@ fn enumeration(texts: &[String]) -> Option<Type> {
     texts.iter().all(is_plain).then_some(Type::Enum(values))
 }
 
-/// What declares a value: the place, if it has one, and the schema of the record there.
+/// Joins the types of values with the declarations of the tools.
 pub(crate) struct Declares<'d, F> {
     pub(crate) index: &'d Index<'d>,
-    /// The code of the schema that is declared for a place.
+    /// Returns the code of the schema that is declared for a place.
     pub(crate) code_at: F,
 }
 
 impl<F: Fn(usize) -> Option<String>> Declares<'_, F> {
-    /// The type of what was seen, or may be seen by what a tool declares.
+    /// Returns the type that fits the values and, where possible, the declaration of a tool.
     pub(crate) fn join(
         &self,
         observed: Type,

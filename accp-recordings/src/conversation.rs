@@ -1,4 +1,4 @@
-//! A recorded conversation: checked once, kept as it was recorded.
+//! A recorded conversation, checked once and kept unchanged.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 /// The key of the messages.
 const MESSAGES: &str = "messages";
 
-/// A conversation as it was recorded: an object with `messages`, or an array of messages and
-/// nothing else. Each message is an object.
+/// A conversation as it was recorded: an object with `messages`, or a bare array of messages.
+/// Each message is an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation(Json);
 
@@ -21,9 +21,9 @@ pub struct Conversation(Json);
      `content`, or that array"
 )]
 pub enum NotConversation {
-    /// It has no array of messages; what was found instead.
+    /// The JSON has no array of messages; holds the kind of JSON found instead.
     Messages(&'static str),
-    /// The message with this index, from 0, is not an object; what was found instead.
+    /// The message with this index, from 0, is not an object; holds the kind of JSON found instead.
     Message(usize, &'static str),
 }
 
@@ -31,7 +31,7 @@ impl Conversation {
     /// Checks the JSON.
     ///
     /// # Errors
-    /// Why it is not a conversation.
+    /// When the JSON is not a conversation.
     pub fn new(json: Json) -> Result<Self, NotConversation> {
         let messages = match &json {
             Json::Array(messages) => messages,
@@ -47,8 +47,8 @@ impl Conversation {
         }
     }
 
-    /// The conversation of these messages, with the other recorded keys; `bare` is an array of
-    /// messages and nothing else.
+    /// Builds a conversation from these messages and the other recorded keys. A `bare`
+    /// conversation is an array of messages without keys.
     pub(crate) fn of(
         messages: Vec<Json>,
         mut rest: Map<String, Json>,
@@ -63,22 +63,22 @@ impl Conversation {
         })
     }
 
-    /// The recorded JSON.
+    /// Returns the recorded JSON.
     pub fn as_json(&self) -> &Json {
         &self.0
     }
 
-    /// The recorded JSON.
+    /// Returns the recorded JSON.
     pub fn into_json(self) -> Json {
         self.0
     }
 
-    /// Whether it is an array of messages and nothing else.
+    /// Returns whether the conversation is a bare array of messages.
     pub fn is_bare(&self) -> bool {
         self.0.is_array()
     }
 
-    /// The messages in their order.
+    /// Returns the messages in their order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Recorded<'_>> {
         let messages = self.0.as_array();
         let messages = messages.or_else(|| self.0.get(MESSAGES)?.as_array());
@@ -88,18 +88,18 @@ impl Conversation {
             .map(Recorded::of)
     }
 
-    /// A recorded key beside the messages.
+    /// Returns the value of a recorded key other than `messages`.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.get(key).filter(|_| key != MESSAGES)
     }
 
-    /// The recorded keys beside the messages.
+    /// Returns the recorded keys other than `messages`, with their values.
     pub(crate) fn rest(&self) -> impl Iterator<Item = (&String, &Json)> {
         let all = self.0.as_object().into_iter().flatten();
         all.filter(|(key, _)| *key != MESSAGES)
     }
 
-    /// The recorded id: a text or a number.
+    /// Returns the recorded id: a text or a number.
     pub fn id(&self) -> Option<Cow<'_, str>> {
         match self.get("id")? {
             Json::String(id) => Some(Cow::Borrowed(id)),
@@ -108,7 +108,7 @@ impl Conversation {
         }
     }
 
-    /// The half of all conversations that it belongs to, whatever file it stands in.
+    /// Returns the half of all conversations that this one belongs to. The file does not matter.
     pub fn half(&self) -> Half {
         let id = self.id();
         let id = id.unwrap_or_else(|| Cow::Owned(self.0.to_string()));
@@ -120,17 +120,17 @@ impl Conversation {
     }
 }
 
-/// A half of the conversations of a file, so that what is learnt from one half is measured on
-/// the other. The id of a conversation alone decides; without an id all that it says does.
+/// One of the two halves of all conversations: a registry learnt from one half is measured on
+/// the other. The id of a conversation decides its half; without an id its whole JSON decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
     /// The last bit of the first byte of SHA-256 over the id is 0.
     Learn,
-    /// It is 1.
+    /// The last bit of the first byte of SHA-256 over the id is 1.
     Measure,
 }
 
-/// What a JSON value is, for an error.
+/// Returns the kind of a JSON value, for an error.
 fn found(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",

@@ -1,4 +1,4 @@
-//! Conversations told as frames: encoded, counted, and checked that they come back.
+//! Conversion of conversations to frames: encoding, counting, and the check of the way back.
 
 #[cfg(test)]
 mod tests;
@@ -13,17 +13,17 @@ use crate::restore::{RestoreError, Restorer};
 use crate::side_file::Values;
 use crate::summary::Summary;
 
-/// How conversations are told.
+/// Options of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvertOptions {
-    /// Unix seconds of the first frame of a conversation: recordings have no clock.
+    /// The time of the first frame of a conversation in Unix seconds: recordings have no clock.
     pub start: i64,
-    /// Values of more than 50 characters stay in their frame.
+    /// Whether values of more than 50 characters stay in their frame.
     pub inline: bool,
 }
 
 impl Default for ConvertOptions {
-    /// The first second of 2026, and long values go by reference.
+    /// Starts at the first second of 2026, and sends long values by reference.
     fn default() -> Self {
         Self {
             start: 1_767_225_600,
@@ -32,7 +32,7 @@ impl Default for ConvertOptions {
     }
 }
 
-/// Tells conversations as frames, and counts what that costs and saves.
+/// Writes conversations as frames, and counts the tokens before and after.
 ///
 /// ```
 /// use accp_recordings::{ConvertOptions, Converter, conversations};
@@ -57,27 +57,27 @@ impl Default for ConvertOptions {
 pub struct Converter<C> {
     options: ConvertOptions,
     counter: C,
-    /// What was counted so far.
+    /// The counts so far.
     pub summary: Summary,
 }
 
-/// Why a conversation does not come back from its frames.
+/// The reason why a conversation cannot be restored from its frames.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// It cannot be told as frames.
+    /// The conversation cannot be written as frames.
     #[error("{0}")]
     Encode(#[from] EncodeError),
-    /// Its frames cannot be read.
+    /// The frames cannot be read.
     #[error("{0}")]
     Restore(#[from] RestoreError),
-    /// Another conversation came back.
+    /// The restored conversation differs.
     #[error("the conversation did not come back equal")]
     Unequal,
 }
 
 impl<C: TokenCounter> Converter<C> {
-    /// A converter that has counted nothing yet.
+    /// Makes a converter whose counts are 0.
     pub fn new(options: ConvertOptions, counter: C) -> Self {
         Self {
             options,
@@ -86,11 +86,11 @@ impl<C: TokenCounter> Converter<C> {
         }
     }
 
-    /// The frames of a conversation, a frame a line. Values that do not fit a frame go to
+    /// Returns the frames of a conversation, one a line. Values that do not fit a frame go to
     /// `externals`.
     ///
     /// # Errors
-    /// When a value fits no frame and `externals` refuses it.
+    /// When a value does not fit a frame and `externals` refuses the value.
     pub fn convert(
         &mut self,
         conversation: &Conversation,
@@ -115,10 +115,10 @@ impl<C: TokenCounter> Converter<C> {
         Ok(told.frames)
     }
 
-    /// Tells a conversation, restores it in memory and compares.
+    /// Writes a conversation as frames, restores it in memory, and compares the two.
     ///
     /// # Errors
-    /// Why it does not come back.
+    /// When the restored conversation differs, or cannot be written or restored.
     pub fn verify(&mut self, conversation: &Conversation) -> Result<(), VerifyError> {
         let mut values = Values::default();
         let frames = self.convert(conversation, &mut values)?;
@@ -133,7 +133,7 @@ impl<C: TokenCounter> Converter<C> {
         Ok(())
     }
 
-    /// Encodes one frame, and counts.
+    /// Encodes one frame, and counts its values.
     fn frame(
         &mut self,
         message: &Message<'_>,
@@ -165,15 +165,15 @@ impl<C: TokenCounter> Converter<C> {
     }
 }
 
-/// A conversation as frames, a frame a line.
+/// A conversation as frames, one a line.
 #[derive(Default)]
 struct Told {
     frames: String,
-    /// The same without metadata.
+    /// The same frames without metadata.
     bare: String,
 }
 
-/// Counts what goes by reference on its way.
+/// Counts the values that go by reference, and passes them on.
 struct Tally<'t, C> {
     summary: &'t mut Summary,
     counter: &'t C,

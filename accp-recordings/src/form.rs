@@ -1,4 +1,4 @@
-//! The form of a told conversation: what the recorder and the reader of its frames both know.
+//! The form of a recorded conversation in frames, shared by the recorder and the restorer.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use accp_runtime::{Intent, Map, Message, Value};
 
 use crate::layout::Layout;
 
-/// The agent that speaks of the conversation itself.
+/// The agent of the frames about the conversation itself.
 pub const HOST: &str = "accp";
 /// The operation of the frame that opens a conversation.
 pub(crate) const OPENING: &str = "conversation";
-/// The operation of a frame that holds a recorded message as it is, because the profiles
-/// have no place for its shape.
+/// The operation of a frame that holds a recorded message unchanged, because no profile has
+/// fields for its shape.
 pub(crate) const VERBATIM: &str = "message";
-/// Params that are no recorded keys of their own: the fields of the profiles and what the
-/// recorder writes for itself. A recorded key of such a name goes to `x`.
+/// Params that are not recorded keys: the fields of the profiles, and the recorder's own params.
+/// A recorded key with such a name goes to `x`.
 const OWN: [&str; 21] = [
     "arguments",
     "bare",
@@ -40,17 +40,17 @@ const OWN: [&str; 21] = [
     "x",
 ];
 
-/// Whether a param is no recorded key of its own.
+/// Returns whether a param is not a recorded key.
 pub(crate) fn is_own(param: &str) -> bool {
     OWN.contains(&param)
 }
 
-/// What earlier frames of a conversation have told, the same for writer and reader.
+/// Facts from the earlier frames of a conversation. The writer and the reader keep equal states.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     layouts: BTreeMap<String, Layout>,
-    /// The layout of the last text without its keys: what a tool not seen before is likely
-    /// to have.
+    /// The layout of the last text, without its keys. A tool that was not seen before probably
+    /// has the same layout.
     usual: Layout,
     pub(crate) calls: Calls,
     /// The message id of the last frame.
@@ -62,7 +62,7 @@ impl State {
         self.layouts.get(slot).unwrap_or(&self.usual)
     }
 
-    /// Takes note of the frames of one recorded message.
+    /// Updates the state with the frames of one recorded message.
     pub(crate) fn learn(&mut self, frames: &[Message<'_>]) {
         for frame in frames {
             let tool = frame.payload.get("tool_name").and_then(Value::as_str);
@@ -84,17 +84,17 @@ impl State {
     }
 }
 
-/// The layout that travels with a frame.
+/// Returns the layout that travels with a frame.
 pub(crate) fn layout_of(payload: &Map<'_>) -> Option<Layout> {
     payload.get("lay").and_then(Layout::from_value)
 }
 
-/// What a layout belongs to: the arguments or the results of a tool.
+/// Returns the key under which a layout is kept: the arguments or the results of a tool.
 pub(crate) fn slot(part: &str, tool: &str) -> String {
     format!("{part} {tool}")
 }
 
-/// An agent id made of a name: characters that do not fit become `_`.
+/// Makes an agent id from a name: characters that do not fit become `_`.
 pub(crate) fn agent_id(name: &str) -> String {
     let id: String = name
         .chars()

@@ -1,22 +1,22 @@
-//! JSON that was recorded as text: tool arguments and results.
+//! Layout of JSON that was recorded as text: tool arguments and results.
 //!
-//! A tool result is mostly JSON inside a string. Sent as values it costs fewer tokens than
-//! as escaped text, but the text has to come back to the byte. So the value travels, and
-//! beside it, only where it changes from one message to the next, the layout: white space,
-//! how characters outside ASCII are written, and the order of keys.
+//! A tool result is mostly JSON inside a string. As a value it costs fewer tokens than as
+//! escaped text, but the text must be restored byte for byte. So the recorder sends the value,
+//! and beside the value its layout where the layout differs from the last one: white space, the
+//! spelling of characters outside ASCII, and the order of keys.
 
 use std::fmt::Write as _;
 
 use accp_runtime::{Map, Value};
 use serde_json::Value as Json;
 
-/// How a JSON text is laid out.
+/// The layout of a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
     space: Space,
-    /// Characters outside ASCII are written as `\uXXXX`.
+    /// Whether characters outside ASCII are written as `\uXXXX`.
     ascii: bool,
-    /// Keys in an order with which every object of the text agrees.
+    /// The keys, in an order that fits every object of the text.
     order: Vec<String>,
 }
 
@@ -27,13 +27,13 @@ enum Space {
     Compact,
     /// `{"a": 1, "b": 2}`
     Spaced,
-    /// One entry a line, so many spaces a level.
+    /// One entry a line, indented by this many spaces a level.
     Indented(usize),
 }
 
 impl Layout {
-    /// Reads a text that holds an object or an array, and its layout: the `known` one if
-    /// that gives the text back. `None` when no layout does.
+    /// Reads a text that holds an object or an array, and finds its layout: `known` if this
+    /// layout restores the text. Returns `None` when no layout restores the text.
     pub(crate) fn read(text: &str, known: &Layout) -> Option<(Json, Layout)> {
         if !text.starts_with(['{', '[']) {
             return None;
@@ -48,7 +48,8 @@ impl Layout {
             ascii: text.is_ascii(),
             order,
         };
-        // A text without anything to escape is the same in both; the simpler one stands.
+        // Both layouts give the same text if nothing needs an escape: the simpler one is tried
+        // first.
         [
             Layout {
                 ascii: false,
@@ -61,7 +62,7 @@ impl Layout {
         .map(|layout| (json, layout))
     }
 
-    /// The text of a value in this layout.
+    /// Writes a value in this layout.
     pub(crate) fn write(&self, json: &Json) -> String {
         let mut out = String::new();
         self.put(&mut out, json, 0);
@@ -143,7 +144,7 @@ impl Layout {
         }
     }
 
-    /// The same layout for other keys.
+    /// Returns the same layout without its order of keys.
     pub(crate) fn without_keys(&self) -> Self {
         Self {
             order: Vec::new(),
@@ -151,8 +152,8 @@ impl Layout {
         }
     }
 
-    /// Takes over a layout that has travelled. The keys known before stay known, unless the
-    /// new order contradicts them, so that tools whose results differ settle on one order.
+    /// Takes over a layout that has travelled. The known keys stay unless the new order
+    /// contradicts them, so that tools with differing results settle on one order.
     pub(crate) fn learn(&mut self, travelled: &Layout) {
         let mut order = std::mem::take(&mut self.order);
         let merged = merge_keys(&mut order, travelled.order.iter()).is_some();
@@ -162,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Keys that no text has shown yet stand last, ascending.
+    /// Returns the rank of a key. Keys that no text has shown yet come last, ascending.
     fn rank(&self, key: &str) -> usize {
         self.order
             .iter()
@@ -170,7 +171,7 @@ impl Layout {
             .unwrap_or(usize::MAX)
     }
 
-    /// The layout as it travels, and back.
+    /// Returns the layout as the value that travels.
     pub(crate) fn to_value(&self) -> Value<'static> {
         let mut map = Map::new();
         match self.space {
@@ -188,7 +189,7 @@ impl Layout {
         Value::Map(map)
     }
 
-    /// The layout of what [`Layout::to_value`] gives.
+    /// Reads the layout from a value that [`Layout::to_value`] returned.
     pub(crate) fn from_value(value: &Value<'_>) -> Option<Self> {
         let Value::Map(map) = value else { return None };
         let space = match map.get("sp") {
@@ -216,8 +217,8 @@ impl Layout {
 }
 
 const MAX_INDENT: usize = 8;
-/// A text with more keys out of order travels as text: it is no record of a known shape,
-/// and the order would cost more than it saves.
+/// A text with more different keys than this travels as text unless the known layout fits: it is
+/// not a record of a known shape, and the order of its keys would cost more than it saves.
 const MAX_KEYS: usize = 256;
 
 impl Space {
@@ -227,8 +228,8 @@ impl Space {
             let width = line.len() - line.trim_start_matches(' ').len();
             return Self::Indented(width.min(MAX_INDENT));
         }
-        // The first separator outside a string decides; in a string it does no harm, for
-        // the text is compared in the end.
+        // The first separator decides. A separator inside a string does no harm: the caller
+        // compares the whole text.
         match (text.find("\": "), text.find("\":"), text.contains(", ")) {
             (Some(spaced), Some(any), _) if spaced == any => Self::Spaced,
             (None, None, true) => Self::Spaced,
@@ -237,15 +238,15 @@ impl Space {
     }
 }
 
-/// An order of keys with which every object of the text agrees: empty when all of them are
-/// ascending, `None` when two contradict each other.
+/// Returns an order of keys that fits every object of the text: empty when all keys are
+/// ascending, `None` when two objects contradict each other.
 fn key_order(json: &Json) -> Option<Vec<String>> {
     let mut order = Vec::new();
     merge(&mut order, json)?;
     Some(if ascending(json) { Vec::new() } else { order })
 }
 
-/// Merges the objects of a value into an order, as they come in the text.
+/// Merges the keys of all objects of a value into an order, as the text has them.
 fn merge(order: &mut Vec<String>, json: &Json) -> Option<()> {
     match json {
         Json::Array(items) => items.iter().try_for_each(|item| merge(order, item)),
@@ -313,7 +314,7 @@ mod tests {
             if let Some((value, layout)) = Layout::read(&text, &Layout::default()) {
                 prop_assert_eq!(layout.write(&value), text.as_str());
                 let travelled = Layout::from_value(&layout.to_value()).unwrap();
-                // What travels is a map: the order of its keys is the layout's to know.
+                // The value travels as a map: only the layout keeps the order of its keys.
                 let sorted: Json = serde_json::from_str(&{
                     let mut sorted = value.clone();
                     sorted.sort_all_objects();

@@ -1,11 +1,11 @@
-//! Recorded conversations of agents: read from files, told as frames, restored from them.
+//! Recorded conversations of agents: read from files, written as frames, restored from frames.
 //!
 //! A recording is chat JSON as the usual providers and tools write it: an object with
-//! `messages`, one a line, several in an array, or one document. [`conversations`] reads them,
-//! [`Conversation`] is the one model of them, and its messages are
-//! [`Recorded`](accp_context::Recorded). A [`Recorder`] tells a conversation as frames
-//! and a [`Restorer`] reads it back, equal to what was recorded; a [`Converter`] does both and
-//! counts. Values that do not fit a frame go to a [`SideFile`].
+//! `messages`. A file holds one such object a line, several in an array, or a single document.
+//! [`conversations`] reads the file, [`Conversation`] holds one conversation, and its messages
+//! are [`Recorded`](accp_context::Recorded). A [`Recorder`] writes a conversation as frames,
+//! and a [`Restorer`] reads the frames back to an equal conversation. A [`Converter`] does both
+//! and counts. Values that do not fit a frame go to a [`SideFile`].
 //!
 //! ```
 //! use accp_recordings::{ConvertOptions, Recorder, Restorer, Values, conversations};

@@ -1,4 +1,4 @@
-//! Recorded conversations from a file, one at a time.
+//! A reader of recorded conversations from a file.
 
 use std::io::{self, BufRead};
 
@@ -22,41 +22,42 @@ pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Convers
     Documents::new(input).map(|document| document?.conversation())
 }
 
-/// A JSON value of an input: one conversation, or a line of a file like those of conversations.
+/// A JSON value of an input: one conversation, or another value of a file in the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// The line that it begins on, from 1; that of an array for all elements of the array.
+    /// The line on which the value begins, from 1. All elements of an array have the line of the
+    /// array.
     pub line: u64,
     /// The value.
     pub json: Json,
 }
 
 impl Document {
-    /// The document as a conversation.
+    /// Returns the document as a conversation.
     ///
     /// # Errors
-    /// When it is not one.
+    /// When the document is not a conversation.
     pub fn conversation(self) -> Result<Conversation, ReadError> {
         let line = self.line;
         Conversation::new(self.json).map_err(|why| ReadError::Conversation { line, why })
     }
 }
 
-/// Why an input gives no further conversation.
+/// The reason why an input gives no further conversation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// Reading failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The text is not JSON, or JSON that would not come back the same.
+    /// The text is not JSON, or its JSON would not be restored unchanged.
     #[error("{line}:{column}: {message}")]
     Text {
         /// From 1.
         line: u64,
         /// In bytes, from 1.
         column: u64,
-        /// What was expected, and the cure.
+        /// The expected text, and the cure.
         message: String,
     },
     /// The JSON is not a conversation.
@@ -64,18 +65,18 @@ pub enum ReadError {
     Conversation {
         /// From 1.
         line: u64,
-        /// What is expected.
+        /// The reason.
         why: NotConversation,
     },
 }
 
-/// The JSON values of an input; it ends after the first error.
+/// Iterates over the JSON values of an input, and ends after the first error.
 #[derive(Debug)]
 pub struct Documents<R> {
     input: R,
     line: u64,
     buffer: Vec<u8>,
-    /// Further values that are read already, with their line, the last one first.
+    /// Values that were read and not yet returned, with their line, in reverse order.
     pending: Vec<Document>,
     bytes: u64,
     has_failed: bool,
@@ -115,12 +116,13 @@ impl<R: BufRead> Documents<R> {
         }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Reads the next line, or all that is left, into `pending`; whether there was anything.
+    /// Reads the next line, or the rest of the input, into `pending`. Returns whether the input
+    /// had more.
     fn read(&mut self) -> Result<bool, ReadError> {
         loop {
             self.buffer.clear();
@@ -144,7 +146,7 @@ impl<R: BufRead> Documents<R> {
             Err(error) if error.is_eof() => self.fault(start, &error),
             Err(error) => return Err(self.fault(start, &error)),
         };
-        // The beginning of a document over several lines, unless the next line is whole.
+        // A document over several lines begins here, unless the next line is a whole object.
         let next = self.buffer.len();
         self.read_line()?;
         if serde_json::from_slice::<serde_json::Map<String, Json>>(&self.buffer[next..]).is_ok() {
@@ -160,8 +162,8 @@ impl<R: BufRead> Documents<R> {
         Ok(true)
     }
 
-    /// Keeps the values of a text that begins on this line, the elements of an array of
-    /// conversations each by itself. What follows the first one is told by the last line.
+    /// Keeps the values of a text that begins on this line. An array of conversations is split
+    /// into its elements. Values after the first are given the line number of the last line read.
     fn put(&mut self, start: u64, values: Vec<Json>) {
         let lines = std::iter::once(start).chain(std::iter::repeat(self.line));
         for (line, json) in lines.zip(values) {
@@ -177,7 +179,7 @@ impl<R: BufRead> Documents<R> {
         self.pending.reverse();
     }
 
-    /// A mark of UTF-8 is passed over; what is marked as UTF-16 is refused by its name.
+    /// Skips the byte order mark of UTF-8, and refuses a text with the mark of UTF-16.
     fn take_byte_order_mark(&mut self) -> Result<(), ReadError> {
         if self.buffer.starts_with(b"\xEF\xBB\xBF") {
             self.buffer.drain(..3);
@@ -193,7 +195,7 @@ impl<R: BufRead> Documents<R> {
         Ok(())
     }
 
-    /// Refuses an integer that no 64-bit number holds: it would come back as another one.
+    /// Refuses an integer outside 64 bits: the restored number would differ.
     fn held(&self, start: u64) -> Result<(), ReadError> {
         let Some((at, digits)) = unheld_integer(&self.buffer) else {
             return Ok(());
@@ -234,10 +236,10 @@ impl<R: BufRead> Documents<R> {
                 "the JSON ends too early ({cause}): the file is cut; restore it, or remove this line"
             )
         } else if looks_like_json {
-            format!("no JSON: {cause}")
+            format!("not JSON: {cause}")
         } else {
             format!(
-                "no JSON: {cause}; expected recorded conversations, one object a line with \
+                "not JSON: {cause}; expected recorded conversations, one object a line with \
                  `messages`, each a `role` and a `content`"
             )
         };
@@ -250,7 +252,7 @@ impl<R: BufRead> Documents<R> {
     }
 }
 
-/// The first integer of a valid JSON text that is outside 64 bits, and where it stands.
+/// Returns the first integer of a valid JSON text that is outside 64 bits, and its offset.
 fn unheld_integer(json: &[u8]) -> Option<(usize, &str)> {
     let mut at = 0;
     while let Some(&byte) = json.get(at) {
@@ -345,7 +347,7 @@ mod tests {
         insta::assert_debug_snapshot!(read("Dear all,\nplease find\n"), @r#"
         [
             Err(
-                "1:1: no JSON: expected value; expected recorded conversations, one object a line with `messages`, each a `role` and a `content`",
+                "1:1: not JSON: expected value; expected recorded conversations, one object a line with `messages`, each a `role` and a `content`",
             ),
         ]
         "#);
@@ -367,7 +369,7 @@ mod tests {
         insta::assert_debug_snapshot!(read("{\n  \"messages\": [\n    {\"role\": }\n"), @r#"
         [
             Err(
-                "3:14: no JSON: expected value",
+                "3:14: not JSON: expected value",
             ),
         ]
         "#);

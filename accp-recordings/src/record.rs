@@ -1,8 +1,8 @@
 //! A recorded conversation as messages of the protocol.
 //!
-//! The first frame says what the conversation is; then each recorded message is one frame,
-//! an assistant's tool calls one frame each. What stands in a recorded message and not in
-//! the profile travels as a further param, so that nothing is lost.
+//! The first frame describes the conversation. Then each recorded message is one frame, and
+//! each tool call of an assistant is a frame of its own. Keys of a recorded message that the
+//! profile does not have travel as further params, so that nothing is lost.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,19 @@ use crate::restore::restore_message;
 /// Turns one conversation into messages.
 pub struct Recorder<'r> {
     registry: &'r Registry,
-    /// What the reader of the frames knows at this point too.
+    /// The state that the reader of the frames has at this point too.
     state: State,
     /// Number and message count of each agent.
     members: BTreeMap<String, (u32, u32)>,
     sequence: u64,
-    /// The senders of the frames made for the message at hand.
+    /// The senders of the frames made for the current message.
     written: Vec<String>,
     start: i64,
 }
 
 impl<'r> Recorder<'r> {
-    /// `start` is the time of the first frame in Unix seconds; a second passes with each.
+    /// Makes a recorder. `start` is the time of the first frame in Unix seconds; each further
+    /// frame is one second later.
     pub fn new(registry: &'r Registry, start: i64) -> Self {
         Self {
             registry,
@@ -42,7 +43,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// The opening frame of a conversation.
+    /// Returns the opening frame of a conversation.
     pub fn opening<'j>(
         &mut self,
         conversation: &'j Conversation,
@@ -63,7 +64,7 @@ impl<'r> Recorder<'r> {
         Ok(message)
     }
 
-    /// The frames of one recorded message.
+    /// Returns the frames of one recorded message.
     pub fn message<'j>(&mut self, recorded: Recorded<'j>) -> Result<Vec<Message<'j>>, EncodeError> {
         self.written.clear();
         let frames = self.profiled(recorded);
@@ -82,7 +83,7 @@ impl<'r> Recorder<'r> {
         Ok(frames)
     }
 
-    /// Takes back the frames of the message at hand.
+    /// Takes back the frames of the current message.
     fn undo(&mut self) {
         for agent in std::mem::take(&mut self.written) {
             self.sequence -= 1;
@@ -106,7 +107,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// `req:chat` from a user or to a named agent, else `done:chat` (draft section 10.1).
+    /// Writes `req:chat` from a user or to a named agent, else `done:chat` (draft section 10.1).
     fn chat<'j>(
         &mut self,
         recorded: &'j JsonMap<String, Json>,
@@ -139,8 +140,8 @@ impl<'r> Recorder<'r> {
         .ok()
     }
 
-    /// The name of the sender and of the one that is spoken to. A name that is no agent id
-    /// travels beside the id that is made of it.
+    /// Returns the agent id of the sender, and puts the recipient into `payload`. A name that is
+    /// not an agent id travels beside the id that is made from it.
     fn speaker<'j>(
         recorded: &'j JsonMap<String, Json>,
         role: &str,
@@ -160,8 +161,8 @@ impl<'r> Recorder<'r> {
         Some(agent_id(name))
     }
 
-    /// `req:tool` for each call (draft section 10.2). What the assistant says beside them
-    /// is a frame before, which `aid` names.
+    /// Writes `req:tool` for each call (draft section 10.2). Text of the assistant beside the
+    /// calls goes into a frame before them, which `aid` names.
     fn tool_calls<'j>(
         &mut self,
         message: Recorded<'j>,
@@ -207,7 +208,7 @@ impl<'r> Recorder<'r> {
         Some(frames)
     }
 
-    /// A call as `{id, name, arguments}` with the arguments as an object, or as
+    /// Writes a call, recorded as `{id, name, arguments}` with the arguments as an object, or as
     /// `{id, type, function: {name, arguments}}` with the arguments as a JSON text.
     fn tool_call<'j>(
         &mut self,
@@ -268,7 +269,7 @@ impl<'r> Recorder<'r> {
         Some(frame)
     }
 
-    /// `done:tool`; `cid` is the recorded id of the call, else the frame before.
+    /// Writes `done:tool`; `cid` is the recorded id of the call, else the frame before.
     fn tool_result<'j>(
         &mut self,
         message: Recorded<'j>,
@@ -314,14 +315,14 @@ impl<'r> Recorder<'r> {
         Some(frame)
     }
 
-    /// Recorded keys that no field holds: as params under their own names, or in a map
-    /// where the name is taken or does not fit the grammar.
+    /// Puts the recorded keys that no field holds into `payload`: as params under their own
+    /// names, or into the map `x` where the name is taken or does not fit the grammar.
     fn put_rest<'j>(
         &self,
         payload: &mut Map<'j>,
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
-        // A name that is somebody's abbreviation would come back as the full name.
+        // An abbreviation of a field would be restored as the full name.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry
@@ -358,7 +359,7 @@ impl<'r> Recorder<'r> {
         *count += 1;
         self.sequence += 1;
         self.written.push(agent.to_owned());
-        // Three digits of the member, three of its epoch, six that count.
+        // Three digits for the member, three for its epoch, six for the count.
         let (number, epoch) = (100 + *member % 900, 1 + *member / 900);
         let mid = format!("{number}{epoch:03}{:06}", *count % 1_000_000);
         let time = self.start.saturating_add(self.sequence as i64);
@@ -370,8 +371,8 @@ impl<'r> Recorder<'r> {
     }
 }
 
-/// Content that is no text: null is what a reader assumes, parts stand as data, and that
-/// there is no content at all is said.
+/// Writes content that is not a text. Null is the reader's default and is not written, parts
+/// travel as data, and `no:content` marks a message without content.
 fn put_odd_content<'j>(payload: &mut Map<'j>, content: Option<&'j Json>) -> Option<Value<'j>> {
     match content {
         None => payload.insert("no", Value::from("content")),

@@ -1,26 +1,27 @@
-//! Values with what their references lead to in the place of the references.
+//! References replaced by the values that they lead to.
 
 use accp_runtime::{Map, Value};
 
-/// References within what references lead to, followed this deep. An encoder nests three: a
-/// long text in a deep value in one over the limits.
+/// The longest chain of references that is followed. An encoder nests three: a long text inside
+/// a deep value inside a value over the limits.
 const MAX_CHAIN: usize = 32;
-/// References that one value may lead to, all levels together: a few values that name each
-/// other twice would double at every level. A frame holds 4096 elements at most.
+/// The most references that are resolved for one value, all levels together. Without this limit
+/// a few values that each name another twice would double at every level. A frame holds 4096
+/// elements at most.
 const MAX_RESOLVED: usize = 100_000;
 
 /// A reference that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Unresolved {
-    /// The reference in the value; the one at fault may be further on.
+    /// The reference in the value. The broken reference may be further along its chain.
     pub key: String,
-    /// What was expected.
+    /// The message for the reader, with the expected reference.
     pub message: String,
 }
 
-/// Puts in the place of each reference what `read` says that it leads to; `Ok(None)` is that
-/// the key is not a reference but a value like any other.
+/// Replaces each reference by the value that `read` returns for its key. `read` returns
+/// `Ok(None)` when the key is not a reference but an ordinary value, which then stays.
 ///
 /// ```
 /// use accp_recordings::resolve;
@@ -37,7 +38,7 @@ pub struct Unresolved {
 /// ```
 ///
 /// # Errors
-/// The first reference that cannot be read, and why.
+/// When a reference cannot be read; the error names the first such reference and the reason.
 pub fn resolve(
     value: &Value<'_>,
     read: &mut impl FnMut(&str) -> Result<Option<Value<'static>>, String>,

@@ -1,4 +1,4 @@
-//! Messages of the protocol as the conversation that was recorded.
+//! The recorded conversation, restored from messages of the protocol.
 
 use accp_context::Call;
 use accp_registry::Registry;
@@ -11,8 +11,8 @@ use crate::layout::Layout;
 use crate::resolve::Unresolved;
 use crate::side_file::Values;
 
-/// The recorded message behind its frames; `None` when they are not what the recorder
-/// writes.
+/// Restores a recorded message from its frames. Returns `None` when the recorder does not write
+/// such frames.
 pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<Json> {
     let first = frames.first()?;
     if first.operation == VERBATIM && first.agent == HOST {
@@ -53,7 +53,7 @@ pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<J
     Some(Json::Object(recorded))
 }
 
-/// The recorded content of a frame that does not say that there was none.
+/// Restores the recorded content of a frame without the param `no`.
 fn content(frame: &Message<'_>, result: bool, state: &State) -> Option<Json> {
     let payload = &frame.payload;
     if let Some(parts) = payload.get("parts") {
@@ -73,7 +73,7 @@ fn content(frame: &Message<'_>, result: bool, state: &State) -> Option<Json> {
     })
 }
 
-/// The layout that the frame brings, else the one that is known.
+/// Returns the layout in the frame, else the layout known for the slot.
 fn laid_out(payload: &Map<'_>, slot: &str, state: &State) -> Layout {
     layout_of(payload).unwrap_or_else(|| state.layout(slot).clone())
 }
@@ -117,7 +117,7 @@ fn tool_call(frame: &Message<'_>, state: &State) -> Option<Json> {
     Some(Json::Object(call))
 }
 
-/// Params that are recorded keys under their own names, and those that `x` holds.
+/// Restores the recorded keys that travel under their own names, and the keys in `x`.
 fn put_rest(recorded: &mut JsonMap<String, Json>, payload: &Map<'_>) -> Option<()> {
     for (key, value) in payload.iter().filter(|(key, _)| !is_own(key)) {
         recorded.insert(key.to_owned(), data(value)?);
@@ -136,12 +136,12 @@ fn put_map(json: &mut JsonMap<String, Json>, map: &Map<'_>) -> Option<()> {
     Some(())
 }
 
-/// A value as recorded data; references are resolved before.
+/// Returns a value as recorded data. Its references must be resolved already.
 fn data(value: &Value<'_>) -> Option<Json> {
     value.clone().into_data(&mut |_| None).ok()
 }
 
-/// Why frames are not a told conversation.
+/// The reason why frames do not hold a recorded conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -154,25 +154,25 @@ pub enum RestoreError {
     /// The first frame does not open a conversation.
     #[error("expected a frame `@{HOST}>sync:{OPENING}{{..}}` first")]
     NotOpened,
-    /// The frame that opens a conversation has other params than the recorder gives it.
-    #[error("the opening frame is not a recorder's")]
+    /// The opening frame has params that the recorder does not write.
+    #[error("the recorder does not write such an opening frame")]
     Opening,
-    /// The frame that opens a conversation has no count.
+    /// The opening frame has no count of messages.
     #[error("the opening frame does not say how many messages follow")]
     Uncounted,
     /// The frame is not the next one.
     #[error(
-        "expected the frame with seq:{expected}, found seq:{found}: lines are missing, twice, or \
-         out of order"
+        "expected the frame with seq:{expected}, found seq:{found}: lines are missing, repeated \
+         or out of order"
     )]
     Sequence {
-        /// The `seq` that is due.
+        /// The `seq` of the next frame.
         expected: u64,
-        /// The `seq` of the frame.
+        /// The `seq` of the frame on this line.
         found: u64,
     },
-    /// The recorder writes no such frames.
-    #[error("the frames before this line are not what `accp convert` writes")]
+    /// The recorder does not write such frames.
+    #[error("`accp convert` does not write frames like those before this line")]
     Form,
     /// A conversation has fewer or more messages than its first frame says.
     #[error(
@@ -182,17 +182,17 @@ pub enum RestoreError {
     Count {
         /// The line of its first frame.
         line: u64,
-        /// What the first frame says.
+        /// The count in the first frame.
         expected: usize,
-        /// How many there are.
+        /// The number of messages that were found.
         found: usize,
     },
-    /// The recorded messages are not those of a conversation.
+    /// The restored JSON is not a conversation.
     #[error("{0}")]
     Conversation(#[from] NotConversation),
 }
 
-/// Gathers the frames of conversations.
+/// Restores conversations from their frames.
 #[derive(Debug, Default)]
 pub struct Restorer {
     state: State,
@@ -208,18 +208,18 @@ struct Opened {
     messages: Vec<Json>,
     /// The other recorded keys.
     rest: JsonMap<String, Json>,
-    /// It is an array of messages and nothing else.
+    /// Whether the conversation is a bare array of messages.
     bare: bool,
     expected: usize,
     line: u64,
 }
 
 impl Restorer {
-    /// Takes the frame of a line, and gives the conversation that ends before it. `values` is
-    /// what the references of the frame lead to.
+    /// Takes the frame of a line, and returns the conversation that ends before this frame.
+    /// `values` holds the values behind the frame's references.
     ///
     /// # Errors
-    /// What is wrong with the frame in its place.
+    /// When the frame is faulty or does not fit its place.
     pub fn line(
         &mut self,
         text: &str,
@@ -233,11 +233,11 @@ impl Restorer {
         self.frame(message, line)
     }
 
-    /// Takes the frame of a line, references resolved, and gives the conversation that
-    /// ends before it.
+    /// Takes the frame of a line, with its references resolved, and returns the conversation
+    /// that ends before this frame.
     ///
     /// # Errors
-    /// What is wrong with the frame in its place.
+    /// When the frame is faulty or does not fit its place.
     pub fn frame(
         &mut self,
         frame: Message<'static>,
@@ -301,10 +301,10 @@ impl Restorer {
         Ok(())
     }
 
-    /// The conversation that ends with the input.
+    /// Returns the conversation that ends with the input.
     ///
     /// # Errors
-    /// When it has fewer or more messages than its first frame says.
+    /// When the conversation has fewer or more messages than its first frame says.
     pub fn end(&mut self) -> Result<Option<Conversation>, RestoreError> {
         self.complete_message()?;
         let Some(Opened {

@@ -1,14 +1,14 @@
-//! The side file: the values that went out by reference, one JSON object a line.
+//! The side file: the values sent by reference, one JSON object a line.
 //!
 //! ```json
 //! {"key":"cold.3f4a1b2c9d0e","sha256":"3f4a1b2c9d0e..","reason":"characters","value":"..."}
 //! ```
 //!
-//! It is content-addressed. `sha256` is the digest of the value as compact JSON, the keys of
-//! objects ascending by their bytes, numbers as `serde_json` writes them (so that `1` and
-//! `1.0` stay two values); the key is `cold.` and the first 12 of its digits, or more where
-//! two values agree in these. Equal values stand once, under the reason of the first. A
-//! reference inside a value is `{"$ref":"cold.."}` and leads to an earlier line.
+//! The file is content-addressed. `sha256` is the digest of the value as compact JSON, with the
+//! keys of objects ascending by their bytes and numbers as `serde_json` writes them (so that `1`
+//! and `1.0` stay two values). The key is `cold.` and the first 12 digits of the digest, or more
+//! digits where two values agree in these. The file holds equal values once, with the reason of
+//! the first. A reference inside a value is `{"$ref":"cold.."}` and leads to an earlier line.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -40,7 +40,7 @@ impl<W> fmt::Debug for SideFile<W> {
 }
 
 impl<W: Write> SideFile<W> {
-    /// Writes the records of values to `file`.
+    /// Makes a side file whose records go to `file`.
     pub fn new(file: W) -> Self {
         Self {
             file,
@@ -49,19 +49,19 @@ impl<W: Write> SideFile<W> {
         }
     }
 
-    /// Why a value could not be kept, when the fault is with the file and not with the value.
-    /// After an encoding that failed, ask this first.
+    /// Reports an error of the file, as opposed to a fault of a value. Call this first after an
+    /// encoding that failed.
     pub fn failed(&mut self) -> io::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// The file, with all records in it.
+    /// Returns the file, with all records in it.
     pub fn finish(mut self) -> io::Result<W> {
         self.failed()?;
         Ok(self.file)
     }
 
-    /// The key for a value of this digest, and whether it is new.
+    /// Returns the key for a value of this digest, and whether the key is new.
     fn key(&mut self, digest: &str) -> (String, bool) {
         for digits in DIGITS..=digest.len() {
             let key = format!("cold.{}", &digest[..digits]);
@@ -74,7 +74,7 @@ impl<W: Write> SideFile<W> {
                 Some(_) => {}
             }
         }
-        // All 64 digits agree: it is the same value.
+        // All 64 digits agree: the value is the same.
         (format!("cold.{digest}"), false)
     }
 }
@@ -101,7 +101,7 @@ impl<W: Write> Externals for SideFile<W> {
     }
 }
 
-/// Why a side file cannot be read.
+/// The reason why a side file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SideFileError {
@@ -113,15 +113,15 @@ pub enum SideFileError {
     Record {
         /// The line of the record, from 1.
         line: u64,
-        /// What is wrong with it, and the cure.
+        /// The fault of the record, and the cure.
         message: String,
     },
 }
 
-/// What references lead to: a side file that has been read, or values that are kept in memory.
+/// The values behind references: from a side file, or kept in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    /// The name of the file; `None` when there is none.
+    /// The name of the side file; `None` for values kept in memory.
     name: Option<String>,
     values: HashMap<String, Json>,
 }
@@ -135,7 +135,7 @@ impl Externals for Values {
 }
 
 impl Values {
-    /// Reads the side file of this name, and holds every value to its digest.
+    /// Reads the side file of this name, and checks every value against its digest.
     ///
     /// # Errors
     /// When reading fails, or a record is damaged.
@@ -156,15 +156,15 @@ impl Values {
         Ok(values)
     }
 
-    /// The value with this key, references inside it as they stand: `{"$ref":"cold.."}`.
+    /// Returns the value with this key. References inside the value stay: `{"$ref":"cold.."}`.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.values.get(key)
     }
 
-    /// The value with what each reference in it leads to in the place of the reference.
+    /// Replaces each reference in the value by the value that the reference leads to.
     ///
     /// # Errors
-    /// The first reference that leads nowhere.
+    /// When a reference leads nowhere; the error names the first such reference.
     pub fn resolve(&self, value: &Value<'_>) -> Result<Value<'static>, Unresolved> {
         resolve(value, &mut |key| match (self.get(key), &self.name) {
             (Some(json), _) => Ok(Some(Value::from_json(json).into_owned())),
@@ -176,7 +176,7 @@ impl Values {
     fn take(&mut self, line: &[u8]) -> Result<(), String> {
         const CURE: &str = "write the side file anew, or restore it from a copy";
         let record: JsonMap<String, Json> = serde_json::from_slice(line)
-            .map_err(|error| format!("no record of a side file: {error}; {CURE}"))?;
+            .map_err(|error| format!("not a record of a side file: {error}; {CURE}"))?;
         let text = |name: &str| {
             record
                 .get(name)
@@ -202,13 +202,13 @@ impl Values {
             ));
         }
         match self.values.insert(key.to_owned(), value) {
-            Some(_) => Err(format!("the key `{key}` stands twice; {CURE}")),
+            Some(_) => Err(format!("two records have the key `{key}`; {CURE}")),
             None => Ok(()),
         }
     }
 }
 
-/// The value with the keys of its objects ascending.
+/// Returns the value with the keys of its objects in ascending order.
 fn canonical(value: Json) -> Json {
     match value {
         Json::Array(items) => items.into_iter().map(canonical).collect(),
@@ -360,8 +360,8 @@ mod tests {
         let second = good.lines().nth(1).unwrap();
         let cases = [
             (good.replace("two", "tow"), "was changed"),
-            (format!("{second}\n{second}\n"), "stands twice"),
-            (good[..good.len() - 4].to_owned(), "no record"),
+            (format!("{second}\n{second}\n"), "two records"),
+            (good[..good.len() - 4].to_owned(), "not a record"),
             (
                 format!("{}\n{{}}\n", good.lines().next().unwrap()),
                 "no text under `key`",

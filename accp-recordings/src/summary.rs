@@ -1,20 +1,20 @@
-//! Counts: what a conversion saved, and what it cost.
+//! Counts of a conversion: its savings and its cost.
 
 use accp_runtime::{Reason, TokenCounter, Value};
 use serde_json::{Value as Json, json};
 
-/// Counts over conversations. Tokens are exact.
+/// Counts over conversations. Token counts are exact.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Conversations.
     pub conversations: u64,
-    /// Conversations that came back equal; `None` where none was verified.
+    /// Conversations that were restored equal; `None` if none was verified.
     pub restored_equal: Option<u64>,
-    /// Their messages.
+    /// Messages of the conversations.
     pub messages: u64,
-    /// The frames of these.
+    /// Frames of the messages, with the opening frames.
     pub frames: u64,
-    /// Messages for which the profiles have no place.
+    /// Messages that no profile has fields for.
     pub verbatim: u64,
     /// Tokens of the conversations as compact JSON.
     pub json_tokens: u64,
@@ -22,23 +22,23 @@ pub struct Summary {
     pub frame_tokens: u64,
     /// Tokens of the frames without metadata.
     pub without_envelope: u64,
-    /// Tokens of what the references stand for, as compact JSON, at each reference.
+    /// Tokens of the values behind the references, as compact JSON, counted at each reference.
     pub external_tokens: u64,
-    /// All values that were to be sent.
+    /// All values to send.
     pub sent: Share,
     /// The values that went by reference.
     pub externalised: Share,
     reasons: [u64; Reason::ALL.len()],
 }
 
-/// Values by number, scalars in them, and bytes as compact JSON.
+/// Counts of values: their number, their scalars, and their bytes as compact JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
     /// Values, each a param.
     pub values: u64,
-    /// Scalars in them.
+    /// Scalars in the values.
     pub scalars: u64,
-    /// Bytes of them as compact JSON.
+    /// Bytes of the values as compact JSON.
     pub bytes: u64,
 }
 
@@ -61,12 +61,12 @@ fn scalars(json: &Json) -> u64 {
 }
 
 impl Summary {
-    /// A value that is to be sent, before any reference.
+    /// Counts a value to send, before it may become a reference.
     pub(crate) fn sent(&mut self, value: &Value<'_>) {
         self.sent.add(value);
     }
 
-    /// A value that goes by reference.
+    /// Counts a value that goes by reference.
     pub(crate) fn externalised(
         &mut self,
         value: &Value<'_>,
@@ -80,7 +80,7 @@ impl Summary {
         }
     }
 
-    /// The texts of a whole conversation.
+    /// Counts the texts of a whole conversation.
     pub(crate) fn texts(
         &mut self,
         json: &str,
@@ -120,13 +120,13 @@ impl Summary {
         }
     }
 
-    /// Whether every conversation came back, as far as that was asked.
+    /// Returns whether every conversation was restored equal, or none was verified.
     pub fn is_whole(&self) -> bool {
         self.restored_equal
             .is_none_or(|equal| equal == self.conversations)
     }
 
-    /// The share of what was to be sent that stays in its frame, from 0 to 1.
+    /// Returns the share of the values to send that stays in the frames, from 0 to 1.
     pub fn inline_share(&self, of: impl Fn(&Share) -> u64) -> f64 {
         let (sent, externalised) = (of(&self.sent), of(&self.externalised));
         if sent == 0 {
@@ -136,12 +136,12 @@ impl Summary {
         }
     }
 
-    /// Why values went by reference, and how many for each reason.
+    /// Returns each reason for a reference, and the number of values that had this reason.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.reasons)
     }
 
-    /// The counts as an object.
+    /// Returns the counts as an object.
     pub fn to_json(&self) -> Json {
         let reasons: serde_json::Map<String, Json> = self
             .reasons()

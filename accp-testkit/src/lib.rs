@@ -1,10 +1,10 @@
-//! A session whose host and members are all here, for tests, benches and demonstrations.
+//! A whole session in one process, for tests, benches and demonstrations.
 //!
 //! A [`Room`] has a clock, a [`Wire`] that fails as links do, and a [`Side`] for the host and for
-//! each member: a driver on a store, with what waits to be handled. Where a test wants more, it
-//! takes one of these in its own hands: [`Room::on_the_way`] holds or changes frames,
-//! [`Room::step`] goes on by one turn, [`Room::restart`] kills a side and opens it again, and a
-//! [`Tapped`] store looks at batches, loses or spoils them.
+//! each member. A side is a driver on a store, with the frames that wait to be handled. A test
+//! can take control of each part: [`Room::on_the_way`] holds or changes frames, [`Room::step`]
+//! runs one turn, [`Room::restart`] kills a side and opens it again, and a [`Tapped`] store
+//! inspects, loses or spoils batches.
 //!
 //! ```
 //! use std::sync::Arc;

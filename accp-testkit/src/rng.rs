@@ -1,6 +1,6 @@
-//! Numbers that look random.
+//! A generator of pseudo-random numbers.
 
-/// Numbers from a seed, the same on every machine (`SplitMix64`).
+/// Pseudo-random numbers from a seed, the same on every machine (`SplitMix64`).
 ///
 /// ```
 /// use accp_testkit::Rng;
@@ -13,12 +13,12 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// Numbers that depend on the seed alone.
+    /// Makes a generator whose numbers depend on the seed alone.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -27,12 +27,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 when that is 0.
+    /// Returns a number below `end`, or 0 when `end` is 0.
     pub const fn below(&mut self, end: u64) -> u64 {
         if end == 0 { 0 } else { self.next_u64() % end }
     }
 
-    /// True so many times in a thousand.
+    /// Returns true `times` times in a thousand, on average.
     pub const fn per_mille(&mut self, times: u64) -> bool {
         self.below(1000) < times
     }

@@ -1,4 +1,4 @@
-//! A whole session in one place.
+//! A whole session in one process.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use accp_store::{DriverError, Store};
 
 use crate::{Delivery, Faults, Shared, Side, Wire};
 
-/// Turns after which a room does not come to rest.
+/// The most turns in which a room may come to rest.
 const TURNS: usize = 100_000;
 
-/// What becomes of a frame that leaves: the texts that go on the wire.
+/// Turns a frame that leaves a side into the texts that go on the wire.
 type Way = Box<dyn FnMut(&Delivery) -> Vec<String>>;
 
-/// A host, its members, the wire between them, and their time.
+/// A host, its members, the wire between them, and their clock.
 pub struct Room<S = Shared> {
-    /// The time, which only [`step`](Self::step) and [`rest`](Self::rest) let pass.
+    /// The time. Only [`step`](Self::step) and [`rest`](Self::rest) move it on.
     pub now: Time,
     /// The host.
     pub host: Side<S>,
-    /// The members, in the order of their numbers, from 101 on.
+    /// The members, in the order of their numbers, from 101.
     pub members: Vec<Side<S>>,
-    /// Loses nothing and takes no time, until it is told to.
+    /// The wire. It loses nothing and takes no time until a test sets faults.
     pub wire: Wire,
     way: Option<Way>,
 }
 
 impl<S: Store + Clone> Room<S> {
-    /// Opens a session, its host alone.
+    /// Opens a session with its host alone.
     pub fn open(store: S, options: Options, rules: Rules, now: Time) -> Result<Self, DriverError> {
         Ok(Self {
             now,
@@ -38,7 +38,7 @@ impl<S: Store + Clone> Room<S> {
         })
     }
 
-    /// Lets an agent in and opens its side; gives its member.
+    /// Lets an agent in, opens its side, and returns its member id.
     pub fn enter(&mut self, store: S, options: Options) -> Result<MemberId, DriverError> {
         let id = self.let_in(&options)?;
         let side = Side::open(id, store, Vec::new(), options, None, self.now)?;
@@ -51,19 +51,19 @@ impl<S: Store + Clone> Room<S> {
         self.host.driver.join(&options.agent, now)
     }
 
-    /// The host, and then the members.
+    /// Returns the host, then the members.
     pub fn sides(&self) -> impl Iterator<Item = &Side<S>> {
         std::iter::once(&self.host).chain(&self.members)
     }
 
-    /// The side of a member; `None` when it is not here.
+    /// Returns the side of a member, or `None` when the room does not have this member.
     pub fn side(&mut self, id: MemberId) -> Option<&mut Side<S>> {
         let mut sides = std::iter::once(&mut self.host).chain(&mut self.members);
         sides.find(|side| side.id == id)
     }
 
-    /// Kills a side and opens it again from what its store holds. A host has everybody join
-    /// again, because their joining may have been lost.
+    /// Kills a side and opens it again from its store. After a restart of the host all members
+    /// join again, because the host may have lost their joins.
     pub fn restart(&mut self, id: MemberId) -> Result<(), DriverError> {
         let now = self.now;
         if let Some(side) = self.side(id) {
@@ -78,19 +78,20 @@ impl<S: Store + Clone> Room<S> {
         Ok(())
     }
 
-    /// From now on each frame that leaves goes through this, which gives the texts that go on.
+    /// Passes each frame that leaves from now on through `way`, which returns the texts to send.
     pub fn on_the_way(&mut self, way: impl FnMut(&Delivery) -> Vec<String> + 'static) {
         self.way = Some(Box::new(way));
     }
 
-    /// One turn: time passes, frames arrive, and every side is carried out. Gives what has left.
+    /// Runs one turn: time passes, frames arrive, and every side carries out its work. Returns the
+    /// frames that left.
     pub fn step(&mut self, by: Duration) -> Result<Vec<Delivery>, DriverError> {
         self.now = self.now + by;
         self.arrive()?;
         self.carry_out()
     }
 
-    /// Hands the sides what has come off the wire by now, and gives it.
+    /// Hands the sides the frames that have arrived by now, and returns these frames.
     pub fn arrive(&mut self) -> Result<Vec<Delivery>, DriverError> {
         let now = self.now;
         let mut arrived = Vec::new();
@@ -125,8 +126,8 @@ impl<S: Store + Clone> Room<S> {
         Ok(left)
     }
 
-    /// Takes turns, and lets time pass to what is due where it must, until no session has
-    /// anything to do. Whether they come to rest.
+    /// Runs turns until no session has anything to do, and moves the time on to the next timeout
+    /// or arrival where necessary. Returns whether the sessions came to rest.
     pub fn rest(&mut self) -> Result<bool, DriverError> {
         for _ in 0..TURNS {
             if !self.step(Duration::ZERO)?.is_empty() {

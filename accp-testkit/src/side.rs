@@ -5,31 +5,31 @@ use std::sync::{Arc, Mutex};
 use accp_runtime::session::{Event, Inbound, MemberId, Options, Rules, Session, Time, Transmit};
 use accp_store::{Driver, DriverError, Link, MemoryStore, Store};
 
-/// A store that several hold in their hands: drivers, and who looks into it.
+/// A store shared by drivers and by tests that inspect it.
 pub type Shared = Arc<Mutex<MemoryStore>>;
 
-/// A host or a member: its driver, and what came of it.
+/// A host or a member: its driver, and the results of the driver's work.
 #[derive(Debug)]
 pub struct Side<S = Shared, L = Vec<Transmit>> {
-    /// Its member.
+    /// The member id of the side.
     pub id: MemberId,
-    /// Takes its inputs.
+    /// The driver, which takes the inputs of the side.
     pub driver: Driver<S, L>,
     /// The store of the driver.
     pub store: S,
-    /// What was delivered and not taken out by who handles it.
+    /// Delivered frames that no handler has taken out yet.
     pub inbox: Vec<Inbound>,
-    /// What happened, until it is taken out.
+    /// Events that nobody has taken out yet.
     pub events: Vec<Event>,
-    /// Milliseconds that its clock is ahead.
+    /// Milliseconds by which the clock of the side is ahead.
     pub ahead: i64,
-    /// What it is told when it is opened again.
+    /// The options with which the side is opened again.
     pub options: Options,
     rules: Option<Rules>,
 }
 
 impl<S: Store + Clone, L: Link> Side<S, L> {
-    /// Opens the side of this member, be it new or kept; as the host when there are rules.
+    /// Opens the side of this member, new or from its store. With rules the side is the host.
     pub fn open(
         id: MemberId,
         store: S,
@@ -50,17 +50,17 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         })
     }
 
-    /// The session, to look at.
+    /// Returns the session, to inspect it.
     pub fn session(&self) -> &Session {
         self.driver.session()
     }
 
-    /// What its clock says.
+    /// Returns the time on the clock of the side.
     pub fn clock(&self, now: Time) -> Time {
         Time::from_millis(now.as_millis() + self.ahead)
     }
 
-    /// Carries out what there is to do; `now` is what its clock says.
+    /// Carries out the pending work. `now` is the time on the clock of the side.
     pub fn carry_out(&mut self, now: Time) -> Result<(), DriverError> {
         let outcome = self.driver.carry_out(now)?;
         self.inbox.extend(outcome.inbound);
@@ -68,19 +68,19 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         Ok(())
     }
 
-    /// Whether it waits for nothing, and nothing waits for it.
+    /// Returns whether the session is quiet and the inbox is empty.
     pub fn is_quiet(&self) -> bool {
         self.session().is_quiet() && self.inbox.is_empty()
     }
 }
 
 impl<S: Store + Clone> Side<S> {
-    /// What has left it since this was asked last.
+    /// Takes the frames that left the side since the last call.
     pub fn left(&mut self) -> Vec<Transmit> {
         std::mem::take(self.driver.link_mut())
     }
 
-    /// It is killed, and opened again from what its store holds.
+    /// Kills the side, and opens it again from its store.
     pub fn restart(&mut self, now: Time) -> Result<(), DriverError> {
         let (options, rules) = (self.options.clone(), self.rules.clone());
         self.driver = drive(self.store.clone(), Vec::new(), options, rules, now)?;

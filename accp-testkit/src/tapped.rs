@@ -1,4 +1,4 @@
-//! A store whose commits somebody else does.
+//! A store whose commits go through a closure.
 
 use accp_session::{Batch, Entry, Stored};
 use accp_store::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
@@ -9,15 +9,15 @@ type Group<'g> = [(&'g SideId, &'g Batch)];
 /// Commits a group in place of the store, or refuses it.
 type Commit<S> = dyn FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send;
 
-/// A store whose commits go through a closure, which can look at each batch, lose it, or commit
-/// another in its place. Everything else is the store's.
+/// A store whose commits go through a closure, which can inspect a batch, lose it, or commit
+/// another in its place. All other calls go to the store itself.
 pub struct Tapped<S> {
     store: S,
     commit: Box<Commit<S>>,
 }
 
 impl<S> Tapped<S> {
-    /// A store with this closure before it.
+    /// Puts a closure before a store.
     pub fn new(
         store: S,
         commit: impl FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send + 'static,

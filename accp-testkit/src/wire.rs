@@ -7,7 +7,7 @@ use accp_runtime::session::{MemberId, Time};
 
 use crate::Rng;
 
-/// How often a [`Wire`] fails, in a thousand frames, and how slow it is.
+/// The faults of a [`Wire`], as frames in a thousand, and its delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// Frames that never arrive.
@@ -16,15 +16,15 @@ pub struct Faults {
     pub duplication: u64,
     /// Frames that take much longer than others, so that later ones overtake them.
     pub delay: u64,
-    /// How long a frame takes at least.
+    /// The shortest time that a frame takes.
     pub latency: Duration,
-    /// How much longer it may take.
+    /// The longest random time added to the latency.
     pub jitter: Duration,
-    /// How much longer a delayed one may take.
+    /// The longest random time added to a delayed frame.
     pub delayed_by: Duration,
 }
 
-/// How often each fault has occurred.
+/// Counts of the frames and of each fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faulted {
     /// Frames that went in.
@@ -37,9 +37,9 @@ pub struct Faulted {
     pub duplicated: u64,
     /// Frames that were delayed.
     pub delayed: u64,
-    /// Frames that came out before one that went in earlier on the same way.
+    /// Frames that came out after a frame that went in later, with the same sender and receiver.
     pub reordered: u64,
-    /// Frames that a partition kept.
+    /// Frames lost in a partition.
     pub partitioned: u64,
 }
 
@@ -60,12 +60,12 @@ pub struct Faulted {
 pub struct Wire {
     rng: Rng,
     faults: Faults,
-    /// By when they arrive, each with its place in the order in which frames went in.
+    /// Frames by their time of arrival, each with its number in the order of sending.
     under_way: BTreeMap<(Time, u64), (u64, Delivery)>,
     count: u64,
-    /// The newest frame that came out, for each way.
+    /// The number of the newest frame that came out, for each sender and receiver.
     newest: BTreeMap<(MemberId, MemberId), u64>,
-    /// Members that are cut off, and until when.
+    /// Members that are cut off, each with the end of its partition.
     cut: BTreeMap<MemberId, Time>,
     faulted: Faulted,
 }
@@ -73,16 +73,16 @@ pub struct Wire {
 /// A frame on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Who sent it.
+    /// The sender.
     pub from: MemberId,
-    /// Who gets it.
+    /// The receiver.
     pub to: MemberId,
     /// The frame.
     pub text: String,
 }
 
 impl Wire {
-    /// A link whose faults depend on the seed.
+    /// Makes a link whose faults depend on the seed.
     pub fn new(seed: u64, faults: Faults) -> Self {
         Self {
             rng: Rng::new(seed),
@@ -95,12 +95,12 @@ impl Wire {
         }
     }
 
-    /// From now on it fails like this.
+    /// Sets the faults from now on.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
 
-    /// Cuts a member off until then.
+    /// Cuts a member off until this time.
     pub fn partition(&mut self, member: MemberId, until: Time) {
         self.cut.insert(member, until);
     }
@@ -110,7 +110,7 @@ impl Wire {
         self.cut.clear();
     }
 
-    /// Takes a frame.
+    /// Sends a frame.
     pub fn send(&mut self, now: Time, from: MemberId, to: MemberId, text: impl Into<String>) {
         let text = text.into();
         self.faulted.sent += 1;
@@ -155,7 +155,7 @@ impl Wire {
         }
     }
 
-    /// The next frame that has arrived by now.
+    /// Takes the next frame that has arrived by now.
     pub fn deliver(&mut self, now: Time) -> Option<Delivery> {
         let first = self.under_way.first_entry()?;
         if first.key().0 > now {
@@ -171,12 +171,12 @@ impl Wire {
         Some(delivery)
     }
 
-    /// When the next frame arrives; `None` when nothing is under way.
+    /// Returns the time of the next arrival, or `None` when no frame is under way.
     pub fn next_arrival(&self) -> Option<Time> {
         self.under_way.keys().next().map(|(at, _)| *at)
     }
 
-    /// How often each fault has occurred.
+    /// Returns the counts of the frames and of each fault.
     pub fn faulted(&self) -> Faulted {
         self.faulted
     }

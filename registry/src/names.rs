@@ -1,8 +1,8 @@
-//! The words of names, and which fields name the record that they stand in.
+//! The words of names, and the fields that identify a record.
 
-/// The words of a name, as it spells them. A word begins after anything that is neither letter
-/// nor digit of ASCII, at a capital after a small letter or a digit, and at the last of several
-/// capitals when a small letter follows it.
+/// Returns the words of a name, in their original spelling. A word begins after a character that
+/// is not an ASCII letter or digit, at a capital after a small letter or a digit, and at the last
+/// of several capitals when a small letter follows.
 ///
 /// ```
 /// use accp_registry::words;
@@ -32,13 +32,13 @@ pub fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last words of names that tell records apart, the surest first.
+/// The last words of the names that tell records apart, the surest first.
 const NAMES: [&str; 11] = [
     "id", "key", "uuid", "guid", "number", "code", "no", "name", "slug", "url", "path",
 ];
 
-/// Whether a field of this name tells records apart, as far as a name can say, and how surely:
-/// 0 is surest.
+/// Returns the rank of a field name that probably tells records apart, or `None` for other names.
+/// 0 is the surest rank.
 ///
 /// ```
 /// use accp_registry::identity_rank;

@@ -266,7 +266,7 @@ fn faults_have_their_place_and_their_cure() {
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected of `other` a prompt for turn 2 of conversation `7` of `shared`, found none; let it write all turns of a conversation, or none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected a prompt of `other` for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "empty.jsonl"]), @"1: error: empty.jsonl: expected prompts, an object a line as `accp bench context --dump` writes them, found none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");
     for args in [

@@ -229,8 +229,8 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     insta::assert_snapshot!(all.concat(), @r"
     error: empty.jsonl: there is no conversation; expected recorded conversations, one object a line with `messages`
     error: chat.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array
-    error: cut.json:2:15: no JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
-    error: none.json: there is no tool in it; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
+    error: cut.json:2:15: not JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
+    error: none.json: the file has no tool; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
     ");
     assert_eq!(
         folder.run(&["registry", "learn", "no.jsonl"], "").code,

@@ -1,4 +1,4 @@
-//! The rules for enums: an enumeration, or several frames.
+//! The rules for enums: an enumeration, or a choice of frames.
 
 use accp_registry::{Registry, words};
 use proc_macro2::TokenStream;
@@ -11,7 +11,7 @@ use crate::attr::identity;
 use crate::ctxt::Ctxt;
 use crate::plan::{Arm, ArmContent, Choice};
 
-/// Each variant is a name, and perhaps a symbol, that no other has.
+/// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has.
 pub(super) fn enumeration<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -53,7 +53,7 @@ pub(super) fn enumeration<'a>(
     choices
 }
 
-/// A spelling can stand in a registry's `enum(..)`, and is no other variant's.
+/// Checks a spelling: a registry's `enum(..)` can hold it, and no other variant has it.
 fn spelling(
     cx: &Ctxt,
     text: &str,
@@ -65,7 +65,7 @@ fn spelling(
     if text.is_empty() || !text.chars().all(fits) {
         let without: Vec<_> = without.iter().map(|c| format!("'{c}'")).collect();
         let message = format!(
-            "`{text}` is no value of an enumeration: printable ASCII without spaces and {}",
+            "`{text}` is not a value of an enumeration: printable ASCII without spaces and {}",
             without.join(", ")
         );
         cx.error(tokens, message);
@@ -79,8 +79,8 @@ fn spelling(
     }
 }
 
-/// `InProgress` is `in_progress`; a run of capitals is one word (`HTTPError` is `http_error`).
-/// Every `_` stays. So does a letter outside of ASCII, for which the name is refused.
+/// Turns `InProgress` into `in_progress`; a run of capitals is one word (`HTTPError` is
+/// `http_error`). Every `_` stays. A letter outside ASCII stays too, and [`spelling`] refuses it.
 fn snake_case(name: &str) -> String {
     if !name.is_ascii() {
         return name.to_lowercase();
@@ -91,7 +91,7 @@ fn snake_case(name: &str) -> String {
     parts.collect::<Vec<_>>().join("_").to_ascii_lowercase()
 }
 
-/// Each variant holds a frame, or is one.
+/// Checks an enum of frames: each variant holds a frame type, or is a frame with fields.
 pub(super) fn frames<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -138,7 +138,8 @@ fn arm<'a>(
             return None;
         }
         Content::Newtype(ty) => {
-            let message = format!("the {noun} inside says what it is: this belongs on its type");
+            let message =
+                format!("the {noun} inside has its own attributes: this belongs on its type");
             for text in attrs.identity() {
                 cx.error(text, &message);
             }

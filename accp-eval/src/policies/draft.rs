@@ -1,4 +1,4 @@
-//! The draft's own context: what is said as frames in a session, under its budgets.
+//! The draft's own context: messages as frames in a session, under the draft's budgets.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,36 +12,36 @@ use accp_runtime::session::{Mid, Options, Outbound, Reference, Rules, SendError,
 use accp_runtime::{Intent, Message as Frame, TokenCounter, Value};
 use accp_session::{EntryKind, Output, read_value};
 
-/// A session whose host says every message. What all agents read is its context: the
-/// checkpoints, and what was said since the last one.
+/// A session whose host sends every message. All agents read the context of the session: the
+/// checkpoints, and the frames since the last checkpoint.
 pub(crate) struct Draft {
     tools: Option<Segment>,
     messages: Vec<Message>,
     frames: Frames,
     registry: Arc<Registry>,
     counter: Arc<dyn TokenCounter + Send + Sync>,
-    /// Opened with the first frame.
+    /// The session, opened with the first frame.
     host: Option<Session>,
     now: Time,
-    /// `None` while it has not been read since the last message.
+    /// The context; `None` until it is read again after a new message.
     context: Option<Segment>,
-    /// What nobody has answered: its operation and its id.
+    /// Requests without an answer: the operation and the id of each.
     asked: Vec<(String, Mid)>,
-    /// The frames so far, as they were sent.
+    /// The frames sent so far.
     sent: Vec<Sent>,
     kept: Kept,
 }
 
-/// A frame that a message is.
+/// A frame of a message.
 #[derive(Debug)]
 struct Sent {
     message: usize,
     frame: Frame<'static>,
-    /// `None` when the session refused it.
+    /// The position of the frame; `None` when the session refused the frame.
     position: Option<u64>,
 }
 
-/// What the session has committed.
+/// Frames and values that the session has committed.
 #[derive(Debug, Default)]
 struct Kept {
     /// Frames by position.
@@ -67,12 +67,12 @@ impl Draft {
         }
     }
 
-    /// Says a frame, and gives its position.
+    /// Sends a frame, and returns its position.
     fn say(&mut self, frame: &Frame<'static>) -> Option<u64> {
         let answered = self.answered(frame);
         let request = answered.map(|at| self.asked[at].1.clone());
         let said = self.send(frame, request.as_ref()).or_else(|_| {
-            // Too many values for a frame are one value that goes by reference.
+            // When a frame has too many values, one value by reference holds them all.
             self.send(&as_one(frame), request.as_ref())
         });
         let mid = said.ok()?;
@@ -83,7 +83,8 @@ impl Draft {
         self.commit(&mid)
     }
 
-    /// The request that a frame answers: of tools the first that is open, of people the last.
+    /// Returns the request that a frame answers: the first open request of a tool, or the last open
+    /// chat request.
     fn answered(&self, frame: &Frame<'_>) -> Option<usize> {
         if frame.intent != Intent::DONE {
             return None;
@@ -109,7 +110,8 @@ impl Draft {
         host.send(&outbound, self.now)
     }
 
-    /// Keeps what the session wants kept, and finds the position of a frame in it.
+    /// Keeps the entries and values that the session commits, and returns the position of a frame
+    /// among them.
     fn commit(&mut self, mid: &Mid) -> Option<u64> {
         let host = self.host.as_mut()?;
         let mut position = None;
@@ -128,7 +130,7 @@ impl Draft {
         position
     }
 
-    /// The context as it is now.
+    /// Reads the current context.
     fn read(&self) -> Option<Segment> {
         let session = self.host.as_ref()?;
         let state = session.state();
@@ -153,7 +155,7 @@ impl Draft {
         Some(segment)
     }
 
-    /// Whether the log gives the frame back as it was said.
+    /// Returns whether the log holds the frame unchanged.
     fn is_kept(&self, sent: &Sent) -> bool {
         let text = sent
             .position
@@ -212,7 +214,7 @@ impl Policy for Draft {
         tools.chain(system).chain(self.context.clone()).collect()
     }
 
-    /// From the log, if it gives all frames of the message back.
+    /// Returns the message if the log holds all its frames unchanged.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         let message = self.messages.get(index)?;
         let mut frames = self.sent.iter().filter(|sent| sent.message == index);
@@ -221,7 +223,7 @@ impl Policy for Draft {
     }
 }
 
-/// The frame with its payload as one value.
+/// Returns the frame with its payload as one value.
 fn as_one(frame: &Frame<'static>) -> Frame<'static> {
     let mut one = frame.clone();
     one.schema = None;
@@ -241,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// What its reader sees after each message, and which messages the log gives back.
+    /// Returns the prompt after each message, and whether the log holds each message unchanged.
     fn played(messages: &[Json]) -> (Vec<String>, Vec<bool>) {
         let conversation = Conversation::new(json!({ "messages": messages })).unwrap();
         let messages = conversation.messages().enumerate();
@@ -304,7 +306,7 @@ mod tests {
         assert!(back.iter().all(|&back| back));
     }
 
-    /// Texts, lists and arguments that no frame holds.
+    /// Texts, lists and arguments that are too large for a frame are not lost.
     #[test]
     fn nothing_is_lost_that_is_too_large_for_a_frame() {
         let wide: serde_json::Map<_, _> = (0..400).map(|n| (format!("k{n}"), json!(n))).collect();

@@ -7,8 +7,8 @@ use accp_context::policies::Whole;
 use accp_context::policy::{Agent, Message, Opening, Policy, Segment};
 use serde_json::Value as Json;
 
-/// Each message as a TOON document. A string that is a JSON object or array is read as that
-/// first, so that results are shown as tables where TOON knows how.
+/// A policy that shows each message as a TOON document. A string that holds a JSON object or
+/// array is read first, so that TOON can show results as tables.
 #[derive(Debug)]
 pub(crate) struct Toon(Whole);
 
@@ -28,7 +28,7 @@ impl Policy for Toon {
         self.0.prompt(agent)
     }
 
-    /// By reading the TOON back: what that loses is lost.
+    /// Reads the TOON back. A loss on this way is a loss of the policy.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         let message = self.0.message(index)?;
         let Some(text) = shown(message) else {
@@ -43,7 +43,7 @@ impl Policy for Toon {
     }
 }
 
-/// A message as TOON; `None` if the encoder refuses it.
+/// Returns a message as TOON, or `None` if the encoder refuses the message.
 fn shown(message: &Message) -> Option<Arc<str>> {
     let mut json: Json = serde_json::from_str(&message.text).ok()?;
     if let Some(content) = structured(&json) {
@@ -53,7 +53,7 @@ fn shown(message: &Message) -> Option<Arc<str>> {
     Some(Arc::from(text + "\n"))
 }
 
-/// The content as a value, where it is the text of an object or array.
+/// Returns the content as a value if it is the text of an object or array.
 fn structured(message: &Json) -> Option<Json> {
     let text = message.get("content")?.as_str()?;
     let json: Json = serde_json::from_str(text).ok()?;

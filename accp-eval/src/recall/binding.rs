@@ -1,24 +1,26 @@
-//! Bound recall: whether a prompt still says what a value is.
+//! Bound recall: the check that a prompt still shows the meaning of a value.
 //!
-//! A value is looked for in what the conversation said before: in which records it stood (JSON
-//! objects and rows), under which keys, and in which lines of text. The prompt *binds* it where
-//! it stands
+//! The check finds the value in the earlier messages of the conversation: its records (JSON
+//! objects and rows), its keys, and its lines of text. The prompt *binds* the value in any of
+//! these places:
 //!
-//! 1. under its key: one that it had before or the name of the argument, as the key of a JSON
-//!    object, as the words before it in its line (`user_id:x`, `user ID is x`), or before the
-//!    list that it stands in (`flights: [x, y]`, `flights[2]: x,y`), or as the head of its column
-//!    (`flights[2]{number,price}:` and rows that are indented);
-//! 2. in a row or record with other values of a record that it stood in and with none of any
-//!    other, if they tell the record: they
-//!    are all there is of it, or every such record with them has this value, or every such
-//!    record with this value has one of them, which not all such records have;
-//! 3. in a line that was said, or beside the word that it stood beside, a word that is itself no
-//!    value;
-//! 4. where it was a key: beside its value, or beside another key of its record.
+//! 1. Under its key. The key is an earlier key of the value or the name of the argument. It is
+//!    the key of a JSON object, or the words before the value in its line (`user_id:x`,
+//!    `user ID is x`), or the words before the list with the value (`flights: [x, y]`,
+//!    `flights[2]: x,y`), or the head of its column (`flights[2]{number,price}:` and indented
+//!    rows).
+//! 2. In a row or record with other values of one earlier record of the value, and without known
+//!    values of other records. The other values must identify the record: they are all its other
+//!    values; or every record with the same keys and these values has this value; or every record
+//!    with the same keys and this value has one of them, and some records with the same keys lack
+//!    that one.
+//! 3. In an earlier line, or beside the same neighbour word as before. The neighbour word is not
+//!    itself a value.
+//! 4. Beside its own value or another key of its record, if the value was a key before.
 //!
-//! So a list of all values, in whatever order, binds none of them. The rules know JSON, tables,
-//! lists and `key: value` in any syntax; what they cannot know, such as abbreviated keys, a policy
-//! says in [`accp_context::policy::Segment::records`].
+//! So a list of all values, in any order, binds none of them. The rules know JSON, tables, lists
+//! and `key: value` in any syntax. A policy declares other forms, such as abbreviated keys, in
+//! [`accp_context::policy::Segment::records`].
 
 mod case;
 
@@ -29,37 +31,37 @@ use super::find::{Finder, Needle, is_word, words};
 use super::sheet::{Hit, Sheet, Unit};
 use case::{Case, normal};
 
-/// Keys that are about the transport of a message, not said in it.
+/// Keys about the transport of a message, which are not part of its content.
 const TRANSPORT: [&str; 3] = ["role", "tool_call_id", "channel"];
 
-/// What the conversation said: all messages but system prompts, taken apart.
+/// The messages of a conversation, without system prompts, taken apart.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     sheet: Sheet,
-    /// By record: its message.
+    /// The message of each record.
     messages: Vec<usize>,
-    /// By record: whether it is a message itself, which says nothing about values.
+    /// The records that are whole messages, which do not relate values.
     roots: BTreeSet<usize>,
-    /// By message: role and name, for values that are all that was said.
+    /// The role and the name of each message's sender, for messages that are a single value.
     speakers: BTreeMap<usize, Vec<String>>,
-    /// By value: the number that stands for it below.
+    /// The number of each value, used in `families`.
     numbers: HashMap<String, u32>,
-    /// By record: the values of it and of what it stands in, ascending.
+    /// The values of each record and of the records around it, ascending.
     families: Vec<Vec<u32>>,
-    /// Records with the same keys.
+    /// Records by their keys.
     shapes: BTreeMap<String, Vec<usize>>,
     shape_of: Vec<String>,
-    /// By value that is looked for: where it stands.
+    /// The places of each value to look for.
     hits: Vec<Vec<Hit>>,
 }
 
-/// A value that a call needs.
+/// A value that a tool call needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'q> {
     pub(crate) needle: Needle,
     /// The name of the argument.
     pub(crate) name: &'q str,
-    /// The message that needs it: what is said from there on does not count.
+    /// The message that needs the value. Only earlier messages count.
     pub(crate) turn: usize,
 }
 
@@ -91,7 +93,7 @@ impl Said {
         self.speakers.insert(message.index, speaker);
     }
 
-    /// Looks for the values in all that was added.
+    /// Looks for the values in all messages that were added.
     pub(crate) fn look(&mut self, finder: &Finder) {
         for hit in self.sheet.hits(finder) {
             let at = hit.needle as usize;
@@ -119,13 +121,13 @@ impl Said {
         }
     }
 
-    /// The message in which a value is first said.
+    /// Returns the first message that contains a value.
     pub(crate) fn first(&self, needle: Needle) -> Option<usize> {
         let hit = self.hits.get(needle as usize)?.first()?;
         Some(self.message_of(hit))
     }
 
-    /// Whether this sheet of a prompt binds the value at one of these places.
+    /// Returns whether this sheet of a prompt binds the value at one of these places.
     pub(crate) fn binds<'h>(
         &self,
         wanted: Wanted<'_>,
@@ -164,7 +166,7 @@ impl Said {
         self.messages[self.sheet.units[hit.unit].record]
     }
 
-    /// A record and those that it stands in, without the message itself.
+    /// Returns a record and the records around it, without the message itself.
     fn lineage(&self, record: usize) -> impl Iterator<Item = usize> {
         let up = std::iter::successors(Some(record), |&at| self.sheet.records[at].parent);
         up.filter(|at| !self.roots.contains(at))

@@ -1,16 +1,16 @@
-//! Escapes undone: the readings of a text.
+//! Readings of a text with its escapes undone.
 
 use std::borrow::Cow;
 
 use accp_registry::lexical;
 use accp_runtime::Frame;
 
-/// How often a text is escaped at most: a JSON string in a JSON string in a line of JSON.
+/// The most levels of escapes: a JSON string in a JSON string in a line of JSON.
 const LEVELS: usize = 3;
 
-/// The text as it stands, then with the escapes of JSON strings undone as often as there are
-/// any, then with percent escapes undone; and with its frames read. Texts without any of these
-/// have one reading.
+/// Returns the readings of a text: the text unchanged, a reading for each level of JSON escapes
+/// undone, a reading with percent escapes undone, and a reading with frames unescaped. A text
+/// without any of these has one reading.
 pub(crate) fn readings(text: &str) -> Vec<Cow<'_, str>> {
     let mut readings = vec![Cow::Borrowed(text)];
     for _ in 0..LEVELS {
@@ -25,8 +25,8 @@ pub(crate) fn readings(text: &str) -> Vec<Cow<'_, str>> {
     readings
 }
 
-/// The text with the escapes of its lines that are frames undone, those of texts among them;
-/// `None` if it has no such line.
+/// Returns the text with the escapes in its frames undone, including the escapes of text values.
+/// Returns `None` if no line is a frame.
 fn frames_read(text: &str) -> Option<String> {
     let mut found = false;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -42,8 +42,8 @@ fn frames_read(text: &str) -> Option<String> {
     found.then_some(read)
 }
 
-/// The text with the escapes of JSON strings undone once; `None` if it has none. What is no
-/// escape of JSON stays.
+/// Returns the text with one level of JSON escapes undone, or `None` if it has none. A backslash
+/// that is not part of a JSON escape stays.
 fn json_unescaped(text: &str) -> Option<String> {
     text.contains('\\').then_some(())?;
     let mut out = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ fn json_unescaped(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// The character of the escape that the text begins with, and the length of the escape.
+/// Reads the escape at the beginning of the text. Returns its character and its length.
 fn escape(text: &str) -> Option<(char, usize)> {
     let read = match text.as_bytes().get(1)? {
         b'"' => '"',
@@ -75,7 +75,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some((read, 2))
 }
 
-/// `\uXXXX`, or two of them for a character beyond.
+/// Reads `\uXXXX`, or two of these for a character beyond the first plane.
 fn unicode(text: &str) -> Option<(char, usize)> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -89,7 +89,7 @@ fn unicode(text: &str) -> Option<(char, usize)> {
     Some((read, 12))
 }
 
-/// The text with `%XX` undone; `None` if it has none, or the bytes are no text.
+/// Returns the text with `%XX` undone, or `None` if it has none or the bytes are not UTF-8.
 fn percent_unescaped(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let hex = |at: usize| char::from(*bytes.get(at)?).to_digit(16);

@@ -1,4 +1,4 @@
-//! What the agents of a conversation needed from their prompts, as their messages show.
+//! Values that the agents of a conversation needed from their prompts, taken from their messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use super::binding::Said;
 use super::find::{Finder, Needle};
 use super::{Kind, Message, Transcript};
 
-/// Characters of a value that counts. Shorter ones stand everywhere by chance, longer ones are
-/// texts that a model composes.
+/// The lengths, in characters, of values that count. Shorter values occur by chance, and longer
+/// ones are texts that a model composes.
 const CHARS: std::ops::RangeInclusive<usize> = 3..=60;
 
-/// What a conversation shows to have been needed, turn by turn.
+/// The needed values of a conversation, by turn.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     pub(crate) finder: Finder,
@@ -20,12 +20,12 @@ pub(crate) struct Expected {
     pub(crate) turns: BTreeMap<usize, Needs>,
 }
 
-/// What one message needed that had been said before.
+/// The values in one message that earlier messages contained.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// Values of arguments of tool calls, each with the name of the argument.
     pub(crate) arguments: Vec<(Needle, String)>,
-    /// Names in the text.
+    /// Names in the text of the message.
     pub(crate) identifiers: Vec<Needle>,
 }
 
@@ -56,7 +56,7 @@ impl Expected {
     }
 }
 
-/// All that a message uses, said before or not.
+/// Returns all values that a message uses, whether or not earlier messages contained them.
 fn needs(message: &Message, finder: &mut Finder) -> Needs {
     let mut needs = Needs::default();
     let recorded = message.recorded();
@@ -87,7 +87,7 @@ fn counts(value: &str) -> bool {
     CHARS.contains(&value.chars().count())
 }
 
-/// Tells each number and string of a value, nested ones too, with its key.
+/// Passes each number and string of a value, nested ones too, to `tell` with its key.
 fn each_scalar(json: &Json, key: &str, tell: &mut impl FnMut(&str, &str)) {
     match json {
         Json::Object(fields) => fields
@@ -100,8 +100,8 @@ fn each_scalar(json: &Json, key: &str, tell: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// The tokens of a text that name something: with a digit, a path separator, or a capital after
-/// a small letter.
+/// Returns the tokens of a text that are names: they have a digit, a path separator, or a capital
+/// after a small letter.
 fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let inside = |character: char| character.is_alphanumeric() || "_-./\\@#$~+".contains(character);
     let tokens = text.split(move |character| !inside(character));

@@ -1,25 +1,26 @@
-//! Where values stand in a text.
+//! A search for values in a text.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-/// The number of a value that is looked for.
+/// The number of a value to look for.
 pub(crate) type Needle = u32;
 
 /// Finds many values in a text in one pass.
 ///
-/// A value stands in a text where its characters do and no letter, digit or `_` continues it on
-/// either side: `250` does not stand in `1250`, nor `HAT00` in `HAT001`.
+/// A text contains a value where its characters occur and no letter, digit or `_` continues the
+/// value on either side: `1250` does not contain `250`, and `HAT001` does not contain `HAT00`.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
-    /// By the first word of a value: the bytes before that word, and the value.
+    /// Values by their first word, each with the number of bytes before that word.
     starts: HashMap<String, Vec<(usize, Needle)>>,
     values: Vec<String>,
     numbers: BTreeMap<String, Needle>,
 }
 
 impl Finder {
-    /// The number of a value, from now on looked for; `None` if it has no letter and no digit.
+    /// Adds a value to look for, and returns its number. Returns `None` for a value without a
+    /// letter, digit or `_`.
     pub(crate) fn add(&mut self, value: &str) -> Option<Needle> {
         if let Some(&known) = self.numbers.get(value) {
             return Some(known);
@@ -39,12 +40,12 @@ impl Finder {
         &self.values[needle as usize]
     }
 
-    /// Whether this very text is a value that is looked for.
+    /// Returns whether the whole text is a value to look for.
     pub(crate) fn is_value(&self, text: &str) -> bool {
         self.numbers.contains_key(text)
     }
 
-    /// Tells each value that stands in the text, and from which byte.
+    /// Passes each value in the text to `tell`, with the byte at which it begins.
     pub(crate) fn each(&self, text: &str, mut tell: impl FnMut(Needle, usize)) {
         for (at, word) in words(text) {
             for &(before, needle) in self.starts.get(word).into_iter().flatten() {
@@ -65,12 +66,12 @@ impl Finder {
     }
 }
 
-/// Whether a character continues a word.
+/// Returns whether a character continues a word.
 pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// The words of a text, as long as possible, and where each begins.
+/// Returns the longest words of a text, each with the byte at which it begins.
 pub(crate) fn words(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     let parts = text
         .split(|character| !is_word(character))
@@ -84,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, written down as it is said.
+    /// Checks the definition of "contains" directly, without a `Finder`.
     fn stands(value: &str, text: &str) -> bool {
         text.match_indices(value).any(|(at, _)| {
             let before = text[..at].chars().next_back().is_some_and(is_word);
@@ -113,7 +114,7 @@ mod tests {
                     prop_assert!(!value.contains(char::is_alphanumeric) && !value.contains('_'));
                     continue;
                 };
-                // `match_indices` passes over overlaps, which only a repetitive value has.
+                // `match_indices` skips overlaps, which only a repetitive value has.
                 let expected = stands(value, &text);
                 prop_assert!(!expected || found.contains(&number), "{:?} in {:?}", value, text);
             }

@@ -1,17 +1,17 @@
-//! What stands in a segment of a prompt.
+//! The values in a segment of a prompt.
 
 use super::Record;
 use super::escape::readings;
 use super::find::{Finder, Needle};
 use super::sheet::{Hit, Sheet};
 
-/// What is known about a segment's text.
+/// The values in a segment's text, and their places.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// Values that stand in it, ascending.
+    /// Values that the text contains, ascending.
     values: Vec<Needle>,
     pub(crate) sheet: Sheet,
-    /// By value.
+    /// The places of values, ordered by value.
     hits: Vec<Hit>,
 }
 
@@ -34,7 +34,7 @@ impl Look {
             );
         }
         let mut hits = sheet.hits(finder);
-        // A record speaks for a value only where the text has it.
+        // A record counts for a value only if the text contains the value.
         hits.retain(|hit| values.binary_search(&hit.needle).is_ok());
         hits.sort_unstable();
         Self {

@@ -1,15 +1,15 @@
-//! What a text holds: its scalars and lines, and which of them belong together.
+//! Scalars and lines of a text, grouped into records.
 
 use serde_json::Value as Json;
 
 use super::escape::readings;
 use super::find::{Finder, Needle};
 
-/// A string of more characters is a text, not a value.
+/// The most characters of a value; a longer string is a text.
 const VALUE_CHARS: usize = 60;
 
-/// A text taken apart: of JSON each object and each array in an array is a record of its
-/// scalars, and a string that is JSON again is taken apart too; of other text each line is a
+/// A text taken apart into records. In JSON each object, and each array in an array, is a record
+/// of its scalars; a string that holds JSON is taken apart too. In other text each line is a
 /// record.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
@@ -21,9 +21,9 @@ pub(crate) struct Sheet {
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) text: String,
-    /// The key that it stands under, in an array that of the array; empty where there is none.
+    /// The key of the unit; an element of an array has the key of the array. Empty without a key.
     pub(crate) key: String,
-    /// Whether it is a line of text rather than a value.
+    /// Whether the unit is a line of text rather than a value.
     pub(crate) line: bool,
     pub(crate) record: usize,
 }
@@ -35,17 +35,17 @@ pub(crate) struct Group {
     pub(crate) units: Vec<usize>,
 }
 
-/// Where a value stands in a sheet.
+/// A place of a value in a sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit {
     pub(crate) needle: Needle,
     pub(crate) unit: usize,
-    /// The byte of the unit's text; `None` when it stands in the key.
+    /// The byte in the unit's text; `None` when the value is in the key.
     pub(crate) at: Option<usize>,
 }
 
 impl Sheet {
-    /// A prompt's text: JSON as a whole, or line by line.
+    /// Takes a prompt's text apart: JSON as a whole, or line by line.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut sheet = Self::default();
         if let Some(json) = structured(text) {
@@ -63,12 +63,12 @@ impl Sheet {
         sheet
     }
 
-    /// Adds a JSON value that stands under `key` in the record `parent`.
+    /// Adds a JSON value with this `key` in the record `parent`.
     pub(crate) fn add(&mut self, json: &Json, key: &str, parent: Option<usize>) {
         match json {
             Json::Object(fields) => {
                 let record = self.record(parent);
-                // In `{"k1": {..}, "k2": {..}}` the key is part of what the record says.
+                // In `{"k1": {..}, "k2": {..}}` the key is a value of the record.
                 if !key.is_empty() {
                     self.unit(key.to_owned(), "", false, record);
                 }
@@ -113,7 +113,7 @@ impl Sheet {
         }
     }
 
-    /// Where the values stand.
+    /// Returns the places of the values.
     pub(crate) fn hits(&self, finder: &Finder) -> Vec<Hit> {
         let mut hits = Vec::new();
         for (unit, Unit { text, key, .. }) in self.units.iter().enumerate() {
@@ -168,7 +168,7 @@ impl Sheet {
     }
 }
 
-/// The JSON object or array that a text is.
+/// Returns the JSON object or array that a text holds.
 fn structured(text: &str) -> Option<Json> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) || !text.ends_with(['}', ']']) {

@@ -15,7 +15,8 @@ const NAMES: [&str; 12] = [
     "ada", "bo", "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lou",
 ];
 
-/// A lookup of records and then calls that use values of them, each under its own key.
+/// Makes conversations with a lookup of records, then calls that use values of these records,
+/// each under its own key.
 fn conversations() -> impl Strategy<Value = Json> {
     let record = (100..999_u32, 0..NAMES.len(), 1000..9999_u32);
     let records = proptest::collection::btree_map(100..999_u32, record, 4..12);
@@ -91,7 +92,7 @@ fn shown(record: &Json) -> Vec<(String, String)> {
         .collect()
 }
 
-/// All values of all records, those of a record never beside each other.
+/// Joins all values of all records, with values of one record never side by side.
 fn shuffled(records: &[Json], separator: &str) -> String {
     let values = |field: usize| {
         records
@@ -203,7 +204,7 @@ proptest! {
                 facts(format!("{{s:KX,r:[{}]}}\n", records.iter().map(row).collect::<Vec<_>>().join(",")))
             },
             |records| facts(format!("{}\n", json!(records))),
-            // Abbreviated keys, and the policy says what they stand for.
+            // Abbreviated keys; the policy declares their meaning in the records of the segment.
             |records| {
                 let text = rows(records, |(key, value)| format!("{}{value}", &key[..1]), ";");
                 let text = text + &rows(records, |(_, value)| format!("={value}"), "=");
@@ -229,7 +230,7 @@ proptest! {
     }
 }
 
-/// Shows the results whose index is even, the one of index 8 a prompt late.
+/// Shows the results with an even index, and the result of index 8 one prompt late.
 #[derive(Debug, Default)]
 struct Terse(Vec<Message>);
 

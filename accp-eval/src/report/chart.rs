@@ -1,4 +1,4 @@
-//! Charts as SVG, drawn here so that a report needs nothing from elsewhere.
+//! Charts as SVG, drawn here so that a report needs no other files.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ const WIDTH: f64 = 520.0;
 /// Width of a chart of bars.
 const WIDE: f64 = 1060.0;
 const HEIGHT: f64 = 320.0;
-/// What is left of the plot for numbers, and below it.
+/// Room for the numbers to the left of the plot and below the plot.
 const LEFT: f64 = 56.0;
 const BOTTOM: f64 = 44.0;
 const TOP: f64 = 14.0;
@@ -16,21 +16,21 @@ const BAR: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Width of the names beside bars.
 const NAMES: f64 = 170.0;
-/// Lines of labels are this far apart at least.
+/// The least distance between lines of labels.
 const LABEL: f64 = 13.0;
-/// Width of a letter, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.2;
-/// Names in a line of a label end here.
+/// The most bytes of names in a line of a label.
 const LABEL_BYTES: usize = 36;
-/// Points that are nearer than this share a label.
+/// Points nearer to each other than this share a label.
 const SAME: f64 = 7.0;
-/// Colours that are told apart by most people, in order.
+/// Colours that most people can tell apart, in order.
 const COLOURS: [&str; 10] = [
     "#4e5d6c", "#0b7fab", "#d1495b", "#e8a33d", "#66a182", "#8d5a97", "#2e4057", "#a44a3f",
     "#3d9a8b", "#b08968",
 ];
 
-/// The colour of the policy or kind with this number.
+/// Returns the colour of the policy or kind with this number.
 pub(crate) fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
@@ -44,7 +44,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis over the values, its ends on marks.
+    /// Makes an axis over the values, with its ends on marks.
     fn over(values: impl Iterator<Item = f64> + Clone, least: f64) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(f64::NEG_INFINITY, f64::max);
@@ -73,7 +73,7 @@ impl Axis {
         (0..=count).map(move |mark| self.from + mark as f64 * self.step)
     }
 
-    /// The share of the way from the beginning to the end.
+    /// Returns the position of a value on the axis, from 0 at the beginning to 1 at the end.
     fn at(self, value: f64) -> f64 {
         (value - self.from) / (self.to - self.from)
     }
@@ -104,7 +104,7 @@ pub(crate) struct Part {
     pub(crate) size: u64,
 }
 
-/// Named points in a plane, the upper edge at 1.
+/// Draws named points in a plane whose upper edge is 1.
 pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
     let x = Axis::over(points.iter().map(|point| point.x).chain([0.0, 1.0]), 0.5);
     let y = Axis::over(points.iter().map(|point| point.y).chain([0.9, 1.0]), 0.1);
@@ -155,7 +155,7 @@ pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
     svg + "</svg>"
 }
 
-/// Names in lines that are not too long.
+/// Joins names into lines that are not too long.
 fn wrapped(names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for name in names {
@@ -170,7 +170,7 @@ fn wrapped(names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Lines over turns, each with its name below the plot.
+/// Draws a line over turns for each series.
 pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &str) -> String {
     let longest = series
         .iter()
@@ -183,7 +183,7 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
     let x = Axis::over([0.0, longest.saturating_sub(1) as f64].into_iter(), 4.0);
     let y = Axis::over(values.chain([0.0]), 10.0);
     let mut svg = frame(x, y, across, up);
-    // The first on top: it is what the others are compared with.
+    // The first line is drawn on top: the others are compared with it.
     for (name, colour, values) in series.iter().rev() {
         let path: Vec<String> = values
             .iter()
@@ -204,7 +204,7 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
     svg + "</svg>"
 }
 
-/// A bar for each name, made of parts in the order of their colours.
+/// Draws a bar for each name, made of parts in their order.
 pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
     let sum = |parts: &[Part]| parts.iter().map(|part| part.size as f64).sum::<f64>();
     let axis = Axis::over(rows.iter().map(|(_, parts)| sum(parts)).chain([0.0]), 10.0);
@@ -252,7 +252,7 @@ pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
     svg
 }
 
-/// Text in a page: no character of it is markup.
+/// Escapes a text for a page, so that no character is markup.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -279,7 +279,7 @@ fn open(width: f64, height: f64) -> String {
     format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\">")
 }
 
-/// The plot without what is in it.
+/// Draws the plot without its data.
 fn frame(x: Axis, y: Axis, across: &str, up: &str) -> String {
     let mut svg = open(WIDTH, HEIGHT);
     for mark in y.marks().filter(|&mark| mark <= y.to * 1.000_001) {
@@ -317,7 +317,7 @@ fn frame(x: Axis, y: Axis, across: &str, up: &str) -> String {
     svg
 }
 
-/// Where a value stands in a plot.
+/// Returns the coordinates of a value in a plot.
 fn place(x: Axis, y: Axis, across: f64, up: f64) -> (f64, f64) {
     let left = LEFT + x.at(across) * (WIDTH - LEFT - RIGHT);
     let top = HEIGHT - BOTTOM - y.at(up) * (HEIGHT - BOTTOM - TOP);

@@ -1,4 +1,4 @@
-//! The report as a page that stands alone: one file, no script, nothing from elsewhere.
+//! The report as a page: one file, without scripts and without links to other files.
 
 use std::fmt::Write as _;
 
@@ -24,8 +24,11 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-wei
 dd{margin:0}";
 
 const TERMS: [(&str, &str); 9] = [
-    ("tokens", "of all prompts, tool schemas and primer included"),
-    ("share", "the same as a share of the base's"),
+    (
+        "tokens",
+        "the tokens of all prompts, with tool schemas and primer",
+    ),
+    ("share", "the tokens as a share of the base's"),
     ("no system", "the share without system prompts"),
     (
         "cost",
@@ -34,20 +37,19 @@ const TERMS: [(&str, &str); 9] = [
     ),
     (
         "arguments",
-        "of the values in tool calls' arguments that were said before, the share that stands in \
-         the prompt",
+        "the share of the values in tool calls' arguments, said before, that the prompt contains",
     ),
     (
         "bound",
-        "the share that stands there under its key or in its record",
+        "the share that the prompt contains under their key or in their record",
     ),
     (
         "identifiers",
-        "of the names in agents' texts that were said before, the share that stands in the prompt",
+        "the share of the names in agents' texts, said before, that the prompt contains",
     ),
     (
         "results",
-        "what tool results take in the first prompt that shows them, as a share of the base's",
+        "the tokens of tool results in the first prompt that shows them, as a share of the base's",
     ),
     (
         "read back",
@@ -55,7 +57,7 @@ const TERMS: [(&str, &str); 9] = [
     ),
 ];
 
-/// The page.
+/// Writes the page.
 pub(super) fn page(report: &Report) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -63,9 +65,9 @@ pub(super) fn page(report: &Report) -> String {
          <title>Contexts: tokens, cost, recall</title><style>{STYLE}</style></head><body>\n\
          <h1>Contexts: tokens, cost, recall</h1>\n\
          <p>Recorded conversations, replayed without a model. Before each message of an agent \
-         each policy said what the agent's prompt would be; the message shows what was needed \
-         from it. Tokens are of {}; a token in the cache costs {}, any other {}; shares are of \
-         the policy <code>{}</code>.</p>\n",
+         each policy gave the agent's prompt; the message shows which values the agent needed \
+         from the prompt. Tokens are those of {}; a token in the cache costs {}, any other {}; \
+         shares are relative to the policy <code>{}</code>.</p>\n",
         escaped(&report.encoding),
         report.prices.cached,
         report.prices.fresh,
@@ -74,7 +76,7 @@ pub(super) fn page(report: &Report) -> String {
     for corpus in &report.corpora {
         section(&mut page, report, corpus);
     }
-    page.push_str("<h2>What the columns say</h2>\n<dl>");
+    page.push_str("<h2>The columns</h2>\n<dl>");
     for (term, meaning) in TERMS {
         let _ = write!(page, "<dt>{term}</dt><dd>{meaning}</dd>");
     }
@@ -137,7 +139,7 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
             .any(|row| row.measure.spent.tokens[kind as usize] > 0)
     });
     let kinds = kinds.map(|kind| (kind.name(), colour(kind as usize)));
-    let caption = "Tokens of all prompts, by kind of message: what is saved, and where";
+    let caption = "Tokens of all prompts, by kind of message";
     figure(page, "wide", caption, &by_kind(corpus), &legend_of(kinds));
     page.push_str("</div>\n");
 }
@@ -190,7 +192,8 @@ fn legend_of<'n>(entries: impl Iterator<Item = (&'n str, &'static str)>) -> Stri
     entries.map(entry).collect()
 }
 
-/// Cost against the recall that the corpus has: of bound arguments, or else of identifiers.
+/// Draws cost against recall: recall of bound arguments, or of identifiers in a corpus without
+/// arguments.
 fn against(report: &Report, corpus: &Corpus) -> String {
     let calls = corpus
         .rows

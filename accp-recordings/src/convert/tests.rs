@@ -1,4 +1,4 @@
-//! Whatever shape a recorded message has, it comes back.
+//! Restoring of recorded messages of every shape.
 
 use accp_runtime::TokenCounter;
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// A JSON object of keys that may be there, mostly with the value they usually have.
+/// Makes JSON objects in which a usual key may be missing and mostly has its usual value.
 fn object(usual: Vec<(&'static str, BoxedStrategy<Json>)>) -> impl Strategy<Value = Json> {
     let entries: Vec<_> = usual
         .into_iter()

@@ -26,7 +26,7 @@ async fn member(committer: &Committer, session: &str) -> AsyncDriver<Vec<Transmi
         .unwrap()
 }
 
-/// One session: the host asks ten times, the member answers, and is opened again now and then.
+/// Runs one session: the host asks ten times, and the member answers and is sometimes reopened.
 async fn converse(committer: Committer, session: String) -> Vec<i64> {
     let mut hub = host(&committer, &session).await;
     let dev = AgentId::new("dev").unwrap();
@@ -121,7 +121,7 @@ fn a_call_that_is_dropped_loses_nothing() {
         for frame in std::mem::take(worker.link_mut()) {
             hub.receive(dev, frame.text.as_bytes(), START).unwrap();
         }
-        // The store is held up, and whoever waits gives up.
+        // The store is held up, and the waiting call is dropped.
         let (go, wait) = mpsc::channel::<()>();
         let held_up = committer.ask(move |_| Ok(wait.recv().is_err()));
         {
@@ -143,7 +143,7 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
     block_on(async {
         let mut hub = host(&committer, "s").await;
         hub.carry_out(START).await.unwrap();
-        // Somebody else opens the session.
+        // Another driver opens the session.
         let mut other = host(&committer, "s").await;
         let message = plan("hub");
         for driver in [&mut hub, &mut other] {
@@ -158,7 +158,7 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
     });
 }
 
-/// The same references lead to the same values as with a driver that blocks.
+/// References lead to the same values as with a blocking driver.
 #[test]
 fn references_are_read_through_the_committer() {
     let mut other = met("other");

@@ -1,4 +1,4 @@
-//! What a driver promises, alone and with others.
+//! Tests of a driver: alone, with peers, and with a failing store.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -40,7 +40,7 @@ fn open(session: &str, store: &Shared) -> Room {
     room
 }
 
-/// The two, who have met.
+/// A host and a member after the member has joined.
 fn met(session: &str) -> Room {
     let mut room = open(session, &Shared::default());
     run(&mut room, 8);
@@ -55,7 +55,7 @@ fn run(room: &mut Room, turns: usize) {
     }
 }
 
-/// Handles what waits, and answers requests.
+/// Handles all waiting frames, and answers requests.
 fn handle(side: &mut Side, now: Time) {
     for inbound in std::mem::take(&mut side.inbox) {
         let done = Message::new(side.options.agent.as_str(), "done", "plan").unwrap();
@@ -69,7 +69,7 @@ fn handle(side: &mut Side, now: Time) {
     }
 }
 
-/// The member says something, and everybody hears it.
+/// Sends a message as the member, and lets all sides receive it.
 fn dev_says(room: &mut Room, message: &Message<'_>) {
     let dev = &mut room.members[0].driver;
     dev.send(&Outbound::message(message), START).unwrap();
@@ -85,7 +85,7 @@ fn read_at_member(room: &mut Room, key: &str) -> String {
     shown(dev.read(&Reference::parse(key).unwrap()))
 }
 
-/// Another driver of the host's side.
+/// Opens another driver of the host's side.
 fn open_host(store: &Shared) -> Driver<Shared, Vec<Transmit>> {
     let (store, options) = (Arc::clone(store), options("s", "hub"));
     Driver::open_host(store, Vec::new(), options, Rules::default(), START).unwrap()
@@ -204,7 +204,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
             .unwrap();
     }
     room.host.carry_out(START).unwrap();
-    // After a restart nothing is at hand, and all has to be read.
+    // After a restart the host has no entries in memory and must read them all.
     room.restart(MemberId::HOST).unwrap();
     for _ in 0..200 {
         let left = room.step(TURN).unwrap();
@@ -219,7 +219,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
     }
     assert_eq!(room.members[0].session().position(), held + 3000);
 
-    // What was let go of has expired.
+    // A value that the store has freed has expired.
     let retention = Retention { log_before: 500 };
     room.host.store.retain(&HUB, retention).unwrap();
     assert_snapshot!(read_at_host(&mut room, "cold.p400"), @"`$cold.p400`: E2002: the value of this reference has expired");
@@ -337,7 +337,7 @@ fn a_frame_whose_handler_fails_is_handed_out_again() {
             .receive(MemberId::HOST, text, START)
             .unwrap();
     }
-    // What happened beside it is told when a call succeeds.
+    // A call that succeeds also returns the events of the failed calls.
     let error =
         b"@hub>fail:error{code:E1001|msg:x|retry:false|schema:ER}[mid:910000000001,seq:4,of:~]";
     room.members[0]

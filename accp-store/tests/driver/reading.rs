@@ -23,7 +23,7 @@ fn references_lead_to_what_they_name() {
             let whole = Value::from(frame.text()).to_string();
             assert_eq!(read(&mut room, &format!("cold.p{at}")), whole);
             assert_eq!(read(&mut room, &format!("hot.p{at}")), whole);
-            // Through the reference that stands in the frame.
+            // The path goes through the reference in the frame.
             let text = read(&mut room, &format!("cold.p{at}.text"));
             assert_eq!(text, Value::from(LONG).to_string());
             assert_eq!(read(&mut room, &format!("cold.p{at}.rows.0")), "7");
@@ -129,7 +129,7 @@ fn another_session_is_read_as_far_as_it_is_granted() {
         for read in [read_at_host, read_at_member] {
             let mut read = |key: &str| read(&mut room, key);
             assert_eq!(read(&format!("ext.other.p{at}.n")), "7");
-            // What it refers to must be granted too; shared state cannot be.
+            // The session must grant the referenced value too; it cannot grant shared state.
             assert_snapshot!(read(&format!("ext.other.p{at}.text")), @"`$ext.other.k101_1`: E5002: this reference leads to a session that granted no access");
             assert_snapshot!(read(&format!("ext.other.p{at}.fee")), @"`$ext.other.p6.fee`: E5002: this reference leads to a session that granted no access");
         }

@@ -1,4 +1,4 @@
-//! One value in a prompt, against the rules.
+//! The check of one value in a prompt against the rules.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use super::{Finder, Hit, Said, Sheet, Unit, is_word, words};
 
 /// Words that may stand between a key and its value.
 const FILLERS: [&str; 8] = ["is", "are", "of", "to", "as", "for", "was", "number"];
-/// Words before a value that are looked at, at most.
+/// The most words before a value that are looked at.
 const WORDS_BEFORE: usize = 5;
-/// The question about one value, and what was said about it.
+/// The check of one value, with its earlier places and keys.
 pub(crate) struct Case<'c> {
     pub(crate) said: &'c Said,
     pub(crate) finder: &'c Finder,
@@ -47,7 +47,7 @@ impl Case<'_> {
             })
     }
 
-    /// Rule 1, in a line.
+    /// Checks rule 1 in a line: the words before the value are its key.
     fn under_its_key(&self, before: &str) -> bool {
         let list = groups(before, "")
             .filter(|(from, _)| *from > 0)
@@ -60,7 +60,7 @@ impl Case<'_> {
             .any(|before| self.ends_with_key(before))
     }
 
-    /// Rule 1, in a table whose head names its columns: `flights[2]{number,price}:`.
+    /// Checks rule 1 in a table whose head names its columns: `flights[2]{number,price}:`.
     fn in_its_column(&self, sheet: &Sheet, unit: usize, before: &str) -> bool {
         let indent = |line: &str| line.len() - line.trim_start().len();
         let row = indent(before);
@@ -85,7 +85,8 @@ impl Case<'_> {
         column.is_some_and(|column| self.keys.contains(&normal(column)))
     }
 
-    /// Whether the last words of a text are one of the keys, with at most one word after it.
+    /// Returns whether the last words of a text are one of the keys, with at most one filler word
+    /// after the key.
     fn ends_with_key(&self, text: &str) -> bool {
         let last: Vec<String> = words(text)
             .rev()
@@ -106,12 +107,12 @@ impl Case<'_> {
         false
     }
 
-    /// Rule 2: the texts are those of a row with the value in it.
+    /// Checks rule 2. The texts are the cells of a row that contains the value.
     fn in_its_row<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let quotes: &[char] = &['"', '\'', '`', ' '];
         let others: BTreeSet<u32> = texts
             .map(|text| text.trim().trim_matches(quotes))
-            // A part of the value, or what it is a part of, says nothing more of it.
+            // A text that is part of the value, or contains the value, tells nothing new.
             .filter(|text| !text.contains(self.value) && !self.value.contains(text))
             .filter_map(|text| self.said.numbers.get(text).copied())
             .collect();
@@ -137,7 +138,7 @@ impl Case<'_> {
             })
     }
 
-    /// Whether these values of the record tell it from others with the same keys.
+    /// Returns whether these values of the record tell it from other records with the same keys.
     fn tells(&self, unit: &Unit, others: &[u32]) -> bool {
         let said = self.said;
         let alike = said
@@ -179,7 +180,7 @@ impl Case<'_> {
         })
     }
 
-    /// Rule 3.
+    /// Checks rule 3: an earlier line, or an earlier neighbour word.
     fn as_it_was_said(&self, unit: &Unit, before: &str, after: &str) -> bool {
         let (previous, next) = (
             self.word(words(before).next_back()),
@@ -196,7 +197,7 @@ impl Case<'_> {
                 let said_after = &rest[self.value.len()..];
                 let (first, last) = (words(said_before).next_back(), words(said_after).next());
                 if first.is_none() && last.is_none() {
-                    // The value was all that was said: who said so is what is known of it.
+                    // The line was the value alone: only the speaker and the key identify it.
                     let speaker = self.said.speakers.get(&self.said.message_of(hit));
                     let speaker = speaker.map_or(&[][..], Vec::as_slice);
                     let same =
@@ -209,7 +210,7 @@ impl Case<'_> {
             })
     }
 
-    /// Rule 4.
+    /// Checks rule 4: the value was a key.
     fn beside_its_value(&self, before: &str, after: &str) -> bool {
         let units = &self.said.sheet.units;
         let beside = [words(before).next_back(), words(after).next()];
@@ -228,7 +229,7 @@ impl Case<'_> {
         })
     }
 
-    /// A word, unless it is itself a value.
+    /// Returns a word in lower case, or `None` for a word that is itself a value.
     fn word(&self, word: Option<(usize, &str)>) -> Option<String> {
         let (_, word) = word?;
         let value = self.finder.is_value(word)
@@ -238,8 +239,8 @@ impl Case<'_> {
     }
 }
 
-/// The brackets around a place, from the innermost, and last the line: for each the byte where
-/// its inside begins, and the bytes of `after` that follow its inside.
+/// Returns the brackets around a place, the innermost first and the whole line last. Each pair is
+/// the byte where the inside begins, and the number of bytes in `after` that follow the inside.
 fn groups(before: &str, after: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut found = Vec::new();
     let mut closing = after.char_indices();
@@ -271,7 +272,7 @@ fn groups(before: &str, after: &str) -> impl Iterator<Item = (usize, usize)> {
     found.into_iter()
 }
 
-/// A key or word as it is compared: letters and digits in lower case.
+/// Returns a key or word in the form for comparison: letters and digits in lower case.
 pub(crate) fn normal(text: &str) -> String {
     let letters = text.chars().filter(|character| character.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
