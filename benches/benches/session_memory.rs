@@ -55,7 +55,12 @@ fn at_rest(counter: &Counter, goal: Goal) {
     let Room {
         host, mut members, ..
     } = pair.room;
-    weigh("host with one member", host.driver, size_of::<Session>(), goal);
+    weigh(
+        "host with one member",
+        host.driver,
+        size_of::<Session>(),
+        goal,
+    );
     let member = members.pop().map(|member| member.driver);
     weigh("member", member, size_of::<Session>(), goal);
     println!();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{Inbound, MemberId, Options, Outbound, Rules, Scope, Session, Time};
-use accp_session::{Batch, Output};
 use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_session::{Batch, Output};
 use accp_store::MemoryStore;
 use accp_testkit::{Room, Side, Tapped};
 

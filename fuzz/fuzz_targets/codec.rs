@@ -15,11 +15,21 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             assert!(Frame::parse(text).is_ok());
         }
     }
-    let Ok(message) = Message::decode(text, registry) else { return };
-    let options = || EncodeOptions { inline: true, ..EncodeOptions::default() };
+    let Ok(message) = Message::decode(text, registry) else {
+        return;
+    };
+    let options = || EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
     // The canonical text may be longer than the given text, and so over a limit.
-    let Ok(canonical) = message.encode_with(registry, options()) else { return };
+    let Ok(canonical) = message.encode_with(registry, options()) else {
+        return;
+    };
     let again = Message::decode(&canonical, registry).expect("canonical text decodes");
     assert_eq!(again, message);
-    assert_eq!(again.encode_with(registry, options()).as_deref(), Ok(canonical.as_str()));
+    assert_eq!(
+        again.encode_with(registry, options()).as_deref(),
+        Ok(canonical.as_str())
+    );
 });

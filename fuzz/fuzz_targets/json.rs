@@ -4,15 +4,28 @@
 use accp_runtime::{DecodeOptions, EncodeOptions, Limits, Message, Registry, Value};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let Ok(json) = serde_json::from_slice::<serde_json::Value>(bytes) else { return };
+    let Ok(json) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+        return;
+    };
     let registry = Registry::shared();
     let value = Value::from_json(&json);
     assert_eq!(value.to_json(), json);
-    let message = Message::new("a", "qry", "lookup").expect("fits the grammar").with("field", value);
-    let options = EncodeOptions { limits: Limits::NONE, inline: true, ..EncodeOptions::default() };
+    let message = Message::new("a", "qry", "lookup")
+        .expect("fits the grammar")
+        .with("field", value);
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
     // The nesting alone may be too deep for any frame.
-    let Ok(frame) = message.encode_with(registry, options) else { return };
-    let options = DecodeOptions { limits: Limits::NONE, marks: true };
+    let Ok(frame) = message.encode_with(registry, options) else {
+        return;
+    };
+    let options = DecodeOptions {
+        limits: Limits::NONE,
+        marks: true,
+    };
     let back = Message::decode_with(&frame, registry, &options).expect("what was encoded decodes");
     assert_eq!(back.payload.get("field").map(Value::to_json), Some(json));
 });

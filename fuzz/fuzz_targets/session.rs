@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Options, Rules, Scope, Session, Time};
-use accp_session::{EntryKind, Output};
 use accp_runtime::{AgentId, Registry, TokenCounter};
+use accp_session::{EntryKind, Output};
 
 struct Quarters;
 
@@ -27,15 +27,22 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         let agent = AgentId::new(agent).expect("an agent");
         Options::new("s", agent, Arc::clone(&registry)).counting(Arc::new(Quarters))
     };
-    let rules = Rules { scope: Scope::Sender, any_mid: true, ..Rules::default() };
+    let rules = Rules {
+        scope: Scope::Sender,
+        any_mid: true,
+        ..Rules::default()
+    };
     let mut host = Session::host(options("hub"), rules, now);
     let mut member = Session::member(options("a"), now);
     let join = |host: &mut Session, agent| {
-        host.join(&AgentId::new(agent).expect("an agent"), now).expect("room")
+        host.join(&AgentId::new(agent).expect("an agent"), now)
+            .expect("room")
     };
     let members: [MemberId; 2] = [join(&mut host, "a"), join(&mut host, "b")];
     for line in input.split(|byte| *byte == b'\n') {
-        let Some((way, frame)) = line.split_first() else { continue };
+        let Some((way, frame)) = line.split_first() else {
+            continue;
+        };
         if way % 4 == 0 {
             member.receive(MemberId::HOST, frame, now);
         } else {
@@ -43,11 +50,16 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
             host.receive(members[usize::from(way % 2)], frame, now);
             let mut relayed = false;
             while let Some(Output::Batch(batch)) = host.poll() {
-                relayed |= batch.entries.iter().any(|entry| {
-                    matches!(entry.kind, EntryKind::Frame | EntryKind::Control)
-                });
+                relayed |= batch
+                    .entries
+                    .iter()
+                    .any(|entry| matches!(entry.kind, EntryKind::Frame | EntryKind::Control));
                 for send in batch.sends {
-                    assert!(accp_runtime::Frame::parse(&send.text).is_ok(), "{}", send.text);
+                    assert!(
+                        accp_runtime::Frame::parse(&send.text).is_ok(),
+                        "{}",
+                        send.text
+                    );
                     if send.to == members[0] {
                         member.receive(MemberId::HOST, send.text.as_bytes(), now);
                     }

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
 use accp_runtime::context::CachePrices;
+use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
 use accp_runtime::{Message, Registry, TokenCounter, Value};
 
 struct Quarters;
@@ -22,15 +22,21 @@ impl TokenCounter for Quarters {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let [first, bytes @ ..] = bytes else { return };
-    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    let Ok(text) = core::str::from_utf8(bytes) else {
+        return;
+    };
     let view = View::new(Arc::new(Registry::standard()));
     let messages = view.read(text);
     if let Ok(messages) = &messages {
-        let again: String = messages.iter().map(|message| view.block(message).text).collect();
+        let again: String = messages
+            .iter()
+            .map(|message| view.block(message).text)
+            .collect();
         assert_eq!(view.read(&again).as_ref(), Ok(messages));
     }
     let mut limits = PromptLimits::default();
-    (limits.hot, limits.keep, limits.message) = (usize::from(first % 64), usize::from(first >> 6), 40);
+    (limits.hot, limits.keep, limits.message) =
+        (usize::from(first % 64), usize::from(first >> 6), 40);
     limits.prices = (first % 2 == 1).then(CachePrices::default);
     let mut prompt = Prompt::new(view, limits, Arc::new(Quarters));
     let messages = messages.unwrap_or_else(|_| text.split(';').filter_map(said).collect());
@@ -38,9 +44,15 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         prompt.push(at, message);
     }
     let shown: String = prompt.parts().map(|part| &*part.text).collect();
-    let parts = prompt.parts().filter(|part| part.kind != PartKind::Primer).count();
+    let parts = prompt
+        .parts()
+        .filter(|part| part.kind != PartKind::Primer)
+        .count();
     let shown = shown.replace(PRIMER, "");
-    let begun = shown.lines().filter(|line| line.starts_with('@') && !line.starts_with("@=")).count();
+    let begun = shown
+        .lines()
+        .filter(|line| line.starts_with('@') && !line.starts_with("@="))
+        .count();
     assert_eq!(begun, parts, "{shown}");
 });
 
@@ -50,7 +62,16 @@ fn said(text: &str) -> Option<Message<'static>> {
         let message = Message::new("tool", "done", "search").ok()?;
         return Some(message.with("result", Value::from_data(&json).into_owned()));
     }
-    let (agent, intent) = if text.len() % 2 == 0 { ("user", "req") } else { ("clerk", "done") };
+    let (agent, intent) = if text.len() % 2 == 0 {
+        ("user", "req")
+    } else {
+        ("clerk", "done")
+    };
     let message = Message::new(agent, intent, "chat").ok()?.under("CH");
-    Some(message.with("role", agent).with("lang", "en").with("content", text.to_owned()))
+    Some(
+        message
+            .with("role", agent)
+            .with("lang", "en")
+            .with("content", text.to_owned()),
+    )
 }

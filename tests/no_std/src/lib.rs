@@ -18,5 +18,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 pub fn again(text: &str) -> Option<alloc::string::String> {
     Frame::parse(text).ok()?;
     let registry = Registry::standard();
-    Message::decode(text, &registry).ok()?.encode(&registry).ok()
+    Message::decode(text, &registry)
+        .ok()?
+        .encode(&registry)
+        .ok()
 }
