@@ -52,7 +52,8 @@ pub enum Event {
     Tampered(String),
     /// The schemas in force are now those with this hash.
     Schemas(accp_registry::Hash),
-    /// The peer's schemas could not be taken over, for this reason; this side goes on without them.
+    /// The schemas of the peer, or those that an earlier run registered, could not be taken over, for
+    /// this reason. This side goes on without them.
     SchemasUnavailable(String),
     /// The session could not write a text of its own, for this reason, and goes on without it.
     /// Please report this as a defect.

@@ -126,17 +126,22 @@ impl Host {
         Ok(session)
     }
 
-    /// Adds the schemas that an earlier run registered, unless they clash with the registry of this
-    /// run.
+    /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
+    /// the host goes on without them and tells its caller.
     pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
         let Some(hash) = self.side.state.schemas() else {
             return;
         };
-        let json = kept.iter().find(|(kept, _)| *kept == hash);
-        let before = json.and_then(|(_, json)| Registry::from_json(json).ok());
+        let Some((_, json)) = kept.iter().find(|(kept, _)| *kept == hash) else {
+            return;
+        };
         let mut merged = (*self.side.options.registry).clone();
-        if before.is_some_and(|before| merged.merge(before).is_ok()) {
-            self.side.set_registry(merged);
+        match Registry::from_json(json).and_then(|before| merged.merge(before)) {
+            Ok(()) => self.side.set_registry(merged),
+            Err(problems) => {
+                let event = Event::SchemasUnavailable(problems.to_string());
+                self.side.tell(event);
+            }
         }
     }
 

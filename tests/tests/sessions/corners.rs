@@ -162,6 +162,24 @@ fn a_registry_is_asked_for_again() {
     assert!(knows(&room));
 }
 
+/// A host whose registry has changed cannot keep the schemas of an earlier run that clash with it, and
+/// says so.
+#[test]
+fn schemas_of_an_earlier_run_that_clash() {
+    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut schema = Schema::new("finding", "FD");
+    schema.fields.push(Field::new("severity", Type::Integer));
+    desk.register(schema, NOW).unwrap();
+    desk.carries_out(NOW);
+    let mut hub = options("hub");
+    hub.registry = registry(&["FD"]);
+    desk.events.clear();
+    desk.restart_as(hub.clone());
+    let clash = |event: &Event| matches!(event, Event::SchemasUnavailable(_));
+    assert!(desk.events.iter().any(clash), "{:?}", desk.events);
+    assert_eq!(desk.session().options().registry, hub.registry);
+}
+
 #[test]
 fn the_host_asks_for_the_schemas_of_a_member_once() {
     let mut hub = options("hub");
