@@ -13,10 +13,24 @@ pub(crate) enum Class {
     Other,
 }
 
-/// Words in the name of a field that decide its class. Words that tell records apart
-/// ([`identity_rank`]) mean identifiers, unless this list has them under another class.
+/// Words in the name of a field that decide its class. A last word that tells records apart
+/// ([`identity_rank`]) means an identifier too, unless this list has it under another class.
 const WORDS: [(Class, &[&str]); 4] = [
-    (Class::Identifier, &["ids", "reference", "email", "account"]),
+    (
+        Class::Identifier,
+        &[
+            "id",
+            "ids",
+            "number",
+            "key",
+            "code",
+            "reference",
+            "email",
+            "account",
+            "url",
+            "path",
+        ],
+    ),
     (
         Class::Amount,
         &[
@@ -63,11 +77,15 @@ impl Class {
         }
         let of_word = |word: &str| {
             let has = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
-            let listed = WORDS.iter().find(|(_, words)| has(words)).map(|row| row.0);
-            listed.or_else(|| identity_rank(word).map(|_| Self::Identifier))
+            WORDS.iter().find(|(_, words)| has(words)).map(|row| row.0)
         };
+        let last = words(relationship)
+            .last()
+            .filter(|word| of_word(word).is_none());
+        let last = last.and_then(|_| identity_rank(relationship));
         words(relationship)
             .filter_map(of_word)
+            .chain(last.map(|_| Self::Identifier))
             .min()
             .unwrap_or(Self::Other)
     }
@@ -103,6 +121,9 @@ mod tests {
             ("departureTime", "noon", Class::Date),
             ("status", "delayed", Class::Choice),
             ("note", "as agreed", Class::Other),
+            ("room_no", "twelve", Class::Identifier),
+            ("no_show", "late", Class::Other),
+            ("number_of_guests", "four", Class::Identifier),
         ] {
             assert_eq!(Class::of(field, &Value::from(value)), class, "{field}");
         }

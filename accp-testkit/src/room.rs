@@ -62,15 +62,15 @@ impl<S: Store + Clone> Room<S> {
         sides.find(|side| side.id == id)
     }
 
-    /// Kills a side and opens it again from its store. After a restart of the host all members
-    /// join again, because the host may have lost their joins.
+    /// Kills a side and opens it again from its store. A member that restarts joins again. After a
+    /// restart of the host all members join again, because the host may have lost their joins.
     pub fn restart(&mut self, id: MemberId) -> Result<(), DriverError> {
         let now = self.now;
         if let Some(side) = self.side(id) {
             side.restart(side.clock(now))?;
         }
-        if id == MemberId::HOST {
-            for at in 0..self.members.len() {
+        for at in 0..self.members.len() {
+            if id == MemberId::HOST || id == self.members[at].id {
                 let options = self.members[at].options.clone();
                 self.let_in(&options)?;
             }

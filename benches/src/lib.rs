@@ -54,9 +54,10 @@ pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
                 println!("{name}");
             } else if let Some(times) = times.and_then(|times| times.parse().ok()) {
                 time(contender, times);
+                std::process::exit(0);
             }
         }
-        return Vec::new();
+        return contenders.iter().map(|_| Finish { least: 0.0 }).collect();
     }
     // Enough iterations for the first contender to take about two milliseconds.
     let mut iterations = 1;

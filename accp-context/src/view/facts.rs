@@ -106,7 +106,8 @@ pub(crate) fn is_default(
     let field = schema.and_then(|schema| Some((schema, schema.field(name)?)));
     field.is_some_and(|(schema, (at, field))| {
         let mut wire = String::new();
-        shape::has_default(schema, at, place)
+        field.default_wire.is_some()
+            && shape::has_default(schema, at, place)
             && field
                 .ty
                 .write_json(registry, &value.to_json(), &mut wire)

@@ -293,8 +293,10 @@ impl Relays {
     pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
         let mut sends = Vec::new();
         for (member, cursor) in self.cursors.iter_mut() {
-            // Without entries, the log is read again at the next retry.
-            if cursor.reading != Some(from) || entries.is_empty() {
+            // A log that begins later has let go of entries that the member lacks. They may come back
+            // with the store, so the log is read again at the next retry.
+            let is_whole = entries.first().is_some_and(|entry| entry.position == from);
+            if cursor.reading != Some(from) || !is_whole {
                 continue;
             }
             cursor.reading = None;

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Rules, Session, Time};
+use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Rules, Session, Time, Transmit};
 use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
@@ -194,6 +194,15 @@ impl World {
         }
         self.note(|| format!("{who} starts"));
         self.room.restart(self.nodes[who].id).map_err(said)?;
+        for node in &self.nodes {
+            let member = self.room.host.session().state().member_of(node.agent);
+            if self.room.side(node.id).is_some() && member != Some(node.id) {
+                return Err(format!(
+                    "@{} is {member:?} to the host, not {}",
+                    node.agent, node.id
+                ));
+            }
+        }
         self.observer.started(who);
         // A crash gives back the ids that nobody has seen and that are not durable, so they may be
         // used again.
@@ -291,6 +300,7 @@ impl World {
             if fate == Fate::Lost {
                 self.counts.batches_lost += 1;
                 self.note(|| format!("{who} loses a batch: {}", in_short(&batch)));
+                sends_no_more(who, left)?;
                 return self.restart(who);
             }
             self.committed(who, &batch)?;
@@ -311,6 +321,7 @@ impl World {
             if fate != Fate::Kept && fate != Fate::Last {
                 self.counts.sends_lost += 1;
                 self.note(|| format!("{who} loses {} sends", all - leaving));
+                sends_no_more(who, left)?;
                 return self.restart(who);
             }
             self.deliver(who, &batch.inbound)?;
@@ -320,12 +331,11 @@ impl World {
                 .any(|e| text::intent(&e.text) == "cancel");
             if fate == Fate::Last {
                 self.look(who, cancels)?;
+                sends_no_more(who, left)?;
                 return self.restart(who);
             }
         }
-        if let Some(send) = left.next() {
-            return Err(format!("{who} sends what it has not kept: {}", send.text));
-        }
+        sends_no_more(who, left)?;
         self.look(who, cancels)
     }
 
@@ -446,4 +456,12 @@ fn in_short(batch: &Batch) -> String {
     }
     let _ = write!(out, "then {} sends", batch.sends.len());
     out
+}
+
+/// Fails if a side sends more than the batches that it has kept.
+fn sends_no_more(who: usize, mut left: impl Iterator<Item = Transmit>) -> Result {
+    match left.next() {
+        Some(send) => Err(format!("{who} sends what it has not kept: {}", send.text)),
+        None => Ok(()),
+    }
 }
