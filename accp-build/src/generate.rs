@@ -8,7 +8,7 @@ use quote::quote;
 
 use crate::catalog::{Catalog, Item, Kind, Member, Presence, Variant};
 use crate::doc;
-use crate::error::Error;
+use crate::error::{Error, NameFault};
 use crate::names::{pascal, snake};
 
 /// The inputs of the generated text besides the registry.
@@ -152,6 +152,22 @@ fn untyped(registry: &Registry) -> Result<Registry, Error> {
     for schema in registry.schemas() {
         let mut schema = schema.clone();
         for field in &mut schema.fields {
+            let (name, short) = (&field.name, &field.short);
+            let written = if registry.protocol().abbreviate(name) == Some(short) {
+                name
+            } else {
+                short
+            };
+            let sent = registry.protocol().abbreviate(written).unwrap_or(written);
+            if sent != short {
+                return Err(Error::Names(vec![NameFault {
+                    pointer: format!("/schemas/{}/abbreviations/{name}", schema.name),
+                    message: format!(
+                        "without a schema the key `{short}` would be sent as `{sent}`"
+                    ),
+                    cure: format!("abbreviate `{name}` to `{sent}`, or to a key of its own"),
+                }]));
+            }
             field.ty = plain(&field.ty);
             (field.default, field.default_wire) = (None, None);
         }

@@ -370,3 +370,24 @@ fn frames_without_a_schema() {
     }
     "#);
 }
+
+/// Without a schema on the wire the standard abbreviations apply, whatever the registry says.
+#[test]
+fn a_key_that_no_frame_without_a_schema_can_have() {
+    let registry = Registry::from_json(
+        r#"{ "schemas": { "hello": {
+            "code": "HE", "fields": ["version"], "abbreviations": { "version": "version" },
+            "frames": [{ "intent": "sync", "operation": "hello" }]
+        } } }"#,
+    );
+    let options = Options {
+        schemaless: true,
+        ..options()
+    };
+    let error = generate(&registry.unwrap(), &options).unwrap_err();
+    insta::assert_snapshot!(error, @r"
+    the registry gives no clear Rust names:
+    registry at /schemas/hello/abbreviations/version: without a schema the key `version` would be sent as `v`
+        abbreviate `version` to `v`, or to a key of its own
+    ");
+}

@@ -93,12 +93,16 @@ impl Gate {
         };
         let groups = &mut self.numbers.groups;
         let (sender, limits) = (entry.sender, &rules.groups);
-        let is_taken = entry.kind == EntryKind::Part
-            && groups
-                .accept(sender, &part, frame.text, entry.at, limits)
-                .is_ok();
-        if !is_taken {
-            // The part was dropped, or no longer fits: its frame can never be whole.
+        let can_be_whole = match entry.kind {
+            EntryKind::Part => {
+                let taken = groups.accept(sender, &part, frame.text, entry.at, limits);
+                taken.is_ok()
+            }
+            // A refused part changes nothing for the others, unless it is the last one.
+            EntryKind::Refused(_) => !groups.lacks_only(sender, &part),
+            _ => false,
+        };
+        if !can_be_whole {
             groups.forget(sender, &part.of);
         }
     }

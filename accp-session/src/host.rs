@@ -21,8 +21,8 @@ use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::scan::Scanned;
 use crate::{
-    Cold, Entry, EntryKind, Event, JoinError, MemberId, Mid, Options, Read, RestoreError,
-    SendError, Stored, Time,
+    Cold, Entry, Event, JoinError, MemberId, Mid, Options, Read, RestoreError, SendError, Stored,
+    Time,
 };
 use accp_context::{Checkpoint, CheckpointHooks, Trigger};
 use accp_frame::{AgentId, Envelope, Registry};
@@ -96,12 +96,9 @@ impl Host {
         }
         for entry in &stored.entries {
             side.replay(entry, |frame, effect| match effect {
-                Effect::Void(EntryKind::Part | EntryKind::Dropped) => {
-                    gate.fold_part(entry, frame, &rules);
-                }
+                Effect::Void(_) => gate.fold_part(entry, frame, &rules),
                 Effect::Control(control) => gate.fold_control(entry.sender, control),
-                // A refused part changes nothing for the parts that were accepted.
-                Effect::Void(_) | Effect::Frame | Effect::State(_) => {}
+                Effect::Frame | Effect::State(_) => {}
             })?;
             gate.fold(entry);
         }

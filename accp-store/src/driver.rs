@@ -267,6 +267,12 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(())
     }
 
+    /// Takes the events of calls of [`serve`](Self::serve) that failed, for a program that does not
+    /// call it again. Otherwise the next call that succeeds returns these events.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
     /// Reads the value that a reference names. Returns `None` while its bytes are on their way
     /// here; [`Event::Supplied`] tells that they have come. On a member,
     /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`] has the rules.

@@ -1,5 +1,6 @@
 //! `accp explain`.
 
+use accp_runtime::{Message, Registry};
 use serde_json::json;
 
 use crate::{Folder, GOOD, accp};
@@ -138,4 +139,20 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
         .remove(0);
     assert_eq!(json["session"], "Lets a member in.");
     assert_eq!(json["schema"], json!(null));
+}
+
+/// Nothing that a frame says acts on a terminal: not a name, not a value.
+#[test]
+fn an_explanation_does_not_act_on_a_terminal() {
+    let message = Message::new("a", "req", "plan").unwrap();
+    let message = message.with("x\u{1b}[2J\ny", "u\u{9b}\u{202e}v");
+    let frame = &message.encode(Registry::shared()).unwrap();
+    let run = accp(&["explain"], frame);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let shown = run.stdout;
+    assert!(
+        !shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+        "{shown:?}"
+    );
+    assert!(shown.contains(r"u\u009b\u202ev"), "{shown}");
 }

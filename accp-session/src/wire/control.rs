@@ -206,7 +206,10 @@ fn wrong(key: &'static str, what: &'static str) -> DecodeError {
 }
 
 fn the_member(number: i64) -> Result<MemberId, DecodeError> {
-    member(number).ok_or_else(|| wrong("n", "the number of a member, 100 to 899"))
+    let number = u64::try_from(number).ok();
+    number
+        .and_then(member)
+        .ok_or_else(|| wrong("n", "the number of a member, 100 to 899"))
 }
 
 fn text(value: &Value<'_>) -> Result<String, DecodeError> {

@@ -182,40 +182,40 @@ pub enum ControlFrame<'a> {
 pub struct RegistrySync<'a> {
     /// The version of the registry.
     ///
-    /// `v` on the wire: an integer, optional.
-    pub version: Option<i64>,
+    /// `v` on the wire: any value, optional.
+    pub version: Option<Value<'a>>,
     /// The first digits of the registry's hash, or all of them.
     ///
     /// `hash` on the wire: any value, optional.
     pub hash: Option<Value<'a>>,
     /// The last position of the log that is held.
     ///
-    /// `pos` on the wire: an integer, optional.
+    /// `pos` on the wire: any value, optional.
     #[accp(rename = "pos")]
-    pub position: Option<i64>,
+    pub position: Option<Value<'a>>,
     /// The number of the member, 100 to 899.
     ///
-    /// `n` on the wire: an integer, optional.
+    /// `n` on the wire: any value, optional.
     #[accp(rename = "n")]
-    pub member: Option<i64>,
+    pub member: Option<Value<'a>>,
     /// How frames are numbered: shared, or each sender its own.
     ///
-    /// `scope` on the wire: a string, optional.
-    pub scope: Option<Cow<'a, str>>,
+    /// `scope` on the wire: any value, optional.
+    pub scope: Option<Value<'a>>,
     /// The position of the fold to start from.
     ///
-    /// `snap` on the wire: an integer, optional.
+    /// `snap` on the wire: any value, optional.
     #[accp(rename = "snap")]
-    pub snapshot: Option<i64>,
+    pub snapshot: Option<Value<'a>>,
     /// The position after which the host relays.
     ///
-    /// `from` on the wire: an integer, optional.
-    pub from: Option<i64>,
+    /// `from` on the wire: any value, optional.
+    pub from: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
-    /// `ext` on the wire: a list of strings, optional.
+    /// `ext` on the wire: any value, optional.
     #[accp(rename = "ext")]
-    pub extensions: Option<Vec<Cow<'a, str>>>,
+    pub extensions: Option<Value<'a>>,
 }
 
 /// Asks for bytes.
@@ -227,8 +227,8 @@ pub struct RegistrySync<'a> {
 pub struct BytesQry<'a> {
     /// The cold key of the value, or another name of bytes.
     ///
-    /// `key` on the wire: a string.
-    pub key: Cow<'a, str>,
+    /// `key` on the wire: any value.
+    pub key: Value<'a>,
     /// The first byte, from 0.
     ///
     /// `at` on the wire: an integer, optional.
@@ -244,8 +244,8 @@ pub struct BytesQry<'a> {
 pub struct BytesSync<'a> {
     /// The cold key of the value, or another name of bytes.
     ///
-    /// `key` on the wire: a string.
-    pub key: Cow<'a, str>,
+    /// `key` on the wire: any value.
+    pub key: Value<'a>,
     /// The first byte, from 0.
     ///
     /// `at` on the wire: an integer, optional.
@@ -262,8 +262,8 @@ pub struct BytesSync<'a> {
     pub digest: Cow<'a, str>,
     /// The piece, in base64.
     ///
-    /// `d` on the wire: a string, optional.
-    pub data: Option<Cow<'a, str>>,
+    /// `d` on the wire: any value, optional.
+    pub data: Option<Value<'a>>,
 }
 
 /// Acknowledges.

@@ -13,7 +13,7 @@ use crate::{MemberId, Mid, Scope, Time};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{
     AgentId, DecodeError, EncodeError, EncodeFrame, EncodeOptions, Envelope, ErrorCode, Intent,
-    Typed, Value,
+    Message, Registry, Typed, Value,
 };
 
 /// The greatest number of bytes of a value in one frame, before base64.
@@ -107,12 +107,29 @@ fn unsigned(number: i64) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
+/// Returns the number of a param. A peer may write another value there; then the param says nothing.
+fn number(value: Option<&Value<'_>>) -> Option<u64> {
+    match value? {
+        Value::Integer(number) => unsigned(*number),
+        _ => None,
+    }
+}
+
+/// Returns the text of a param. Digits without a mark read as an integer.
+fn text(value: Option<&Value<'_>>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.to_string()),
+        Value::Integer(digits) => Some(digits.to_string()),
+        _ => None,
+    }
+}
+
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Returns the member with this number.
-pub(crate) fn member(number: i64) -> Option<MemberId> {
+pub(crate) fn member(number: u64) -> Option<MemberId> {
     MemberId::new(u16::try_from(number).ok()?)
 }
 
@@ -154,7 +171,7 @@ impl Link {
             Intent::FAIL => Self::Error(PeerError::read(frame.text, of)?),
             _ => match Typed::<LinkFrame<'_>>::decode(frame.text)?.frame {
                 LinkFrame::BytesQry(want) => Self::Want {
-                    key: want.key.into_owned(),
+                    key: text(Some(&want.key)).ok_or_else(|| wrong("a key"))?,
                     at: want.at.and_then(unsigned).unwrap_or_default(),
                 },
                 LinkFrame::BytesSync(piece) => Self::Bytes(Piece::try_from(piece)?),
@@ -167,20 +184,20 @@ impl Link {
 
 impl From<RegistrySync<'_>> for Hello {
     fn from(said: RegistrySync<'_>) -> Self {
+        let number_of = |value: &Option<Value<'_>>| number(value.as_ref());
+        let extensions = match &said.extensions {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
         Self {
-            version: said.version.and_then(unsigned).unwrap_or_default(),
-            // A hash of digits alone reads as an integer.
-            hash: match said.hash {
-                Some(Value::String(digits)) => digits.into_owned(),
-                Some(digits @ Value::Integer(_)) => digits.to_string(),
-                _ => String::new(),
-            },
-            position: said.position.and_then(unsigned).unwrap_or_default(),
-            sender_scope: said.scope.as_deref() == Some(Scope::Sender.as_str()),
-            member: said.member.and_then(member),
-            snapshot: said.snapshot.and_then(unsigned),
-            from: said.from.and_then(unsigned),
-            extensions: said.extensions.map_or(Vec::new(), owned),
+            version: number_of(&said.version).unwrap_or_default(),
+            hash: text(said.hash.as_ref()).unwrap_or_default(),
+            position: number_of(&said.position).unwrap_or_default(),
+            sender_scope: text(said.scope.as_ref()).as_deref() == Some(Scope::Sender.as_str()),
+            member: number_of(&said.member).and_then(member),
+            snapshot: number_of(&said.snapshot),
+            from: number_of(&said.from),
+            extensions: extensions.into_iter().map(String::from).collect(),
         }
     }
 }
@@ -195,15 +212,20 @@ impl Hello {
     }
 
     pub(crate) fn frame(&self) -> RegistrySync<'_> {
+        let number = |number: u64| Value::Integer(signed(number));
+        let extensions = self
+            .extensions
+            .iter()
+            .map(|name| Value::from(name.as_str()));
         RegistrySync {
-            version: Some(signed(self.version)),
+            version: Some(number(self.version)),
             hash: Some(Value::from(self.hash.as_str())),
-            position: Some(signed(self.position)),
-            member: self.member.map(|member| member.number().into()),
-            scope: self.member.map(|_| self.scope().as_str().into()),
-            snapshot: self.snapshot.map(signed),
-            from: self.from.map(signed),
-            extensions: Some(borrowed(&self.extensions)),
+            position: Some(number(self.position)),
+            member: self.member.map(|member| number(member.number().into())),
+            scope: self.member.map(|_| Value::from(self.scope().as_str())),
+            snapshot: self.snapshot.map(number),
+            from: self.from.map(number),
+            extensions: Some(Value::Array(extensions.collect())),
         }
     }
 }
@@ -219,19 +241,26 @@ pub(crate) fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
 }
 
 impl PeerError {
-    fn read(text: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
-        let error = Typed::<ErrorFail<'_>>::decode(text)?.frame;
-        let code = error.code.parse();
+    /// Reads an error. A peer may leave out the schema; then the params are read as far as they go.
+    fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
+        let message = Message::decode(frame, Registry::shared())?;
+        let get = |name: &str| message.payload.get(name);
+        let code = text(get("code")).and_then(|code| code.parse().ok());
+        let code: ErrorCode = code.ok_or_else(|| wrong("an error code, as in E1001"))?;
+        let retry = match get("retry") {
+            Some(Value::Boolean(retry)) => *retry,
+            _ => code.is_retryable().unwrap_or(false),
+        };
         Ok(Self {
             of,
-            code: code.map_err(|_| wrong("an error code, as in E1001"))?,
-            message: error.msg.into_owned(),
-            retry: error.retry,
-            expected_sequence: error.expected_sequence.and_then(unsigned),
-            version: error.version.and_then(unsigned),
-            holder: error.holder.and_then(member),
-            sequence: error.sequence.and_then(unsigned),
-            at: error.at.and_then(unsigned),
+            code,
+            message: text(get("msg")).unwrap_or_default(),
+            retry,
+            expected_sequence: number(get("expected_sequence")),
+            version: number(get("version")),
+            holder: number(get("holder")).and_then(member),
+            sequence: number(get("sequence")),
+            at: number(get("at")),
         })
     }
 
@@ -258,9 +287,9 @@ impl TryFrom<BytesSync<'_>> for Piece {
     fn try_from(said: BytesSync<'_>) -> Result<Self, DecodeError> {
         let length = unsigned(said.length);
         let digest = said.digest.parse();
-        let data = BASE64.decode(&*said.data.unwrap_or_default());
+        let data = BASE64.decode(text(said.data.as_ref()).unwrap_or_default());
         Ok(Self {
-            key: said.key.into_owned(),
+            key: text(Some(&said.key)).ok_or_else(|| wrong("a key"))?,
             at: said.at.and_then(unsigned).unwrap_or_default(),
             length: length.ok_or_else(|| wrong("the length of the value"))?,
             digest: digest.map_err(|_| wrong("a SHA-256 of 64 digits"))?,
@@ -272,7 +301,7 @@ impl TryFrom<BytesSync<'_>> for Piece {
 /// Asks for the bytes under a key, from byte `at` on.
 pub(crate) fn want(key: &str, at: u64) -> BytesQry<'_> {
     BytesQry {
-        key: key.into(),
+        key: Value::from(key),
         at: Some(signed(at)),
     }
 }
@@ -280,11 +309,11 @@ pub(crate) fn want(key: &str, at: u64) -> BytesQry<'_> {
 impl Piece {
     pub(crate) fn frame(&self) -> BytesSync<'_> {
         BytesSync {
-            key: self.key.as_str().into(),
+            key: Value::from(self.key.as_str()),
             at: Some(signed(self.at)),
             length: signed(self.length),
             digest: self.digest.to_string().into(),
-            data: Some(BASE64.encode(&self.data).into()),
+            data: Some(Value::from(BASE64.encode(&self.data))),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{Event, Mid, Outbound, Rules};
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Rules};
 use accp_runtime::{ErrorCode, Message, Registry, Value};
 
 use crate::room::Room;
@@ -413,4 +413,50 @@ fn a_refused_part_before_a_restart() {
         };
         assert!(whole.text().starts_with("@dev>req:plan{a:1|b:2}["));
     }
+}
+
+/// If the last part makes a whole that is refused, the other parts are of no more use, after a restart
+/// either.
+#[test]
+fn a_refused_whole_before_a_restart() {
+    for restarts in [false, true] {
+        let mut desk = open_desk(options("hub"), Rules::default());
+        let part = |n, seq, head: &str, place: &str| {
+            frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
+        };
+        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
+        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{a:2}", "2/2"));
+        assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
+        if restarts {
+            desk.restart_as(options("hub"));
+        }
+        desk.takes(101, &part(3, 2, "@dev>req:plan{a:1}", "1/2"));
+    }
+}
+
+/// A peer that knows the draft alone may leave a schema out, or write other types than this crate does.
+#[test]
+fn link_frames_of_other_implementations() {
+    let mut desk = open_desk(options("hub"), Rules::default());
+    let hello = "@dev>sync:registry{v:1.0|hash:123456|pos:0|n:x|ext:log|y:1}[mid:910100000001]";
+    let heard = desk.hears(101, hello, NOW);
+    assert!(
+        heard.sends[0].starts_with("@hub>sync:registry{"),
+        "{heard:?}"
+    );
+
+    let mut room = Room::pair();
+    let sent = room.members[0]
+        .session_mut()
+        .send(&Outbound::message(&plan("dev", 1)), NOW);
+    let mid = sent.unwrap();
+    room.members[0].carries_out(NOW);
+    let error = format!("@hub>fail:error{{code:E1004|msg:no}}[mid:910000001009,seq:3,of:{mid}]");
+    let dev = &mut room.members[0];
+    dev.session_mut()
+        .receive(MemberId::HOST, error.as_bytes(), NOW);
+    dev.carries_out(NOW);
+    let refused = |event: &Event| matches!(event, Event::Refused(of, _) if *of == mid);
+    assert!(dev.events.iter().any(refused), "{:?}", dev.events);
+    assert_eq!(dev.session().outbox_len(), 0);
 }

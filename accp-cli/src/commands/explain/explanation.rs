@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::tokens;
 use crate::table::Table;
-use crate::words::{of_the_session, utc};
+use crate::words::{is_at, name, of_the_session, utc};
 
 /// A frame in plain words.
 pub(super) struct Explanation {
@@ -60,10 +60,7 @@ impl Explanation {
         let session = of_the_session(message);
         let known = schema.or(session.map(|(schema, _)| schema));
         let own = known.map_or(&[][..], |schema| &schema.fields);
-        // A frame that names no schema cannot expand a key that only its schema knows.
-        let is_it = |field: &Field, name: &str| {
-            field.name == name || (schema.is_none() && field.short == name)
-        };
+        let is_it = |field: &Field, name: &str| is_at(field, name, message);
         let declared = own.iter().filter_map(|field| {
             let mut entries = message.payload.iter();
             let (_, value) = entries.find(|(name, _)| is_it(field, name))?;
@@ -199,8 +196,8 @@ impl fmt::Display for Explanation {
             for field in &self.fields {
                 let default = if field.is_default { "(default)" } else { "" };
                 table.row([
-                    field.name.clone(),
-                    field.key.clone(),
+                    name(&field.name).into_owned(),
+                    name(&field.key).into_owned(),
                     field.ty.clone(),
                     shown(&field.value),
                     default.to_owned(),
@@ -236,10 +233,18 @@ impl fmt::Display for Explanation {
 
 /// Shows references as in a frame, and all else as JSON.
 fn shown(value: &Value<'_>) -> String {
-    match value {
-        Value::Ref(key) => format!("${key}"),
+    let json = match value {
+        Value::Ref(key) => return format!("${key}"),
         value => value.to_json().to_string(),
-    }
+    };
+    // JSON leaves some characters bare that change what a terminal shows.
+    let shown = json.chars().map(|c| match c {
+        '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            format!("\\u{:04x}", u32::from(c))
+        }
+        c => c.to_string(),
+    });
+    shown.collect()
 }
 
 fn envelope(message: &Message<'_>) -> Vec<EnvelopeRow> {
