@@ -94,10 +94,9 @@ impl Gate {
         let groups = &mut self.numbers.groups;
         let (sender, limits) = (entry.sender, &rules.groups);
         let can_be_whole = match entry.kind {
-            EntryKind::Part => {
-                let taken = groups.accept(sender, &part, frame.text, entry.at, limits);
-                taken.is_ok()
-            }
+            EntryKind::Part => groups
+                .accept(sender, &part, frame.text, entry.at, limits)
+                .is_ok(),
             // A refused part changes nothing for the others, unless it is the last one.
             EntryKind::Refused(_) => !groups.lacks_only(sender, &part),
             _ => false,
