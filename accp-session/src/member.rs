@@ -143,9 +143,11 @@ impl Member {
         self.say.hello = true;
     }
 
-    /// Returns whether the host has acknowledged every frame sent.
+    /// Returns whether the host has acknowledged every frame sent, and this side fetches neither a
+    /// fold nor schemas.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.outbox.is_empty() && self.joined && self.fetching.is_none()
+        let fetches = self.fetching.is_some() || self.side.transfers.wants(&self.key_of_schemas());
+        self.outbox.is_empty() && self.joined && !fetches
     }
 
     /// Checks that this many frames may be sent.

@@ -50,6 +50,12 @@ impl Backoff {
         self.wait(now);
     }
 
+    /// Waits for the longest time.
+    pub(crate) fn wait_longest(&mut self, now: Time) {
+        self.tries = DOUBLINGS;
+        self.wait(now);
+    }
+
     fn wait(&mut self, now: Time) {
         self.at = Some(now + self.first * (1 << self.tries.min(DOUBLINGS)));
     }

@@ -35,7 +35,7 @@ impl Pull {
     /// Throws away the bytes so far. They are asked for again at the next retry.
     fn begin_again(&mut self) {
         self.got.clear();
-        self.asked = true;
+        self.asked = self.retry.at().is_some();
         if !self.announced {
             self.digest = None;
             self.length = None;
@@ -75,6 +75,20 @@ impl Transfers {
             asked: false,
             retry: Backoff::new(self.retry),
         });
+    }
+
+    /// Fetches the value under this key, after the longest waiting time.
+    pub(crate) fn want_later(&mut self, key: &str, from: MemberId, now: Time) {
+        self.want(key, from, None);
+        if let Some(pull) = self.wanted.get_mut(key) {
+            pull.asked = true;
+            pull.retry.wait_longest(now);
+        }
+    }
+
+    /// Returns whether this side fetches the value under this key.
+    pub(crate) fn wants(&self, key: &str) -> bool {
+        self.wanted.contains_key(key)
     }
 
     pub(crate) fn forget(&mut self, key: &str) {

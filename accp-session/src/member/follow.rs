@@ -81,43 +81,51 @@ impl Member {
 
     /// Fetches the schemas in force, unless this side knows them.
     pub(crate) fn learn(&mut self, hash: Hash) {
-        let own = self.side.schemas;
-        if own != hash {
+        let key = self.key_of_schemas();
+        self.side.transfers.forget(&key);
+        if self.side.schemas != hash {
             self.learning = Some(hash);
-            let key = format!("reg_{own}");
             self.side.transfers.want(&key, MemberId::HOST, None);
         }
     }
 
-    /// Takes over the schemas of the host, if they have the announced hash.
-    pub(crate) fn learnt(&mut self, bytes: &[u8]) {
-        let Some(hash) = self.learning.take() else {
-            return;
-        };
-        let registry = &self.side.options.registry;
-        let policy = self.side.options.schemas;
-        let learnt = std::str::from_utf8(bytes)
+    /// Takes over the schemas of the host, if they are those in force. Otherwise this side goes on
+    /// without them, and asks again later if the bytes answer an earlier request.
+    pub(crate) fn learnt(&mut self, bytes: &[u8], now: Time) {
+        self.learning = None;
+        let in_force = self.side.state.schemas();
+        let delta = std::str::from_utf8(bytes)
             .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
-            .and_then(|delta| {
-                let result = delta.apply(registry, policy);
+            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()));
+        let learnt = match delta {
+            Ok(delta) if in_force != Some(delta.result()) => {
+                let key = self.key_of_schemas();
+                self.side.transfers.want_later(&key, MemberId::HOST, now);
+                Err("the host has other schemas than the session".into())
+            }
+            Ok(delta) => {
+                let options = &self.side.options;
+                let result = delta.apply(&options.registry, options.schemas);
                 result.map_err(|error| error.to_string())
-            });
+            }
+            Err(error) => Err(error),
+        };
         match learnt {
-            Ok(registry) if registry.hash() == hash => {
+            Ok(registry) => {
+                let hash = registry.hash();
                 let json = registry.to_json().to_string();
                 self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(registry);
                 self.side.tell(Event::Schemas(hash));
             }
-            // The host has newer schemas by now, and announces them in the log.
-            Ok(_) => {
-                let why = "the host has other schemas by now".into();
-                self.side.tell(Event::SchemasUnavailable(why));
-            }
             Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
         }
         self.say.ack = true;
+    }
+
+    /// Returns the key under which the host sends what it knows beyond the schemas of this side.
+    pub(crate) fn key_of_schemas(&self) -> String {
+        format!("reg_{}", self.side.schemas)
     }
 
     /// Notes the values that others put and the keys that expired. The bytes of a value come when
@@ -155,7 +163,7 @@ impl Member {
             Link::Hello(hello) => self.greeted(&hello),
             Link::Error(error) => self.refused(error),
             Link::Want { key, at } => self.serve(key, at, now),
-            Link::Bytes(piece) => self.take_piece(piece),
+            Link::Bytes(piece) => self.take_piece(piece, now),
         }
     }
 
@@ -284,11 +292,11 @@ impl Member {
         self.wanted.push((key, at));
     }
 
-    pub(crate) fn take_piece(&mut self, piece: Piece) {
+    pub(crate) fn take_piece(&mut self, piece: Piece, now: Time) {
         let key = piece.key.clone();
         let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
-            Progress::Whole(bytes) if key.starts_with("reg_") => self.learnt(&bytes),
+            Progress::Whole(bytes) if key.starts_with("reg_") => self.learnt(&bytes, now),
             Progress::Whole(bytes) => match self.fetching.take() {
                 Some((fold, from)) if key == format!("snap_{fold}") => {
                     if self.adopt(fold, from, bytes).is_err() {
@@ -309,7 +317,7 @@ impl Member {
             },
             Progress::Tampered => {
                 if key.starts_with("reg_") {
-                    self.side.transfers.forget(&key);
+                    // This side goes on meanwhile, and asks again at the next retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
                     self.say.hello = true;

@@ -2,6 +2,7 @@
 //! and 7.1), SEC-03 (9) and LVL-01 (8). `docs/conformance.md` lists the tests of each requirement.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_registry::{Field, Hash, Schema, Type};
 use accp_runtime::session::{Event, MemberId, Options, Outbound, Rules, Session};
@@ -340,7 +341,10 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
             0,
             &Outbound::message(&Message::new("dev", "req", "plan").unwrap()),
         );
+        room.pass(Duration::from_secs(40));
         room.check_replicas();
+        let registry = &room.members[0].session().options().registry;
+        assert!(registry.schema("FD").is_some(), "it asks again");
     }
 }
 

@@ -162,6 +162,37 @@ fn a_registry_is_asked_for_again() {
     assert!(knows(&room));
 }
 
+/// The host registers a schema while a member fetches an earlier one, and an answer comes late. The
+/// member ends with the schemas in force.
+#[test]
+fn an_answer_about_earlier_schemas_comes_late() {
+    let mut room = Room::new(&["dev"]);
+    let (mut first, mut answers) = (None, 0);
+    room.on_the_way(move |passed| {
+        if !passed.text.contains("|key:reg_") || !passed.text.contains("sync:bytes") {
+            return vec![passed.text.clone()];
+        }
+        answers += 1;
+        let late = first.get_or_insert_with(|| passed.text.clone());
+        match answers {
+            1 => vec![],
+            2 => vec![passed.text.clone()],
+            _ => vec![late.clone(), passed.text.clone()],
+        }
+    });
+    for code in ["FA", "FB"] {
+        let mut schema = Schema::new(&format!("finding_{code}"), code);
+        schema.fields.push(Field::new("topic", Type::String));
+        room.host.register(schema, NOW).unwrap();
+        room.settle();
+    }
+    for _ in 0..5 {
+        room.pass(LONG);
+    }
+    let [host, dev] = [&room.host, &room.members[0]].map(|side| side.session().options());
+    assert_eq!(dev.registry.hash(), host.registry.hash());
+}
+
 /// A host whose registry has changed cannot keep the schemas of an earlier run that clash with it, and
 /// says so.
 #[test]
