@@ -1,5 +1,6 @@
 //! Delivery of frames: outbox, relays, transfers, parts.
 
+pub(crate) mod clock;
 pub(crate) mod groups;
 pub(crate) mod outbox;
 pub(crate) mod parts;

@@ -10,15 +10,16 @@ use accp_frame::{ErrorCode, TokenLimit};
 pub enum Event {
     /// The host has answered: this side is the member with this number.
     Joined(MemberId),
-    /// The host has consumed the frame.
+    /// The host has consumed the frame. The id of a frame in parts is that of its first part.
     Acknowledged(Mid),
     /// The host will never take the frame, for this reason. The frames behind it go on.
     Refused(Mid, PeerError),
-    /// The host could not take the frame now. The frame goes out again under a new id.
+    /// The host could not take the frame now. The frame goes out again.
     Retried {
         /// The id that was refused.
         old: Mid,
-        /// The new id.
+        /// The id from now on. It is the same if the host may still take it, as when the clock of
+        /// this side was ahead.
         new: Mid,
         /// The code of the refusal.
         code: ErrorCode,
@@ -48,6 +49,9 @@ pub enum Event {
     CheckpointDeferred(String),
     /// The bytes under this cold key have arrived.
     Supplied(String),
+    /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a
+    /// host asks on, and at once when the member that put the value is back.
+    Unavailable(String),
     /// The peer's bytes for this key are not the bytes that were announced.
     Tampered(String),
     /// The schemas in force are now those with this hash.

@@ -17,15 +17,19 @@ use crate::gate::envelope::{has_expired, ids};
 use crate::gate::numbers::{Missing, Numbers};
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::gate::seen::{Place, SeenSet};
-use crate::options::Rules;
+use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, Time};
 
+/// Names of chains that the host remembers of each member. Ids of messages do not count.
+const NAMES: usize = 1024;
+
 /// The message ids and numbers that the host remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
+    pub values: ValueLimits,
     pub seen: SeenSet,
     pub numbers: Numbers,
 }
@@ -42,6 +46,12 @@ impl Gate {
     ) -> Result<(Mid, u64), Ruling> {
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame, now)?;
+        // The ids of a member belong to it before they appear. The host does not remember this frame.
+        let is_taken =
+            |owner: &MemberId| *owner != from && side.state.members.get(*owner).is_some();
+        if let Some(owner) = mid.maker().filter(is_taken) {
+            return Err(Refusal::foreign(owner).into());
+        }
         if let Some(place) = self.seen.get(&mid) {
             // A sender that repeats a dropped frame must learn nothing.
             return Err(if place.dropped {
@@ -58,6 +68,10 @@ impl Gate {
         if sequence != next {
             return Err(Refusal::out_of_turn(next).into());
         }
+        // A member that announces values and does not send them waits until it has sent some.
+        if Control::is(frame) && self.numbers.missing_of(from) >= rules.values.missing {
+            return Err(Ruling::Ignore);
+        }
         let expired = has_expired(rules, frame, now);
         let cancelled = side.state.chains.is_cancelled(frame);
         if expired | cancelled {
@@ -66,21 +80,45 @@ impl Gate {
         Ok((mid, sequence))
     }
 
-    /// Takes an entry into account: the id and `seq` that it consumed, or its refusal.
-    pub(crate) fn fold(&mut self, entry: &Entry) {
+    /// Returns the member that the chain with this name belongs to. `None` for a name that no
+    /// accepted frame has used, or that was forgotten.
+    pub(crate) fn owner(&self, chain: &Mid) -> Option<MemberId> {
+        let started = self.seen.get(chain).filter(|place| !place.dropped);
+        started
+            .map(|place| place.sender)
+            .or_else(|| chain.maker())
+            .or_else(|| self.numbers.names.owner(chain))
+    }
+
+    /// Takes the id of an entry into the set of consumed ids.
+    pub(crate) fn see(&mut self, entry: &Entry) {
+        let is_seen = !matches!(entry.kind, EntryKind::Refused(_)) && entry.sequence > 0;
+        if is_seen {
+            let place = Place {
+                sender: entry.sender,
+                sequence: entry.sequence,
+                dropped: entry.kind == EntryKind::Dropped,
+            };
+            self.seen.insert(&entry.mid, place);
+        }
+    }
+
+    /// Takes an entry into account: the `seq` that it consumed, or its refusal, and the name of its
+    /// chain.
+    pub(crate) fn fold(&mut self, entry: &Entry, frame: &Scanned<'_>) {
+        if let (EntryKind::Frame, Some(chain)) = (entry.kind, frame.cid())
+            && self.owner(chain).is_none()
+        {
+            let names = &mut self.numbers.names;
+            names.bind(chain, entry.sender, NAMES);
+        }
         match entry.kind {
             // The entry took no `seq`, or its parts took theirs.
             EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
             EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
-            kind => {
-                let place = Place {
-                    sender: entry.sender,
-                    sequence: entry.sequence,
-                    dropped: kind == EntryKind::Dropped,
-                };
-                self.seen.insert(&entry.mid, place);
-                self.numbers
-                    .consume(entry.sender, &entry.mid, entry.sequence);
+            _ => {
+                let numbers = &mut self.numbers;
+                numbers.consume(entry.sender, &entry.mid, entry.sequence);
             }
         }
     }
@@ -127,6 +165,7 @@ impl Gate {
                     self.numbers.missing.remove(key);
                 }
             }
+            Control::Join { member, .. } => self.numbers.joins(*member),
             _ => {}
         }
     }

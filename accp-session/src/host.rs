@@ -4,6 +4,7 @@ mod serve;
 mod turn;
 
 use std::collections::BTreeMap;
+use std::sync::Weak;
 
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
@@ -35,6 +36,8 @@ pub(crate) struct Host {
     pub relays: Relays,
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
+    /// The newest fold that a member may fetch, while one fetches it.
+    pub offer: Option<(u64, Weak<[u8]>)>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
     pub turn: Turn,
@@ -68,12 +71,16 @@ impl Host {
 
     fn of(side: Side, rules: Rules, gate: Gate) -> Self {
         let relays = Relays::new(side.state.position, side.options.retry);
+        let (mut side, mut gate) = (side, gate);
+        side.transfers.value_bytes = rules.values.bytes;
+        gate.values = rules.values;
         Self {
             side,
             rules,
             gate,
             relays,
             serving: BTreeMap::new(),
+            offer: None,
             pieces: Vec::new(),
             turn: Turn::default(),
             hooks: Box::new(()),
@@ -94,15 +101,17 @@ impl Host {
             gate.numbers = serde_json::from_value::<Numbers>(numbers)
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
-        for entry in &stored.entries {
-            side.replay(entry, |frame, effect| match effect {
-                Effect::Void(_) => gate.fold_part(entry, frame, &rules),
-                Effect::Control(control) => gate.fold_control(entry.sender, control),
-                Effect::Frame | Effect::State(_) => {}
-            })?;
-            gate.fold(entry);
-        }
         gate.restore_seen(&stored.seen);
+        for entry in &stored.entries {
+            side.replay(entry, |frame, effect| {
+                match effect {
+                    Effect::Void(_) => gate.fold_part(entry, frame, &rules),
+                    Effect::Control(control) => gate.fold_control(entry.sender, control),
+                    Effect::Frame | Effect::State(_) => {}
+                }
+                gate.fold(entry, frame);
+            })?;
+        }
         // These values may have arrived since the snapshot.
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
@@ -210,6 +219,7 @@ impl Host {
                 supervisor,
             };
             self.control(join, now);
+            self.gate.numbers.joins(member);
         }
         self.relays.cursor(member);
         Ok(member)
@@ -254,8 +264,9 @@ impl Host {
         if !keys.is_empty() {
             self.side.batch.get().expired.extend(keys.iter().cloned());
             for key in &keys {
-                self.gate.numbers.missing.remove(key);
-                self.side.transfers.forget(key);
+                if let Some(missing) = self.gate.numbers.missing.remove(key) {
+                    self.side.transfers.forget(key, missing.from);
+                }
             }
             self.control(Control::Expire { keys }, now);
         }
@@ -303,7 +314,13 @@ impl Host {
         for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
             let frame = Scanned::new(&text, self.side.options.limits)?;
-            let effect = check(&self.side, MemberId::HOST, &frame, Some(last_put))?;
+            let effect = check(
+                &self.side,
+                &self.gate,
+                MemberId::HOST,
+                &frame,
+                Some(last_put),
+            )?;
             let changes = |effect: &Effect| matches!(effect, Effect::State(_));
             if changes(&effect) && effects.iter().any(changes) {
                 let expected = "one change of the shared state at a time";
@@ -343,13 +360,13 @@ impl Host {
             let text = self.side.stamp(now).ack(Some((&mid, at)));
             self.side.send(member, text);
         }
-        for member in self.relays.take_greetings(now) {
+        for member in self.relays.take_greetings(self.side.clock.timers()) {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
             self.side.say_piece(member, &piece, now);
         }
-        let (sends, reads) = self.relays.take_due(now);
+        let (sends, reads) = self.relays.take_due(self.side.clock.timers());
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
         }
@@ -365,8 +382,8 @@ impl Host {
         self.relays.next_timeout()
     }
 
-    pub(crate) fn timeout(&mut self, now: Time) {
-        self.relays.timeout(now);
+    pub(crate) fn timeout(&mut self) {
+        self.relays.timeout(self.side.clock.timers());
     }
 
     /// Takes entries of the log that the store read for members that lag behind.
@@ -382,14 +399,15 @@ impl Host {
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
         let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
-            numbers.missing.remove(key);
-            self.side.transfers.forget(key);
+            if let Some(missing) = numbers.missing.remove(key) {
+                self.side.transfers.forget(key, missing.from);
+            }
             self.answer_wants(&cold, now);
             return;
         }
         // The bytes are not here yet. Members that want them ask again.
-        self.serving.remove(key);
-        if let Some(missing) = numbers.missing.get(key) {
+        self.waiting_for(key);
+        if let Some(missing) = self.gate.numbers.missing.get(key) {
             let announced = Some((missing.digest, missing.length));
             self.side.transfers.want(key, missing.from, announced);
         }

@@ -4,5 +4,7 @@ pub(crate) mod by_member;
 pub(crate) mod chain;
 pub(crate) mod effect;
 pub(crate) mod mid;
+pub(crate) mod names;
+pub(crate) mod puts;
 pub(crate) mod shared;
 pub(crate) mod state;

@@ -31,6 +31,12 @@ pub(crate) struct Member {
     pub learning: Option<Hash>,
     /// True if the host takes frames in parts.
     pub parts: bool,
+    /// True if the host has answered since the start of this run. No frames leave before.
+    pub met: bool,
+    /// The place in the outbox from which on the frames are of this run.
+    pub first: u64,
+    /// The frame in parts whose end the caller was told last.
+    pub ended: Option<Mid>,
 }
 
 /// The messages for the host in the next batch.
@@ -68,6 +74,9 @@ impl Member {
             wanted: Vec::new(),
             learning: None,
             parts: false,
+            met: false,
+            first: stored.outbox.last().map_or(0, |last| last.order + 1),
+            ended: None,
         }
     }
 
@@ -146,7 +155,9 @@ impl Member {
     /// Returns whether the host has acknowledged every frame sent, and this side fetches neither a
     /// fold nor schemas.
     pub(crate) fn is_quiet(&self) -> bool {
-        let fetches = self.fetching.is_some() || self.side.transfers.wants(&self.key_of_schemas());
+        let transfers = &self.side.transfers;
+        let fetches =
+            self.fetching.is_some() || transfers.wants(&self.key_of_schemas(), MemberId::HOST);
         self.outbox.is_empty() && self.joined && !fetches
     }
 
@@ -197,7 +208,7 @@ impl Member {
         if std::mem::take(&mut self.say.hello) {
             let hello = side.hello();
             side.say_hello(MemberId::HOST, &hello, now);
-            self.hello.arm(now);
+            self.hello.arm(side.clock.timers());
         }
         if std::mem::take(&mut self.say.ack) {
             let text = side.stamp(now).ack(None);
@@ -207,8 +218,8 @@ impl Member {
             let text = side.stamp(now).beat(Intent::PING);
             side.send(MemberId::HOST, text);
         }
-        if self.joined {
-            for text in self.outbox.take_due(now) {
+        if self.joined && self.met {
+            for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
             }
         }
@@ -224,13 +235,14 @@ impl Member {
         due.into_iter().flatten().min()
     }
 
-    pub(crate) fn timeout(&mut self, now: Time) {
+    pub(crate) fn timeout(&mut self) {
+        let now = self.side.clock.timers();
         if self.hello.is_due(now) {
             self.say.hello = true;
             self.hello.again(now);
         }
         if self.outbox.retry.is_due(now) {
-            self.outbox.timeout(now);
+            self.outbox.timeout(&self.side.clock);
             self.say.ping = self.outbox.retry.tries() >= ASK_AFTER;
         }
     }

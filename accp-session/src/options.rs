@@ -113,6 +113,26 @@ impl fmt::Debug for Options {
     }
 }
 
+/// Bounds on the values that a member puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueLimits {
+    /// Bytes of a value, and of all values that a member is sending at a time: 8 MiB by default. A
+    /// larger value is refused (E2003).
+    pub bytes: u64,
+    /// Values that a member has announced and not sent yet: 256 by default. Beyond it the host takes
+    /// no announcements of the member, which sends them again later.
+    pub missing: usize,
+}
+
+impl Default for ValueLimits {
+    fn default() -> Self {
+        Self {
+            bytes: 8 << 20,
+            missing: 256,
+        }
+    }
+}
+
 /// Rules that only the host decides.
 #[derive(Clone)]
 pub struct Rules {
@@ -127,6 +147,8 @@ pub struct Rules {
     pub learn_schemas: bool,
     /// Bounds on frames that come in parts.
     pub groups: GroupLimits,
+    /// Bounds on the values that members put.
+    pub values: ValueLimits,
     /// Sums up the frames that leave hot state.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
 }
@@ -150,6 +172,7 @@ impl Default for Rules {
             any_mid: false,
             learn_schemas: false,
             groups: GroupLimits::default(),
+            values: ValueLimits::default(),
             summarizer: Arc::new(Headers),
         }
     }

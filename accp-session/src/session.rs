@@ -71,7 +71,7 @@ impl Session {
     /// # Errors
     /// As [`InputError`] says; then nothing has changed.
     pub fn handle(&mut self, input: Input<'_>, now: Time) -> Result<Answer, InputError> {
-        self.side_mut().now = now;
+        self.side_mut().clock.set(now);
         match (&mut self.role, input) {
             (_, Input::Frame { from, bytes }) => self.receive(from, bytes, now),
             (_, Input::Send(outbound)) => return Ok(Answer::Sent(self.send(outbound, now)?)),
@@ -88,7 +88,7 @@ impl Session {
             (Role::Member(_), Input::Entries { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
-            (_, Input::Timeout) => self.timeout(now),
+            (_, Input::Timeout) => self.timeout(),
             (Role::Host(host), Input::Leave(member)) => host.leave(member, now),
             (Role::Host(host), Input::Grant { session, key }) => host.grant(session, key, now),
             (Role::Host(host), Input::Expire(keys)) => host.expire(keys, now),
@@ -113,7 +113,7 @@ impl Session {
     ///
     /// A batch covers all inputs since the last batch, so several inputs can be committed together.
     pub fn poll(&mut self) -> Option<Output> {
-        let now = self.side().now;
+        let now = self.now();
         match &mut self.role {
             Role::Host(host) => host.flush(now),
             Role::Member(member) => member.flush(now),
@@ -142,16 +142,21 @@ impl Session {
             Role::Host(host) => host.next_timeout(),
             Role::Member(member) => member.next_timeout(),
         };
-        let transfers = self.side().transfers.next_timeout();
-        [role, transfers].into_iter().flatten().min()
+        let side = self.side();
+        let transfers = side.transfers.next_timeout();
+        let next = [role, transfers].into_iter().flatten().min()?;
+        Some(side.clock.of_caller(next))
     }
 
-    fn timeout(&mut self, now: Time) {
+    fn timeout(&mut self) {
         match &mut self.role {
-            Role::Host(host) => host.timeout(now),
-            Role::Member(member) => member.timeout(now),
+            Role::Host(host) => host.timeout(),
+            Role::Member(member) => member.timeout(),
         }
-        self.side_mut().transfers.timeout(now);
+        let side = self.side_mut();
+        for key in side.transfers.timeout(side.clock.timers()) {
+            side.tell(Event::Unavailable(key));
+        }
     }
 
     /// Returns whether this side is the host.
@@ -161,7 +166,7 @@ impl Session {
 
     /// Returns the time of the last input.
     pub fn now(&self) -> Time {
-        self.side().now
+        self.side().clock.now
     }
 
     /// Returns the name of the session.
@@ -281,7 +286,7 @@ impl Session {
     }
 
     fn submit(&mut self, encoded: Vec<Encoded>) -> Result<Mid, SendError> {
-        let now = self.side().now;
+        let now = self.now();
         let last_put = last_put_of(&encoded, self.side().last_put);
         let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
         let mid = match &mut self.role {
@@ -318,7 +323,7 @@ impl Session {
 impl Session {
     /// Takes a frame that has arrived: [`Input::Frame`].
     pub fn receive(&mut self, from: MemberId, bytes: &[u8], now: Time) {
-        self.side_mut().now = now;
+        self.side_mut().clock.set(now);
         match &mut self.role {
             Role::Host(host) => host.receive(from, bytes, now),
             Role::Member(member) if from == MemberId::HOST => member.receive(bytes, now),
@@ -331,7 +336,7 @@ impl Session {
     /// # Errors
     /// As [`SendError`] says; then nothing has changed.
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
-        self.side_mut().now = now;
+        self.side_mut().clock.set(now);
         let encoded = self
             .side()
             .encode_all([outbound], self.takes_parts(), now)?;
@@ -349,7 +354,7 @@ impl Session {
         replies: &[Outbound<'_>],
         now: Time,
     ) -> Result<(), SendError> {
-        self.side_mut().now = now;
+        self.side_mut().clock.set(now);
         let side = self.side();
         if !side.waits(position) {
             return Err(SendError::NotDue(position));
@@ -377,7 +382,7 @@ impl Session {
         supervisor: bool,
         now: Time,
     ) -> Result<MemberId, InputError> {
-        self.side_mut().now = now;
+        self.side_mut().clock.set(now);
         match &mut self.role {
             Role::Host(host) => Ok(host.join(agents, supervisor, now)?),
             Role::Member(_) => Err(host_only("let an agent in")),

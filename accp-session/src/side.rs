@@ -8,6 +8,7 @@ use std::sync::Arc;
 use accp_registry::{ErrorCode, Hash};
 
 use self::fold::Schedule;
+use crate::delivery::clock::Clock;
 use crate::delivery::transfer::Transfers;
 use crate::log::chain;
 use crate::log::effect::Effect;
@@ -48,7 +49,7 @@ impl Pending {
 pub(crate) struct Side {
     pub options: Options,
     /// The time of the last input.
-    pub now: Time,
+    pub clock: Clock,
     /// The hash of the registry in the options.
     pub schemas: Hash,
     pub state: State,
@@ -78,7 +79,7 @@ impl Side {
         let transfers = Transfers::new(options.retry);
         let mut side = Self {
             options,
-            now,
+            clock: Clock::new(now),
             schemas,
             state: State::default(),
             batch: Pending::default(),
@@ -373,7 +374,7 @@ impl Side {
 
     /// Asks the peers for the wanted bytes.
     pub(crate) fn ask(&mut self, now: Time) {
-        for (to, key, at) in self.transfers.take_due(now) {
+        for (to, key, at) in self.transfers.take_due(self.clock.timers()) {
             let text = self.stamp(now).frame(want(&key, at), Of::Nothing);
             self.say(to, text);
         }

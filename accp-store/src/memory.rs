@@ -13,7 +13,7 @@ use side::{Side, Undo};
 ///
 /// It keeps the contract of [`Store`] except for durability, and fails only with conflicts. It is
 /// not [`Transactional`](crate::Transactional).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     sides: BTreeMap<SideId, Side>,
 }

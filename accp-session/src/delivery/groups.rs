@@ -156,6 +156,12 @@ impl Groups {
         Ok(Progress::Waiting)
     }
 
+    /// Returns whether parts of this frame are here, and others are missing.
+    pub(crate) fn contains(&self, sender: MemberId, of: &Mid) -> bool {
+        let groups = self.senders.get(&sender);
+        groups.is_some_and(|groups| groups.contains_key(of))
+    }
+
     /// Returns whether all parts of a frame are here but this one.
     pub(crate) fn lacks_only(&self, sender: MemberId, part: &Part) -> bool {
         let groups = self.senders.get(&sender);

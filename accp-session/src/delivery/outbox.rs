@@ -3,13 +3,22 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::delivery::clock::Clock;
 use crate::options::Scope;
-use crate::{Mid, Outgoing, Time};
+use crate::send::outbound::with_pair;
+use crate::wire::link::mid_value;
+use crate::wire::scan::Scanned;
+use crate::{Mid, Outgoing, Part, Time};
 
 /// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
 /// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;
+
+/// Returns the time to wait after so many tries. It doubles each time, up to a limit.
+pub(crate) fn waiting_time(first: Duration, tries: u32) -> Duration {
+    first * (1 << tries.min(DOUBLINGS))
+}
 
 /// A waiting time that grows each time nothing is heard.
 #[derive(Debug, Clone)]
@@ -50,14 +59,8 @@ impl Backoff {
         self.wait(now);
     }
 
-    /// Waits for the longest time.
-    pub(crate) fn wait_longest(&mut self, now: Time) {
-        self.tries = DOUBLINGS;
-        self.wait(now);
-    }
-
     fn wait(&mut self, now: Time) {
-        self.at = Some(now + self.first * (1 << self.tries.min(DOUBLINGS)));
+        self.at = Some(now + waiting_time(self.first, self.tries));
     }
 
     /// Stops waiting.
@@ -90,6 +93,8 @@ pub(crate) struct Outbox {
     next_order: u64,
     /// The number that a refusal asked for and that the outbox has acted on.
     acted: Option<u64>,
+    /// True while the first frame waits for the next timeout.
+    waits: bool,
     pub retry: Backoff,
 }
 
@@ -105,6 +110,7 @@ impl Outbox {
             sent: 0,
             next_order,
             acted: None,
+            waits: false,
             retry: Backoff::new(retry),
         }
     }
@@ -179,30 +185,72 @@ impl Outbox {
         gone
     }
 
-    /// Gives a frame another id, at the same place.
-    pub(crate) fn rename(&mut self, mid: &Mid, new: Mid, aid: Option<&str>) -> Option<&Outgoing> {
-        let index = self.find(mid)?;
-        let frame = self.frames.get_mut(index)?;
-        frame.mid = new;
-        if let Some(aid) = aid {
-            frame.tail = crate::send::outbound::with_cause(&frame.tail, aid);
-        }
+    /// Gives a frame another id, at the same place. If the frame is the first part of another, the
+    /// other parts name it by its new id. Returns the frames that have changed.
+    pub(crate) fn rename(&mut self, mid: &Mid, new: &Mid, aid: Option<&str>) -> Vec<Outgoing> {
+        let Some(index) = self.find(mid) else {
+            return Vec::new();
+        };
         self.sent = self.sent.min(index);
-        Some(frame)
+        let mut changed = Vec::new();
+        for (at, frame) in self.frames.iter_mut().enumerate().skip(index) {
+            let is_part = frame.part().is_some_and(|part| part.of == *mid);
+            if at == index {
+                frame.mid = new.clone();
+                if let Some(aid) = aid {
+                    frame.tail = with_pair(&frame.tail, "aid", aid);
+                }
+            }
+            if is_part {
+                frame.tail = with_pair(&frame.tail, "of", &mid_value(new).to_string());
+            }
+            if is_part || at == index {
+                changed.push(frame.clone());
+            }
+        }
+        changed
+    }
+
+    /// Makes a frame wait until the next timeout, because the host could not take it now.
+    pub(crate) fn refused_for_now(&mut self, mid: &Mid, clock: &Clock) -> bool {
+        let Some(index) = self.find(mid) else {
+            return false;
+        };
+        self.sent = self.sent.min(index);
+        self.waits = true;
+        self.retry.again(clock.timers());
+        self.correct_times(clock);
+        true
+    }
+
+    /// Makes every time stamp in the future of this side the time. Such a stamp came from a clock
+    /// that was ahead.
+    fn correct_times(&mut self, clock: &Clock) {
+        let now = clock.now.as_secs();
+        for frame in &mut self.frames {
+            let ts = frame.scan(|scanned| scanned.envelope.timestamp);
+            if ts.flatten().is_some_and(|ts| ts > now) {
+                frame.tail = with_pair(&frame.tail, "ts", &now.to_string());
+            }
+        }
     }
 
     /// Takes the number that the host waits for.
     ///
     /// With shared numbering, that is the number to use. Where each sender has its own numbers, it
-    /// only means that something was lost on the way.
+    /// only means that something was lost on the way, unless the number is beyond that of the frame.
+    /// Then other frames of this member have taken the numbers between: its store is an old copy.
     pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
-        if self.find(mid).is_none() || self.acted == Some(expected) {
+        let Some(index) = self.find(mid).filter(|_| self.acted != Some(expected)) else {
             return;
-        }
+        };
         self.acted = Some(expected);
         self.sent = 0;
-        if self.scope == Scope::Shared {
-            self.sequence = expected;
+        let index = index as u64;
+        match self.scope {
+            Scope::Shared => self.sequence = expected,
+            Scope::Sender if expected > self.sequence + index => self.sequence = expected - index,
+            Scope::Sender => {}
         }
     }
 
@@ -238,14 +286,18 @@ impl Outbox {
     }
 
     fn progress(&mut self) {
+        self.waits = false;
         self.retry.rest();
     }
 
     /// Makes all frames go out again, because nothing was heard.
-    pub(crate) fn timeout(&mut self, now: Time) {
+    pub(crate) fn timeout(&mut self, clock: &Clock) {
+        if std::mem::take(&mut self.waits) {
+            self.correct_times(clock);
+        }
         self.sent = 0;
         self.acted = None;
-        self.retry.again(now);
+        self.retry.again(clock.timers());
     }
 
     /// Returns the texts that are to go out now.
@@ -258,7 +310,7 @@ impl Outbox {
         if end > 0 {
             self.retry.arm(now);
         }
-        if self.sent >= end {
+        if self.waits || self.sent >= end {
             return Vec::new();
         }
         let texts = self.frames.range(self.sent..end).enumerate();
@@ -273,6 +325,22 @@ impl Outbox {
 }
 
 impl Outgoing {
+    /// Returns what the scanned frame tells.
+    fn scan<T>(&self, look: impl FnOnce(&Scanned<'_>) -> T) -> Option<T> {
+        let text = self.text(0);
+        Scanned::of_entry(&text).ok().map(|frame| look(&frame))
+    }
+
+    /// Returns the label of the frame, if it is a part of another.
+    pub(crate) fn part(&self) -> Option<Part> {
+        // Most frames are not parts.
+        if !self.tail.contains(",pt:") {
+            return None;
+        }
+        let part = self.scan(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
+        part.flatten()
+    }
+
     /// Returns the text of the frame under this number.
     pub fn text(&self, sequence: u64) -> String {
         format!(

@@ -11,6 +11,10 @@ use crate::{Entry, MemberId, Mid, Read, Time, Transmit};
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;
+/// Bytes of the texts under way to a member. One entry may be larger.
+const WINDOW_BYTES: usize = 128 * 1024;
+/// Hellos of a member that makes no progress, after which the log goes out again at once.
+const HELLOS: u8 = 3;
 /// Entries kept at hand for members that lag behind; older ones are read from the store.
 const TAIL: usize = 1024;
 /// Bytes of the texts of these entries.
@@ -55,6 +59,12 @@ pub(crate) struct Cursor {
     pub schemas: Option<String>,
     /// The fold that the member may fetch, and its position.
     pub offer: Option<(u64, Arc<[u8]>)>,
+    /// The number of values that the member waits for.
+    pub wants: u8,
+    /// The furthest position that the member has said it holds.
+    furthest: u64,
+    /// The hellos since then.
+    hellos: u8,
 }
 
 #[derive(Debug, Clone)]
@@ -128,6 +138,9 @@ impl Relays {
             ack: None,
             schemas: None,
             offer: None,
+            wants: 0,
+            furthest: 0,
+            hellos: 0,
         })
     }
 
@@ -178,13 +191,24 @@ impl Relays {
         }
     }
 
-    /// Takes the position that a member holds, from its hello.
-    pub(crate) fn greeted(&mut self, member: MemberId, held: u64) {
+    /// Takes the position that a member holds, from its hello. The entries after it go out at once,
+    /// or at the next retry if the member says hello again and again.
+    pub(crate) fn greeted(&mut self, member: MemberId, held: u64, now: Time) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.acked = Some(held);
-        cursor.rewind(held);
-        cursor.retry.rest();
+        if held > cursor.furthest {
+            cursor.furthest = held;
+            cursor.hellos = 0;
+        }
+        if cursor.hellos < HELLOS {
+            cursor.hellos += 1;
+            cursor.rewind(held);
+            cursor.retry.rest();
+        } else {
+            cursor.sent = cursor.sent.max(held);
+            cursor.retry.arm(now);
+        }
         self.trim();
     }
 
@@ -277,8 +301,15 @@ impl Relays {
                     .partition_point(|entry| entry.position <= position)
             };
             let start = place(cursor.sent);
-            let room = WINDOW.saturating_sub(start - place(acked));
+            let first = place(acked).min(start);
+            let under_way = self.tail.range(first..start);
+            let mut bytes: usize = under_way.map(|entry| entry.text.len()).sum();
+            let room = WINDOW.saturating_sub(start - first);
             for entry in self.tail.range(start..).take(room) {
+                if bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {
+                    break;
+                }
+                bytes += entry.text.len();
                 sends.push(Transmit {
                     to: member,
                     text: entry.text_after(cursor.sent),
@@ -303,8 +334,16 @@ impl Relays {
             if cursor.acked.is_none() {
                 continue;
             }
-            cursor.read = entries.last().map_or(cursor.read, |last| last.position);
-            for entry in entries.iter().filter(|entry| entry.kind.is_relayed()) {
+            let mut bytes = 0;
+            for entry in entries {
+                if bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {
+                    break;
+                }
+                cursor.read = entry.position;
+                if !entry.kind.is_relayed() {
+                    continue;
+                }
+                bytes += entry.text.len();
                 // The member may have acknowledged the entry while the log was read.
                 if entry.position <= cursor.sent {
                     continue;

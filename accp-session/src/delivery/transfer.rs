@@ -1,46 +1,66 @@
-//! Bytes that this side fetches from a peer, piece by piece.
+//! Bytes that this side fetches from its peers, piece by piece.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use accp_registry::Hash;
+use accp_registry::{Delta, Hash};
 
-use crate::delivery::outbox::Backoff;
+use crate::delivery::outbox::waiting_time;
+use crate::log::by_member::ByMember;
 use crate::wire::link::Piece;
 use crate::{MemberId, Time};
 
-/// Values that are fetched at a time.
+/// Values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
+/// Tries without an answer after which the caller is told.
+const TRIES: u32 = 8;
 
 /// The values that this side fetches.
+///
+/// Each peer has its own places, so a peer that does not answer holds up only itself. A value whose
+/// peer does not answer gives its place to the next value, and is asked for again later. A fold and
+/// schemas need no place, because this side takes no entries until it has them.
 #[derive(Debug)]
 pub(crate) struct Transfers {
-    wanted: BTreeMap<String, Pull>,
+    peers: ByMember<Peer>,
+    /// The number of keys that were wanted so far.
+    count: u64,
     retry: Duration,
+    /// The most bytes of one value of a member, and of all values that it is sending.
+    pub value_bytes: u64,
+}
+
+/// The values that are fetched from one peer.
+#[derive(Debug, Default)]
+struct Peer {
+    pulls: BTreeMap<String, Pull>,
+    /// The keys without a place, by the time at which they may be asked for.
+    waiting: BTreeSet<(Time, u64, String)>,
 }
 
 #[derive(Debug)]
 struct Pull {
-    from: MemberId,
     /// True if the digest and the length were known before the first piece.
     announced: bool,
     digest: Option<Hash>,
     length: Option<u64>,
+    /// The most bytes that are taken.
+    limit: u64,
     got: Vec<u8>,
-    asked: bool,
-    retry: Backoff,
+    /// The number of requests without an answer.
+    tries: u32,
+    turn: Turn,
 }
 
-impl Pull {
-    /// Throws away the bytes so far. They are asked for again at the next retry.
-    fn begin_again(&mut self) {
-        self.got.clear();
-        self.asked = self.retry.at().is_some();
-        if !self.announced {
-            self.digest = None;
-            self.length = None;
-        }
-    }
+/// The place of a value among those that are fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It has no place yet.
+    Waits,
+    /// The request goes out now.
+    Due,
+    /// The peer is expected to answer until then.
+    Asked(Time),
 }
 
 /// The result of a piece.
@@ -56,68 +76,157 @@ pub(crate) enum Progress {
     Tampered,
 }
 
+/// Returns whether this side takes no entries until it has the bytes under this key.
+fn is_urgent(key: &str) -> bool {
+    is_schemas(key) || key.starts_with("snap_")
+}
+
+/// Returns whether the bytes under this key are schemas.
+pub(crate) fn is_schemas(key: &str) -> bool {
+    key.starts_with("reg_")
+}
+
+impl Pull {
+    /// Throws away the bytes so far. They are asked for again when the time for an answer is over.
+    fn begin_again(&mut self) {
+        self.got.clear();
+        if !self.announced {
+            self.digest = None;
+            self.length = None;
+        }
+    }
+}
+
+impl Peer {
+    /// Returns the lengths of the values that have a place.
+    fn placed(&self) -> impl Iterator<Item = u64> {
+        let placed = |(key, pull): &(&String, &Pull)| pull.turn != Turn::Waits && !is_urgent(key);
+        let placed = self.pulls.iter().filter(placed);
+        placed.map(|(_, pull)| pull.length.unwrap_or_default())
+    }
+
+    /// Returns the next key for a place, and the time from which it may have it. `None` when no key
+    /// waits or no place is free.
+    fn next(&self, bytes: u64) -> Option<&(Time, u64, String)> {
+        let first = self.waiting.first()?;
+        let length = self.pulls.get(&first.2).and_then(|pull| pull.length);
+        let (count, sum) = self.placed().fold((0, 0_u64), |(count, sum), length| {
+            (count + 1, sum.saturating_add(length))
+        });
+        let has_room = sum.saturating_add(length.unwrap_or_default()) <= bytes;
+        (count == 0 || count < AT_ONCE && has_room).then_some(first)
+    }
+}
+
 impl Transfers {
     pub(crate) fn new(retry: Duration) -> Self {
         Self {
-            wanted: BTreeMap::new(),
+            peers: ByMember::default(),
+            count: 0,
             retry,
+            value_bytes: u64::MAX,
         }
     }
 
     /// Fetches the value under this key, unless it is being fetched.
     pub(crate) fn want(&mut self, key: &str, from: MemberId, announced: Option<(Hash, u64)>) {
-        self.wanted.entry(key.into()).or_insert_with(|| Pull {
-            from,
+        let peer = self.peers.or_insert_with(from, Peer::default);
+        if peer.pulls.contains_key(key) {
+            return;
+        }
+        let turn = if is_urgent(key) {
+            Turn::Due
+        } else {
+            self.count += 1;
+            let place = (Time::default(), self.count, key.to_owned());
+            peer.waiting.insert(place);
+            Turn::Waits
+        };
+        let pull = Pull {
             announced: announced.is_some(),
             digest: announced.map(|(digest, _)| digest),
             length: announced.map(|(_, length)| length),
+            limit: if is_schemas(key) {
+                Delta::MAX_BYTES as u64
+            } else if from == MemberId::HOST {
+                u64::MAX
+            } else {
+                self.value_bytes
+            },
             got: Vec::new(),
-            asked: false,
-            retry: Backoff::new(self.retry),
-        });
+            tries: 0,
+            turn,
+        };
+        peer.pulls.insert(key.into(), pull);
     }
 
-    /// Fetches the value under this key, after the longest waiting time.
+    /// Fetches the schemas under this key, after the longest waiting time.
     pub(crate) fn want_later(&mut self, key: &str, from: MemberId, now: Time) {
         self.want(key, from, None);
-        if let Some(pull) = self.wanted.get_mut(key) {
-            pull.asked = true;
-            pull.retry.wait_longest(now);
+        let at = now + waiting_time(self.retry, u32::MAX);
+        if let Some(pull) = self.pull(key, from) {
+            pull.turn = Turn::Asked(at);
         }
     }
 
-    /// Returns whether this side fetches the value under this key.
-    pub(crate) fn wants(&self, key: &str) -> bool {
-        self.wanted.contains_key(key)
+    fn pull(&mut self, key: &str, from: MemberId) -> Option<&mut Pull> {
+        self.peers.get_mut(from)?.pulls.get_mut(key)
     }
 
-    pub(crate) fn forget(&mut self, key: &str) {
-        self.wanted.remove(key);
+    /// Returns whether this side fetches the value under this key.
+    pub(crate) fn wants(&self, key: &str, from: MemberId) -> bool {
+        let peer = self.peers.get(from);
+        peer.is_some_and(|peer| peer.pulls.contains_key(key))
+    }
+
+    pub(crate) fn forget(&mut self, key: &str, from: MemberId) {
+        if let Some(peer) = self.peers.get_mut(from) {
+            if let Some(pull) = peer.pulls.remove(key)
+                && pull.turn == Turn::Waits
+            {
+                peer.waiting.retain(|(_, _, waiting)| waiting != key);
+            }
+            if peer.pulls.is_empty() {
+                self.peers.remove(from);
+            }
+        }
+    }
+
+    /// Asks a peer again for everything that it did not answer, because it is back.
+    pub(crate) fn returned(&mut self, from: MemberId) {
+        if let Some(peer) = self.peers.get_mut(from) {
+            let waiting = std::mem::take(&mut peer.waiting).into_iter();
+            let soon = waiting.map(|(_, number, key)| (Time::default(), number, key));
+            peer.waiting = soon.collect();
+            for pull in peer.pulls.values_mut() {
+                pull.tries = 0;
+                if let Turn::Asked(_) = pull.turn {
+                    pull.turn = Turn::Due;
+                }
+            }
+        }
     }
 
     /// Takes a piece from the peer that was asked.
     pub(crate) fn take(&mut self, from: MemberId, piece: Piece) -> Progress {
-        let Some(pull) = self.wanted.get_mut(&piece.key) else {
+        let Some(pull) = self.pull(&piece.key, from) else {
             return Progress::Ignored;
         };
-        if pull.from != from || piece.at != pull.got.len() as u64 {
+        if pull.turn == Turn::Waits || piece.at != pull.got.len() as u64 {
             return Progress::Ignored;
         }
         let digest = *pull.digest.get_or_insert(piece.digest);
         let length = *pull.length.get_or_insert(piece.length);
         let is_end = piece.data.is_empty() && piece.at < length;
-        pull.got.extend(piece.data);
-        if digest != piece.digest
-            || length != piece.length
-            || pull.got.len() as u64 > length
-            || is_end
-        {
+        let is_long = length > pull.limit || piece.at + piece.data.len() as u64 > length;
+        if digest != piece.digest || length != piece.length || is_long || is_end {
             pull.begin_again();
             return Progress::Tampered;
         }
+        pull.got.extend(piece.data);
+        pull.tries = 0;
         if (pull.got.len() as u64) < length {
-            pull.asked = false;
-            pull.retry.rest();
+            pull.turn = Turn::Due;
             return Progress::More;
         }
         if Hash::of(&pull.got) != digest {
@@ -125,18 +234,28 @@ impl Transfers {
             return Progress::Tampered;
         }
         let got = std::mem::take(&mut pull.got);
-        self.wanted.remove(&piece.key);
+        self.forget(&piece.key, from);
         Progress::Whole(got)
     }
 
     /// Returns the requests to send now: the peer, the key and the first byte.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<(MemberId, String, u64)> {
+        let (retry, bytes) = (self.retry, self.value_bytes);
         let mut due = Vec::new();
-        for (key, pull) in self.wanted.iter_mut().take(AT_ONCE) {
-            if !pull.asked {
-                pull.asked = true;
-                pull.retry.arm(now);
-                due.push((pull.from, key.clone(), pull.got.len() as u64));
+        for (from, peer) in self.peers.iter_mut() {
+            while let Some(next) = peer.next(bytes).filter(|(at, _, _)| *at <= now).cloned() {
+                peer.waiting.remove(&next);
+                if let Some(pull) = peer.pulls.get_mut(&next.2) {
+                    pull.turn = Turn::Due;
+                }
+            }
+            for (key, pull) in &mut peer.pulls {
+                if pull.turn == Turn::Due {
+                    // A value gives its place away soon; schemas and folds have none to give.
+                    let tries = if is_urgent(key) { pull.tries } else { 0 };
+                    pull.turn = Turn::Asked(now + waiting_time(retry, tries));
+                    due.push((from, key.clone(), pull.got.len() as u64));
+                }
             }
         }
         due
@@ -144,24 +263,54 @@ impl Transfers {
 
     /// Gives back the room of finished transfers.
     pub(crate) fn rest(&mut self) {
-        if self.wanted.is_empty() {
-            self.wanted = BTreeMap::new();
+        if self.peers.is_empty() {
+            self.peers = ByMember::default();
         }
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.wanted
-            .values()
-            .filter_map(|pull| pull.retry.at())
-            .min()
+        let bytes = self.value_bytes;
+        let of_peer = |(_, peer): (MemberId, &Peer)| {
+            let asked = peer.pulls.values().filter_map(|pull| match pull.turn {
+                Turn::Asked(until) => Some(until),
+                Turn::Waits | Turn::Due => None,
+            });
+            asked.chain(peer.next(bytes).map(|(at, _, _)| *at)).min()
+        };
+        self.peers.iter().filter_map(of_peer).min()
     }
 
-    pub(crate) fn timeout(&mut self, now: Time) {
-        for pull in self.wanted.values_mut() {
-            if pull.retry.is_due(now) {
-                pull.asked = false;
-                pull.retry.again(now);
-            }
+    /// Asks again for what was not answered in time. Returns the keys for which the caller has to
+    /// know that nobody answers. What a host does not answer is given up; a host goes on asking a
+    /// member for the values that it has put.
+    pub(crate) fn timeout(&mut self, now: Time) -> Vec<String> {
+        let retry = self.retry;
+        let mut unanswered = Vec::new();
+        for (from, peer) in self.peers.iter_mut() {
+            let Peer { pulls, waiting } = peer;
+            pulls.retain(|key, pull| {
+                match pull.turn {
+                    Turn::Asked(until) if until <= now => {}
+                    _ => return true,
+                }
+                pull.tries = pull.tries.saturating_add(1);
+                if is_urgent(key) {
+                    pull.turn = Turn::Due;
+                    return true;
+                }
+                if pull.tries == TRIES {
+                    unanswered.push(key.clone());
+                    if from == MemberId::HOST {
+                        return false;
+                    }
+                }
+                pull.turn = Turn::Waits;
+                self.count += 1;
+                let at = now + (waiting_time(retry, pull.tries) - retry);
+                waiting.insert((at, self.count, key.clone()));
+                true
+            });
         }
+        unanswered
     }
 }

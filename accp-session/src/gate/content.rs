@@ -3,13 +3,21 @@
 use accp_frame::{DecodeOptions, Intent};
 use accp_registry::{ErrorCode, Hash};
 
+use crate::gate::Gate;
 use crate::gate::refusal::Refusal;
 use crate::log::effect::Effect;
+use crate::log::puts::Puts;
+use crate::options::ValueLimits;
 use crate::refs::reference::references;
 use crate::side::Side;
 use crate::wire::control::{Control, put_key};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, ReadError, Reference, Target};
+use crate::{MemberId, ReadError, Reference, StateError, Target};
+
+/// The greatest number of versions that a full state may skip. So nobody can use up the numbers.
+const FURTHEST: u64 = 1_000_000;
+/// The greatest number of values in an announcement.
+const ANNOUNCED: usize = 64;
 
 /// Returns the effect of the frame on the session, if the frame passes the checks.
 ///
@@ -17,6 +25,7 @@ use crate::{MemberId, ReadError, Reference, Target};
 /// with the frame.
 pub(crate) fn check(
     side: &Side,
+    gate: &Gate,
     from: MemberId,
     frame: &Scanned<'_>,
     own_puts: Option<u64>,
@@ -28,34 +37,37 @@ pub(crate) fn check(
     frame.sound().check(&side.options.registry, &options)?;
     check_references(side, from, frame, own_puts)?;
     if frame.intent == Intent::CANCEL {
-        may_cancel(side, from, frame)?;
+        may_cancel(side, gate, from, frame)?;
     }
     let effect = Effect::of(frame, &side.state.shared)?;
+    if let Effect::State(change) = &effect {
+        let (held, offered) = (side.state.shared.version(), change.version);
+        if offered.saturating_sub(held) > FURTHEST {
+            return Err(StateError::Version { held, offered }.into());
+        }
+    }
     // The host numbers its own values when it makes them.
     if let Effect::Control(Control::Put { values }) = &effect
         && from != MemberId::HOST
     {
-        puts(side, from, values)?;
+        puts(side, &gate.values, from, values)?;
     }
     Ok(effect)
 }
 
-fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Refusal> {
+fn may_cancel(
+    side: &Side,
+    gate: &Gate,
+    from: MemberId,
+    frame: &Scanned<'_>,
+) -> Result<(), Refusal> {
     let Some(cid) = frame.cid() else {
         let expected = "the cid of the chain to cancel";
         return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
     };
-    let supervises = side
-        .state
-        .members
-        .get(from)
-        .is_some_and(|party| party.supervisor);
-    let starter = side.state.chains.starter(cid);
-    // If the chain is not open, its id may name the member that started it, or will start it.
-    let owner = starter.or_else(|| {
-        cid.maker()
-            .filter(|maker| side.state.members.get(*maker).is_some())
-    });
+    let party = side.state.members.get(from);
+    let supervises = party.is_some_and(|party| party.supervisor);
+    let owner = gate.owner(cid);
     if from == MemberId::HOST || supervises || owner.is_none_or(|owner| owner == from) {
         return Ok(());
     }
@@ -63,14 +75,32 @@ fn may_cancel(side: &Side, from: MemberId, frame: &Scanned<'_>) -> Result<(), Re
     Err(Refusal::new(ErrorCode::POLICY_DENIED, expected))
 }
 
-/// Checks that a member numbers its values from 1, without a gap, so that a key is used once.
-fn puts(side: &Side, from: MemberId, values: &[(String, Hash, u64)]) -> Result<(), Refusal> {
-    let last = side.state.puts.get(from).copied().unwrap_or_default();
-    for (number, (key, _, _)) in (last + 1..).zip(values) {
-        if put_key(key) != Some((from, number)) {
-            let expected = format!("the key k{from}_{number}");
+/// Checks that a member numbers its values upwards, so that a key is used once. Numbers of an
+/// announcement that was refused may be missing.
+fn puts(
+    side: &Side,
+    limits: &ValueLimits,
+    from: MemberId,
+    values: &[(String, Hash, u64)],
+) -> Result<(), Refusal> {
+    if values.len() > ANNOUNCED {
+        let expected = format!("at most {ANNOUNCED} values in an announcement");
+        return Err(Refusal::new(ErrorCode::BUDGET_EXCEEDED, expected));
+    }
+    let puts = side.state.puts.get(from);
+    let mut last = puts.map_or(0, Puts::last);
+    for (key, _, length) in values {
+        let number = put_key(key).filter(|(owner, _)| *owner == from);
+        let Some((_, number)) = number.filter(|(_, number)| *number > last) else {
+            let next = last.saturating_add(1);
+            let expected = format!("the key k{from}_{next}, or one with a greater number");
             return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected));
+        };
+        if *length > limits.bytes {
+            let expected = format!("values of at most {} bytes", limits.bytes);
+            return Err(Refusal::new(ErrorCode::BUDGET_EXCEEDED, expected));
         }
+        last = number;
     }
     Ok(())
 }

@@ -19,6 +19,10 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid,
     if mid.is_too_long() {
         return Err(shape("a mid of at most 128 characters"));
     }
+    let is_too_long = |id: Option<&Mid>| id.is_some_and(Mid::is_too_long);
+    if is_too_long(frame.cid()) || is_too_long(frame.aid().as_ref()) {
+        return Err(shape("a cid and an aid of at most 128 characters"));
+    }
     let sequence = frame.envelope.sequence;
     let sequence = sequence.ok_or_else(|| shape("a seq, an integer from 1"))?;
     let extra = &frame.envelope.extra;
@@ -34,9 +38,14 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid,
     if frame.envelope.ttl.is_some_and(|ttl| ttl > 0) && ts.is_none() {
         return Err(wrong("a ts beside the ttl"));
     }
+    if let (Some(ts), Some(ttl)) = (ts, frame.envelope.ttl)
+        && ts.checked_add(ttl).is_none()
+    {
+        return Err(wrong("a ts and a ttl that add up to a time"));
+    }
     let latest = (now + rules.skew).as_secs();
     if ts.is_some_and(|ts| ts > latest) {
-        return Err(wrong("a ts that is not in the future"));
+        return Err(wrong("a ts that is not in the future").for_now());
     }
     Ok((mid, sequence))
 }

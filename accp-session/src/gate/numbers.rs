@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::delivery::groups::Groups;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
+use crate::log::names::Names;
 use crate::options::Scope;
 
 /// Refusals that the host remembers of one member.
-const REFUSED: usize = 256;
+pub(crate) const REFUSED: usize = 256;
 
 /// The numbers of a session, as a snapshot keeps them.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub(crate) struct Numbers {
     pub(crate) missing: BTreeMap<String, Missing>,
     /// Frames that still lack some of their parts.
     pub(crate) groups: Groups,
+    /// The names of chains that are not message ids.
+    pub(crate) names: Names,
 }
 
 /// A value to fetch from the member that put it.
@@ -40,6 +43,8 @@ struct Sender {
     last_mid: Option<Mid>,
     /// Frames that were refused for good, the newest last.
     refused: VecDeque<(Mid, u16)>,
+    /// The number of frames that were refused for good since the member joined.
+    since_join: usize,
 }
 
 impl Numbers {
@@ -61,6 +66,24 @@ impl Numbers {
         Some((sender.last_mid.as_ref()?, sender.last))
     }
 
+    /// Returns how many values of this member are not here yet.
+    pub(crate) fn missing_of(&self, member: MemberId) -> usize {
+        let (first, end) = (format!("k{member}_"), format!("k{member}`"));
+        self.missing.range(first..end).count()
+    }
+
+    /// Returns how many frames of this member were refused for good since it joined, as far as they
+    /// are counted.
+    pub(crate) fn refusals(&self, member: MemberId) -> usize {
+        let sender = self.senders.get(member);
+        sender.map_or(0, |sender| sender.since_join)
+    }
+
+    /// Notes that this member joins, for the first time or again.
+    pub(crate) fn joins(&mut self, member: MemberId) {
+        self.sender(member).since_join = 0;
+    }
+
     pub(crate) fn refused(&self, member: MemberId, mid: &Mid) -> Option<ErrorCode> {
         let refused = &self.senders.get(member)?.refused;
         let (_, code) = refused.iter().rev().find(|(refused, _)| refused == mid)?;
@@ -69,7 +92,9 @@ impl Numbers {
 
     /// Notes that a frame of this member was refused for good.
     pub(crate) fn refuse(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
-        let refused = &mut self.sender(member).refused;
+        let sender = self.sender(member);
+        sender.since_join = sender.since_join.saturating_add(1);
+        let refused = &mut sender.refused;
         if refused.len() == REFUSED {
             refused.pop_front();
         }

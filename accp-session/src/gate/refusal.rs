@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use accp_frame::DecodeError;
 use accp_registry::ErrorCode;
 
+use crate::MemberId;
 use crate::StateError;
 use crate::gate::seen::Place;
 
@@ -16,7 +17,12 @@ pub(crate) struct Refusal {
     pub at: Option<u64>,
     pub expected_sequence: Option<u64>,
     pub version: Option<u64>,
-    pub held: Option<Place>,
+    /// True if the same frame may be accepted later, under the same id.
+    pub for_now: bool,
+    /// The member that has the id.
+    pub holder: Option<MemberId>,
+    /// The `seq` that the frame with this id took.
+    pub sequence: Option<u64>,
 }
 
 /// A ruling on a frame.
@@ -37,7 +43,9 @@ impl Refusal {
             at: None,
             expected_sequence: None,
             version: None,
-            held: None,
+            for_now: false,
+            holder: None,
+            sequence: None,
         }
     }
 
@@ -45,7 +53,17 @@ impl Refusal {
     pub(crate) fn duplicate(place: Place) -> Self {
         let expected = "a message id that was not used before";
         Self {
-            held: Some(place),
+            holder: Some(place.sender),
+            sequence: Some(place.sequence),
+            ..Self::new(ErrorCode::DUPLICATE, expected)
+        }
+    }
+
+    /// Refuses an id that this member's generator makes.
+    pub(crate) fn foreign(owner: MemberId) -> Self {
+        let expected = format!("a message id of your own: those that begin with {owner} are taken");
+        Self {
+            holder: Some(owner),
             ..Self::new(ErrorCode::DUPLICATE, expected)
         }
     }
@@ -58,10 +76,23 @@ impl Refusal {
         }
     }
 
+    /// Makes this a refusal of a frame that may be accepted later, under the same id.
+    pub(crate) fn for_now(self) -> Self {
+        Self {
+            for_now: true,
+            ..self
+        }
+    }
+
+    /// Returns whether the sender may send the frame again.
+    pub(crate) fn retry(&self) -> bool {
+        self.for_now || self.code.is_retryable().unwrap_or(false)
+    }
+
     /// Returns whether the frame can never be accepted. Its sender gives the frame up, so the host
     /// must not accept a copy that is still under way.
     pub(crate) fn is_for_good(&self) -> bool {
-        self.code != ErrorCode::DUPLICATE && !self.code.is_retryable().unwrap_or(false)
+        self.code != ErrorCode::DUPLICATE && !self.retry()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The message ids that a session has consumed.
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::log::by_member::ByMember;
 use crate::{MemberId, Mid, Seen};
@@ -20,6 +21,8 @@ pub(crate) struct Place {
 pub(crate) struct SeenSet {
     /// The newest run of each sender. Only this run grows.
     open: ByMember<(u64, Run)>,
+    /// The first ids of these runs, ascending, each with its sender.
+    starts: Vec<(u64, MemberId)>,
     /// All other runs, by their first id.
     runs: BTreeMap<u64, Run>,
     /// Runs of one id.
@@ -120,8 +123,11 @@ impl SeenSet {
         };
         let key = key(bits);
         let place = |(start, run): (&u64, &Run)| run.get(key.checked_sub(*start)?);
-        let mut open = self.open.iter();
-        open.find_map(|(_, (start, run))| place((start, run)))
+        let before = self.starts.partition_point(|(start, _)| *start <= key);
+        let open = before
+            .checked_sub(1)
+            .and_then(|at| self.open.get(self.starts[at].1));
+        open.and_then(|(start, run)| place((start, run)))
             .or_else(|| self.runs.range(..=key).next_back().and_then(place))
             .or_else(|| self.singles.get(&key)?.place())
     }
@@ -134,17 +140,44 @@ impl SeenSet {
         };
         let key = key(bits);
         let new = (key, Run::one(place));
-        let (start, run) = self.open.or_insert_with(place.sender, || new);
-        if *start == key || run.grow(key.wrapping_sub(*start), place) {
+        let Some((start, run)) = self.open.get_mut(place.sender) else {
+            self.open.insert(place.sender, new);
+            return self.begin(key, place.sender);
+        };
+        if run.grow(key.wrapping_sub(*start), place) {
             return;
         }
         let (start, run) = std::mem::replace(self.open.or_insert_with(place.sender, || new), new);
+        self.starts.retain(|(_, sender)| *sender != place.sender);
+        self.begin(key, place.sender);
         let single = run.get(0).filter(|_| run.length == 1);
         if let Some(single) = single.and_then(Packed::new) {
             self.singles.insert(start, single);
         } else {
             self.runs.insert(start, run);
         }
+    }
+
+    /// Notes the first id of the newest run of a sender.
+    fn begin(&mut self, key: u64, sender: MemberId) {
+        let at = self.starts.partition_point(|(start, _)| *start < key);
+        self.starts.insert(at, (key, sender));
+    }
+
+    /// Returns the greatest of the ids from `first` to `last` that were consumed.
+    pub(crate) fn last_within(&self, ids: RangeInclusive<u64>) -> Option<u64> {
+        let (first, last) = ids.into_inner();
+        let end = |(start, run): (u64, &Run)| (start + u64::from(run.length) - 1).min(last);
+        let open = self.open.iter().map(|(_, (start, run))| (*start, run));
+        let open = open.filter(|(start, _)| *start <= last).map(end).max();
+        let run = self.runs.range(..=last).next_back();
+        let single = self.singles.range(..=last).next_back();
+        let all = [
+            open,
+            run.map(|(start, run)| end((*start, run))),
+            single.map(|(id, _)| *id),
+        ];
+        all.into_iter().flatten().filter(|id| *id >= first).max()
     }
 
     pub(crate) fn from_stored(seen: &[Seen]) -> Self {

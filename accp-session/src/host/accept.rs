@@ -6,6 +6,7 @@ use accp_registry::ErrorCode;
 
 use super::Host;
 use crate::gate::content::check;
+use crate::gate::numbers::REFUSED;
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::log::effect::Effect;
 use crate::send::encode::{Composed, tail_of};
@@ -23,7 +24,7 @@ impl Host {
         let party = self.side.state.members.get(from);
         let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
         if is_present {
-            self.relays.heard(from, now);
+            self.relays.heard(from, self.side.clock.timers());
         }
         let limits = self.side.options.limits;
         let scanned = match scan(frame, limits) {
@@ -73,7 +74,7 @@ impl Host {
         if let Some(part) = Part::read(&frame.envelope, frame.end)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
-        let effect = check(&self.side, sender, frame, None)?;
+        let effect = check(&self.side, &self.gate, sender, frame, None)?;
         self.enter(sender, frame, effect, mid, sequence, now);
         Ok(())
     }
@@ -117,6 +118,12 @@ impl Host {
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
         let groups = &mut self.gate.numbers.groups;
+        // The whole frame takes the id of its first part, so no part may name another frame.
+        let begins = part.index == 1 && part.of == mid;
+        if !begins && !groups.contains(sender, &part.of) {
+            let expected = "of as the id of the first part, which this sender sent before";
+            return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
+        }
         let whole = match groups.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,
             Progress::Whole(head) => Some(whole_text(head, frame, part, sequence)),
@@ -124,7 +131,7 @@ impl Host {
         let whole = whole.transpose()?;
         let whole = whole.as_deref().map(Scanned::of_entry).transpose()?;
         let whole = whole.map(|whole| {
-            let effect = check(&self.side, sender, &whole, None)?;
+            let effect = check(&self.side, &self.gate, sender, &whole, None)?;
             Ok::<_, Refusal>((whole, effect))
         });
         let whole = whole.transpose()?;
@@ -164,9 +171,13 @@ impl Host {
             tokens: shown.map_or(0, |shown| shown.tokens),
             cut: shown.is_some_and(|shown| shown.cut),
             due: self.side.is_due(kind, sender),
-            text: Arc::from(frame.text),
+            text: match kind {
+                EntryKind::Refused(_) => refused_text(frame),
+                _ => Arc::from(frame.text),
+            },
         };
-        self.gate.fold(&entry);
+        self.gate.see(&entry);
+        self.gate.fold(&entry, frame);
         if kind.is_relayed() {
             self.relays.push(&entry);
         }
@@ -192,10 +203,14 @@ impl Host {
         now: Time,
     ) {
         let mid = frame.mid().cloned();
-        let is_news = |mid: &Mid| !self.gate.knows(from, mid);
+        let party = self.side.state.members.get(from);
+        let is_present = party.is_some_and(|party| party.present);
+        // A member that has left cannot fill the log.
+        let has_room = is_present || self.gate.numbers.refusals(from) < REFUSED;
+        let is_news = |mid: &Mid| !mid.is_too_long() && !self.gate.knows(from, mid);
         if let Some(mid) = mid
             .clone()
-            .filter(|mid| refusal.is_for_good() && is_news(mid))
+            .filter(|mid| refusal.is_for_good() && has_room && is_news(mid))
         {
             let effect = Effect::Void(EntryKind::Refused(refusal.code));
             self.append(from, frame, effect, mid, 0, now);
@@ -208,12 +223,12 @@ impl Host {
         let error = PeerError {
             of: mid.cloned(),
             code: refusal.code,
+            retry: refusal.retry(),
             message: refusal.expected.into_owned(),
-            retry: refusal.code.is_retryable().unwrap_or(false),
             expected_sequence: refusal.expected_sequence,
             version: refusal.version,
-            holder: refusal.held.map(|place| place.sender),
-            sequence: refusal.held.map(|place| place.sequence),
+            holder: refusal.holder,
+            sequence: refusal.sequence,
             at: refusal.at,
         };
         if !matches!(error.code, ErrorCode::DUPLICATE | ErrorCode::SEQUENCE_GAP) {
@@ -253,6 +268,39 @@ impl Host {
             self.tell(from, mid.as_ref(), refusal, now);
         }
     }
+}
+
+/// Bytes of a refused frame that the log keeps. Of a longer one it keeps only who sent it, and which
+/// frame it was.
+const REFUSED_BYTES: usize = 1024;
+
+/// Returns the text that the log keeps of a refused frame.
+fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
+    if frame.text.len() <= REFUSED_BYTES {
+        return Arc::from(frame.text);
+    }
+    let part = Part::read(&frame.envelope, frame.end).ok().flatten();
+    let part = part.filter(|part| !part.of.is_too_long());
+    let mut extra = Map::new();
+    for key in ["pt", "of"] {
+        if let Some(value) = frame.envelope.extra.get(key).filter(|_| part.is_some()) {
+            extra.insert(key, value.clone());
+        }
+    }
+    let envelope = Envelope {
+        msg_id: frame.envelope.msg_id.clone(),
+        sequence: frame.envelope.sequence,
+        extra,
+        ..Envelope::default()
+    };
+    let (agent, intent) = (frame.header.agent, frame.intent);
+    let mut text = format!("@{agent}>{intent}:refused{{}}");
+    let mut metadata = String::new();
+    // A frame without metadata is a frame, too.
+    if envelope.write(&mut metadata).is_ok() {
+        text.push_str(&metadata);
+    }
+    text.into()
 }
 
 /// Returns the frame that the parts make, with the envelope of the last part.

@@ -5,11 +5,15 @@ use accp_registry::{Delta, Hash};
 
 use super::Host;
 use crate::delivery::transfer::Progress;
+use crate::log::mid::epoch_of;
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::{Intent, Registry};
+
+/// Values that a member may wait for at a time.
+const WANTS: u8 = 16;
 
 impl Host {
     pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
@@ -27,10 +31,12 @@ impl Host {
                 }
             }
             Link::Hello(hello) => {
+                self.side.transfers.returned(from);
                 self.greet(from, Some(&hello), now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);
                 if self.rules.learn_schemas
+                    && hello.hash.len() <= 64
                     && !own.starts_with(&hello.hash)
                     && cursor.schemas.as_ref() != Some(&hello.hash)
                 {
@@ -61,6 +67,8 @@ impl Host {
             ..self.side.hello()
         };
         if let Some(hello) = hello {
+            let last = self.gate.seen.last_within(member.ids());
+            answer.epoch = last.map(epoch_of);
             let held = match hello.position {
                 0 => {
                     let Some(fold) = self.offer(member) else {
@@ -72,9 +80,9 @@ impl Host {
                 held => held.min(self.relays.last()),
             };
             answer.from = Some(held);
-            self.relays.greeted(member, held);
+            self.relays.greeted(member, held, self.side.clock.timers());
             if hello.position == 0 {
-                self.relays.starting(member, now);
+                self.relays.starting(member, self.side.clock.timers());
             }
         }
         self.side.say_hello(member, &answer, now);
@@ -86,11 +94,29 @@ impl Host {
         if let Some((position, _)) = self.relays.cursor(member).offer {
             return Some(position);
         }
+        // Members that join at about the same time start from the same fold.
+        let joined = self
+            .side
+            .state
+            .members
+            .get(member)
+            .map_or(0, |party| party.joined);
+        let offer = self
+            .offer
+            .as_ref()
+            .filter(|(position, _)| *position >= joined);
+        if let Some((position, bytes)) = offer
+            && let Some(bytes) = bytes.upgrade()
+        {
+            self.relays.cursor(member).offer = Some((*position, bytes));
+            return Some(*position);
+        }
         let position = self.side.state.position;
         match self.side.fold_text(&()) {
             Ok(text) => {
-                let offer = (position, Arc::from(text.into_bytes()));
-                self.relays.cursor(member).offer = Some(offer);
+                let bytes: Arc<[u8]> = Arc::from(text.into_bytes());
+                self.offer = Some((position, Arc::downgrade(&bytes)));
+                self.relays.cursor(member).offer = Some((position, bytes));
                 Some(position)
             }
             Err(error) => {
@@ -153,32 +179,43 @@ impl Host {
         }
         let position = key.strip_prefix('p').and_then(|digits| digits.parse().ok());
         if let Some(from) = position.filter(|position| *position <= self.side.position) {
-            let waiting = self.serving.entry(key.into()).or_default();
-            if waiting.is_empty() {
-                self.side.reads.push_back(Read::Entries { from, limit: 1 });
-            }
-            if !waiting.contains(&(to, at)) {
-                waiting.push((to, at));
-            }
+            self.wait_for(key, to, at, Read::Entries { from, limit: 1 });
+        } else if self.side.state.is_put(key) {
+            self.wait_for(key, to, at, Read::Cold { key: key.into() });
+        }
+    }
+
+    /// Notes that a member waits for a value, and has the store read it. A member that waits for
+    /// too many values at a time asks again later.
+    fn wait_for(&mut self, key: &str, member: MemberId, at: u64, read: Read) {
+        let cursor = self.relays.cursor(member);
+        if cursor.wants == WANTS {
             return;
         }
-        if self.side.state.is_put(key) {
-            let waiting = self.serving.entry(key.into()).or_default();
-            if waiting.is_empty() {
-                self.side.reads.push_back(Read::Cold { key: key.into() });
-            }
-            if !waiting.contains(&(to, at)) {
-                waiting.push((to, at));
-            }
+        let waiting = self.serving.entry(key.into()).or_default();
+        if waiting.is_empty() {
+            self.side.reads.push_back(read);
         }
+        if !waiting.contains(&(member, at)) {
+            waiting.push((member, at));
+            cursor.wants += 1;
+        }
+    }
+
+    /// Takes the members that wait for a value, each with the first byte that it wants.
+    pub(crate) fn waiting_for(&mut self, key: &str) -> Vec<(MemberId, u64)> {
+        let waiting = self.serving.remove(key).unwrap_or_default();
+        for (member, _) in &waiting {
+            let cursor = self.relays.cursor(*member);
+            cursor.wants = cursor.wants.saturating_sub(1);
+        }
+        waiting
     }
 
     /// Serves a frame of the log to the members that asked for it.
     pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
         let key = format!("p{from}");
-        let Some(waiting) = self.serving.remove(&key) else {
-            return;
-        };
+        let waiting = self.waiting_for(&key);
         // Void entries are not served.
         let entry = entries.first();
         let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
@@ -194,7 +231,7 @@ impl Host {
 
     pub(crate) fn answer_wants(&mut self, cold: &Cold, now: Time) {
         let Some(bytes) = &cold.bytes else { return };
-        for (member, at) in self.serving.remove(&cold.key).unwrap_or_default() {
+        for (member, at) in self.waiting_for(&cold.key) {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
             self.side.say_piece(member, &piece, now);
         }
@@ -212,6 +249,11 @@ impl Host {
             .and_then(|theirs| {
                 let mut all = (*self.side.options.registry).clone();
                 all.merge(theirs).map_err(|problems| problems.to_string())?;
+                // Otherwise no member could fetch them.
+                if all.to_json().to_string().len() > Delta::MAX_BYTES {
+                    let most = Delta::MAX_BYTES;
+                    return Err(format!("the schemas together take more than {most} bytes"));
+                }
                 Ok(all)
             });
         match learnt {

@@ -28,7 +28,7 @@ impl Host {
         if triggers.is_empty() || state.tokenizer.is_none() {
             return None;
         }
-        let in_flight: Vec<_> = state.chains.in_flight().collect();
+        let in_flight = state.chains.in_flight();
         let checkpointer = Checkpointer {
             registry: &self.side.options.registry,
             counter: &*counter,

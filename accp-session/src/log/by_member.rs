@@ -44,6 +44,16 @@ impl<T> ByMember<T> {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn remove(&mut self, member: MemberId) {
+        if let Ok(index) = self.find(member) {
+            self.0.remove(index);
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (MemberId, &T)> {
         self.0.iter().map(|(member, value)| (*member, value))
     }

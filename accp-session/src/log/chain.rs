@@ -1,15 +1,21 @@
-//! Request chains: their frames, their starters and their cancellation.
+//! Request chains: their frames and their cancellation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::log::by_member::ByMember;
+use crate::log::names::Names;
 use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid};
 use accp_frame::Intent;
 
-/// Open chains that a session remembers; the oldest chain beyond that counts as finished.
-const OPEN: usize = 4096;
+/// Open chains that a member may have started; its oldest chain beyond that counts as finished.
+const OPEN: usize = 256;
+/// Open chains that the host may have started.
+const OPEN_OF_HOST: usize = 4096;
+/// Cancelled chains that a session remembers of each member that cancelled them.
+const CANCELLED: usize = 1024;
 /// Frames of a chain, beside its first, that an `aid` can name.
 const FRAMES: usize = 16;
 /// The greatest number of chains above a chain.
@@ -22,11 +28,14 @@ const DEPTH: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Chains {
     open: BTreeMap<Mid, Chain>,
-    /// The open chains by the position of their first frame.
-    order: BTreeMap<u64, Mid>,
-    cancelled: BTreeSet<Mid>,
-    /// The chain of each frame in a cancelled chain.
-    cut: BTreeMap<Mid, Mid>,
+    /// The open chains by who started them and by the position of their first frame.
+    order: ByMember<BTreeMap<u64, Mid>>,
+    /// The cancelled chains, by who cancelled them.
+    cancelled: Names,
+    /// The chain of each frame that an open chain knows.
+    frames: BTreeMap<Mid, Mid>,
+    /// The frames of each cancelled chain, which a later `aid` may name.
+    cut: BTreeMap<Mid, Vec<Mid>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,24 +68,14 @@ impl Chains {
         if self.open.contains_key(mid) {
             return mid;
         }
-        let holds = |chain: &&Mid| {
-            let open = self.open.get(chain);
-            open.is_some_and(|open| open.frames.contains(mid))
-        };
-        let cut = || self.cut.get(mid);
-        self.order
-            .values()
-            .rev()
-            .find(holds)
-            .or_else(cut)
-            .unwrap_or(mid)
+        self.frames.get(mid).unwrap_or(mid)
     }
 
     /// Returns whether this chain, or a chain above it, is cancelled.
     pub(crate) fn reaches(&self, chain: &Mid) -> bool {
         let mut at = chain;
         for _ in 0..DEPTH {
-            if self.cancelled.contains(at) {
+            if self.cancelled.owner(at).is_some() {
                 return true;
             }
             match self.open.get(at).and_then(|chain| chain.above.as_ref()) {
@@ -87,82 +86,111 @@ impl Chains {
         false
     }
 
-    /// Returns the member that started the chain, if the chain is open.
-    pub(crate) fn starter(&self, chain: &Mid) -> Option<MemberId> {
-        self.open.get(chain).map(|chain| chain.starter)
-    }
-
     /// Returns the position of the request that this frame answers.
     pub(crate) fn request(&self, frame: &Scanned<'_>) -> Option<u64> {
         Some(self.open.get(frame.cid()?)?.position)
     }
 
     /// Returns the positions of the requests without an answer, ascending.
-    pub(crate) fn in_flight(&self) -> impl Iterator<Item = u64> {
-        self.order.keys().copied()
+    pub(crate) fn in_flight(&self) -> Vec<u64> {
+        let of_members = self.order.iter().flat_map(|(_, order)| order.keys());
+        let mut positions: Vec<_> = of_members.copied().collect();
+        positions.sort_unstable();
+        positions
     }
 
     /// Takes an accepted frame into account.
     pub(crate) fn apply(&mut self, frame: &Scanned<'_>, sender: MemberId, position: u64) {
         let Some(chain) = of(frame) else { return };
-        let open = self.open.get_mut(chain);
-        if let (Some(open), Some(mid)) = (open, frame.mid())
+        if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
             && open.frames.len() < FRAMES
             && mid != chain
             && frame.intent != Intent::CANCEL
         {
             open.frames.push(mid.clone());
+            self.frames.insert(mid.clone(), chain.clone());
         }
         match frame.intent {
-            Intent::CANCEL => {
-                // A later `aid` may name any frame of this chain.
-                let frames = self.close(chain).map(|chain| chain.frames);
-                let frames = frames.into_iter().flatten();
-                self.cut.extend(frames.map(|frame| (frame, chain.clone())));
-                self.cancelled.insert(chain.clone());
-            }
-            Intent::DONE | Intent::FAIL | Intent::END => {
-                self.close(chain);
-            }
+            Intent::CANCEL => self.cancel(chain, sender),
+            Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
             Intent::REQ | Intent::QRY | Intent::STREAM => {
-                if self.open.contains_key(chain) {
-                    return;
-                }
-                if self.order.len() >= OPEN
-                    && let Some(oldest) = self.order.values().next().cloned()
-                {
-                    self.close(&oldest);
-                }
-                self.order.insert(position, chain.clone());
-                let above = frame.aid().map(|aid| self.chain_of(&aid).clone());
-                let opened = Chain {
-                    starter: sender,
-                    position,
-                    above: above.filter(|above| above != chain),
-                    frames: frame
-                        .mid()
-                        .filter(|mid| *mid != chain)
-                        .cloned()
-                        .into_iter()
-                        .collect(),
-                };
-                self.open.insert(chain.clone(), opened);
+                self.begin(frame, chain, sender, position)
             }
             _ => {}
         }
+    }
+
+    fn begin(&mut self, frame: &Scanned<'_>, chain: &Mid, starter: MemberId, position: u64) {
+        if self.open.contains_key(chain) {
+            return;
+        }
+        let above = frame.aid().map(|aid| self.chain_of(&aid).clone());
+        let most = if starter == MemberId::HOST {
+            OPEN_OF_HOST
+        } else {
+            OPEN
+        };
+        let order = self.order.or_insert_with(starter, BTreeMap::new);
+        order.insert(position, chain.clone());
+        if order.len() > most
+            && let Some((_, oldest)) = order.pop_first()
+        {
+            self.close(&oldest);
+        }
+        let frames: Vec<_> = frame
+            .mid()
+            .filter(|mid| *mid != chain)
+            .cloned()
+            .into_iter()
+            .collect();
+        for mid in &frames {
+            self.frames.insert(mid.clone(), chain.clone());
+        }
+        let opened = Chain {
+            starter,
+            position,
+            above: above.filter(|above| above != chain),
+            frames,
+        };
+        self.open.insert(chain.clone(), opened);
+    }
+
+    /// Closes a chain for good. A later `aid` may name any of its frames.
+    fn cancel(&mut self, chain: &Mid, by: MemberId) {
+        if let Some(cancelled) = self.take(chain) {
+            let cut = self.cut.entry(chain.clone()).or_default();
+            cut.extend(cancelled.frames);
+        }
+        if let Some(forgotten) = self.cancelled.bind(chain, by, CANCELLED) {
+            for frame in self.cut.remove(&forgotten).into_iter().flatten() {
+                self.frames.remove(&frame);
+            }
+        }
+    }
+
+    fn close(&mut self, chain: &Mid) {
+        let closed = self.take(chain);
+        for frame in closed.into_iter().flat_map(|chain| chain.frames) {
+            self.frames.remove(&frame);
+        }
+    }
+
+    fn take(&mut self, chain: &Mid) -> Option<Chain> {
+        let chain = self.open.remove(chain)?;
+        if let Some(order) = self.order.get_mut(chain.starter) {
+            order.remove(&chain.position);
+            if order.is_empty() {
+                self.order.remove(chain.starter);
+            }
+        }
+        Some(chain)
     }
 
     /// Gives back the room of closed chains.
     pub(crate) fn rest(&mut self) {
         if self.open.is_empty() {
             self.open = BTreeMap::new();
-            self.order = BTreeMap::new();
+            self.order = ByMember::default();
         }
-    }
-
-    fn close(&mut self, chain: &Mid) -> Option<Chain> {
-        let chain = self.open.remove(chain)?;
-        self.order.remove(&chain.position);
-        Some(chain)
     }
 }

@@ -1,5 +1,6 @@
 //! Message ids and members.
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +118,12 @@ impl MemberId {
         }
     }
 
+    /// Returns the ids that the generator of this member makes, as decimal numbers.
+    pub(crate) fn ids(self) -> RangeInclusive<u64> {
+        let first = u64::from(self.0) * 1_000_000_000;
+        first..=first + 999_999_999
+    }
+
     /// Returns the number.
     pub const fn number(self) -> u16 {
         self.0
@@ -127,6 +134,11 @@ impl fmt::Display for MemberId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Returns the epoch of an id that a generator made, given as a decimal number.
+pub(crate) fn epoch_of(id: u64) -> u64 {
+    id / 1000 % 1_000_000
 }
 
 /// Makes message ids that are certain to be unique, from the member's number, an epoch that is
@@ -164,6 +176,17 @@ impl MidSource {
 
     pub(crate) fn member(&self) -> MemberId {
         self.member
+    }
+
+    /// Starts a new epoch after `last`, unless this one is later.
+    pub(crate) fn raise(&mut self, last: u32) {
+        if self.epoch <= last {
+            let (member, link) = (self.member, self.link);
+            *self = Self {
+                link,
+                ..Self::new(member, last)
+            };
+        }
     }
 
     pub(crate) fn set_member(&mut self, member: MemberId) {

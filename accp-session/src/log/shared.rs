@@ -49,7 +49,7 @@ pub struct SharedState {
 /// A change that fits the state against which it was checked.
 #[derive(Debug)]
 pub(crate) struct Change {
-    version: u64,
+    pub version: u64,
     /// True if the change replaces all earlier entries.
     replaces: bool,
     entries: Map<'static>,
@@ -126,7 +126,7 @@ impl SharedState {
     /// `limit` bytes.
     ///
     /// A delta must be for the next version. A full state may be for any later version, because it
-    /// does not build on an earlier one.
+    /// does not build on an earlier one. The host of a session takes only the next million versions.
     ///
     /// # Errors
     /// E2001 with the version held, or E2003; then nothing has changed.

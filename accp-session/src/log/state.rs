@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::log::by_member::ByMember;
 use crate::log::chain::Chains;
 use crate::log::effect::Effect;
+use crate::log::puts::Puts;
 use crate::wire::control::{self, Control};
 use crate::wire::scan::Scanned;
 use crate::{ColdKey, Entry, MemberId, Scope, SharedState};
@@ -28,8 +29,8 @@ pub struct State {
     pub(crate) tokenizer: Option<String>,
     pub(crate) members: ByMember<Party>,
     pub(crate) chains: Chains,
-    /// The number of the last value that each member has put.
-    pub(crate) puts: ByMember<u64>,
+    /// The values that each member has put.
+    pub(crate) puts: ByMember<Puts>,
     /// Keys whose bytes are gone.
     pub(crate) expired: BTreeSet<String>,
     /// Keys of other sessions that may be read here; `*` stands for all keys of a session.
@@ -93,9 +94,13 @@ impl State {
 
     /// Returns whether a value was put under this key, even if its bytes are gone.
     pub(crate) fn is_put(&self, key: &str) -> bool {
-        control::put_key(key).is_some_and(|(member, number)| {
-            self.puts.get(member).is_some_and(|last| number <= *last)
-        })
+        control::put_key(key).is_some_and(|(member, number)| self.holds_put(member, number))
+    }
+
+    /// Returns whether a member has put a value with this number.
+    pub(crate) fn holds_put(&self, member: MemberId, number: u64) -> bool {
+        let puts = self.puts.get(member);
+        puts.is_some_and(|puts| puts.contains(number))
     }
 
     pub(crate) fn has_checkpoint(&self, id: u64) -> bool {
@@ -199,8 +204,8 @@ impl State {
                     .iter()
                     .filter_map(|(key, _, _)| control::put_key(key));
                 for (member, number) in numbers {
-                    let last = self.puts.or_insert_with(member, u64::default);
-                    *last = number.max(*last);
+                    let puts = self.puts.or_insert_with(member, Puts::default);
+                    puts.add(number);
                 }
             }
             Control::Schemas { hash } => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use accp_registry::{Delta, ErrorCode, Hash};
 
 use super::Member;
-use crate::delivery::transfer::Progress;
+use crate::delivery::transfer::{Progress, is_schemas};
 use crate::log::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::link::{Hello, Link, PeerError, Piece};
@@ -82,7 +82,7 @@ impl Member {
     /// Fetches the schemas in force, unless this side knows them.
     pub(crate) fn learn(&mut self, hash: Hash) {
         let key = self.key_of_schemas();
-        self.side.transfers.forget(&key);
+        self.side.transfers.forget(&key, MemberId::HOST);
         if self.side.schemas != hash {
             self.learning = Some(hash);
             self.side.transfers.want(&key, MemberId::HOST, None);
@@ -91,7 +91,7 @@ impl Member {
 
     /// Takes over the schemas of the host, if they are those in force. Otherwise this side goes on
     /// without them, and asks again later if the bytes answer an earlier request.
-    pub(crate) fn learnt(&mut self, bytes: &[u8], now: Time) {
+    pub(crate) fn learnt(&mut self, bytes: &[u8]) {
         self.learning = None;
         let in_force = self.side.state.schemas();
         let delta = std::str::from_utf8(bytes)
@@ -100,7 +100,9 @@ impl Member {
         let learnt = match delta {
             Ok(delta) if in_force != Some(delta.result()) => {
                 let key = self.key_of_schemas();
-                self.side.transfers.want_later(&key, MemberId::HOST, now);
+                self.side
+                    .transfers
+                    .want_later(&key, MemberId::HOST, self.side.clock.timers());
                 Err("the host has other schemas than the session".into())
             }
             Ok(delta) => {
@@ -163,7 +165,7 @@ impl Member {
             Link::Hello(hello) => self.greeted(&hello),
             Link::Error(error) => self.refused(error),
             Link::Want { key, at } => self.serve(key, at, now),
-            Link::Bytes(piece) => self.take_piece(piece, now),
+            Link::Bytes(piece) => self.take_piece(piece),
         }
     }
 
@@ -181,13 +183,14 @@ impl Member {
             return;
         };
         self.hello.rest();
+        self.met(hello.epoch);
         match hello.snapshot {
             Some(fold) if self.side.position == 0 => {
                 if let Some((before, _)) = self.fetching.replace((fold, from))
                     && before != fold
                 {
                     let key = format!("snap_{before}");
-                    self.side.transfers.forget(&key);
+                    self.side.transfers.forget(&key, MemberId::HOST);
                 }
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
@@ -201,6 +204,29 @@ impl Member {
                 }
             }
             _ => self.say.hello = true,
+        }
+    }
+
+    /// Lets frames out, once the host has answered this run. If the session has consumed ids of this
+    /// side that this run would make again, because the store of this side is an old copy, the
+    /// frames of this run get later ids.
+    fn met(&mut self, epoch: Option<u64>) {
+        if std::mem::replace(&mut self.met, true) {
+            return;
+        }
+        let last = epoch.and_then(|epoch| u32::try_from(epoch).ok());
+        let Some(last) = last.filter(|last| *last >= self.side.mids.epoch()) else {
+            return;
+        };
+        self.side.mids.raise(last);
+        self.side.batch.get().epoch = Some(self.side.mids.epoch());
+        let new = self
+            .outbox
+            .frames()
+            .filter(|frame| frame.order >= self.first);
+        let new: Vec<_> = new.map(|frame| frame.mid.clone()).collect();
+        for mid in new {
+            self.retry(&mid, ErrorCode::DUPLICATE);
         }
     }
 
@@ -219,12 +245,23 @@ impl Member {
         }
     }
 
-    /// Notes that a frame has left the outbox for good.
+    /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
+    /// under the id of its first part: when its last part was taken, or when one part was not.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
         batch.outbox_sequence = Some(self.outbox.sequence());
-        self.side.tell(event(frame.mid));
+        let Some(part) = frame.part() else {
+            return self.side.tell(event(frame.mid));
+        };
+        if self.ended.as_ref() == Some(&part.of) {
+            return;
+        }
+        let event = event(part.of.clone());
+        if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
+            self.ended = Some(part.of);
+            self.side.tell(event);
+        }
     }
 
     pub(crate) fn refused(&mut self, error: PeerError) {
@@ -242,7 +279,16 @@ impl Member {
                 self.acknowledged(&mid, error.sequence);
             }
             // Another member has used this id, or the host could not take the frame for now.
-            code if code == ErrorCode::DUPLICATE || error.retry => self.retry(&mid, code),
+            code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
+                self.retry(&mid, code);
+            }
+            // The host consumed nothing, so the same frame goes out again.
+            code if error.retry => {
+                if self.outbox.refused_for_now(&mid, &self.side.clock) {
+                    let (old, new) = (mid.clone(), mid);
+                    self.side.tell(Event::Retried { old, new, code });
+                }
+            }
             _ => {
                 if let Some(frame) = self.outbox.refused(&mid) {
                     self.forget(frame, |mid| Event::Refused(mid, error));
@@ -260,14 +306,15 @@ impl Member {
         }
         let new = self.side.next_mid();
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
-        let renamed = self.outbox.rename(old, new.clone(), cause.as_deref());
-        if let Some(frame) = renamed.cloned() {
-            let outbox = &mut self.side.batch.get().outbox;
-            outbox.push(OutboxChange::Remove(old.clone()));
+        let changed = self.outbox.rename(old, &new, cause.as_deref());
+        let outbox = &mut self.side.batch.get().outbox;
+        for frame in changed {
+            let before = if frame.mid == new { old } else { &frame.mid };
+            outbox.push(OutboxChange::Remove(before.clone()));
             outbox.push(OutboxChange::Put(frame));
-            let old = old.clone();
-            self.side.tell(Event::Retried { old, new, code });
         }
+        let old = old.clone();
+        self.side.tell(Event::Retried { old, new, code });
     }
 
     /// Drops the frames of cancelled chains that never went out.
@@ -292,11 +339,11 @@ impl Member {
         self.wanted.push((key, at));
     }
 
-    pub(crate) fn take_piece(&mut self, piece: Piece, now: Time) {
+    pub(crate) fn take_piece(&mut self, piece: Piece) {
         let key = piece.key.clone();
         let length = piece.length;
         match self.side.transfers.take(MemberId::HOST, piece) {
-            Progress::Whole(bytes) if key.starts_with("reg_") => self.learnt(&bytes, now),
+            Progress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
             Progress::Whole(bytes) => match self.fetching.take() {
                 Some((fold, from)) if key == format!("snap_{fold}") => {
                     if self.adopt(fold, from, bytes).is_err() {
@@ -316,7 +363,7 @@ impl Member {
                 }
             },
             Progress::Tampered => {
-                if key.starts_with("reg_") {
+                if is_schemas(&key) {
                     // This side goes on meanwhile, and asks again at the next retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {

@@ -98,10 +98,9 @@ impl State {
             }
             Target::Cold(ColdKey::Frame(position)) => self.located_in_log(position),
             Target::Cold(ColdKey::Value { member, number }) => {
-                let put = self.puts.get(member).copied().unwrap_or_default();
                 let is_own = own.is_some_and(|(me, last)| me == member && number <= last);
                 let key = format!("k{member}_{number}");
-                if number > put && !is_own {
+                if !self.holds_put(member, number) && !is_own {
                     Err(ReadError::NotFound)
                 } else if self.expired.contains(&key) {
                     Err(ReadError::Expired)

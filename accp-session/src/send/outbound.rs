@@ -145,8 +145,8 @@ impl fmt::Debug for Outbound<'_> {
     }
 }
 
-/// Returns the pairs of `tail` with this `aid` in place of any other.
-pub(crate) fn with_cause(tail: &str, aid: &str) -> String {
+/// Returns the pairs of `tail`, with this value under `key` in place of any other.
+pub(crate) fn with_pair(tail: &str, key: &str, value: &str) -> String {
     let mut out = String::new();
     let mut escaped = false;
     // A comma after a backslash belongs to a value.
@@ -155,11 +155,12 @@ pub(crate) fn with_cause(tail: &str, aid: &str) -> String {
         escaped = c == '\\' && !escaped;
         separates
     });
-    for pair in pairs.filter(|pair| !pair.is_empty() && !pair.starts_with("aid:")) {
+    let is_other = |pair: &&str| pair.split(':').next() != Some(key);
+    for pair in pairs.filter(|pair| !pair.is_empty()).filter(is_other) {
         out.push(',');
         out.push_str(pair);
     }
-    out + &format!(",aid:{aid}")
+    out + &format!(",{key}:{value}")
 }
 
 /// The reason why a frame was not sent. The session kept nothing of the frame.

@@ -211,6 +211,10 @@ pub struct RegistrySync<'a> {
     ///
     /// `from` on the wire: any value, optional.
     pub from: Option<Value<'a>>,
+    /// The last epoch among the consumed ids of the member.
+    ///
+    /// `epoch` on the wire: any value, optional.
+    pub epoch: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
     /// `ext` on the wire: any value, optional.

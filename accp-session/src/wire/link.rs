@@ -59,6 +59,8 @@ pub(crate) struct Hello {
     pub snapshot: Option<u64>,
     /// From the host: the position after which it relays.
     pub from: Option<u64>,
+    /// From the host: the last epoch among the ids of the member that the session has consumed.
+    pub epoch: Option<u64>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
 }
@@ -197,6 +199,7 @@ impl From<RegistrySync<'_>> for Hello {
             member: number_of(&said.member).and_then(member),
             snapshot: number_of(&said.snapshot),
             from: number_of(&said.from),
+            epoch: number_of(&said.epoch),
             extensions: extensions.into_iter().map(String::from).collect(),
         }
     }
@@ -225,6 +228,7 @@ impl Hello {
             scope: self.member.map(|_| Value::from(self.scope().as_str())),
             snapshot: self.snapshot.map(number),
             from: self.from.map(number),
+            epoch: self.epoch.map(number),
             extensions: Some(Value::Array(extensions.collect())),
         }
     }

@@ -11,7 +11,7 @@ use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, 
 use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
 
 /// The data of one side.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Side {
     host: bool,
     entries: BTreeMap<u64, Entry>,
@@ -31,7 +31,7 @@ pub(super) struct Side {
     snapshot: Option<Snapshot>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Key {
     digest: Hash,
     length: u64,

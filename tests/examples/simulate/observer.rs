@@ -26,6 +26,8 @@ pub(crate) struct Observer {
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
+    /// Frames in parts whose end was reported.
+    pub(super) ended: BTreeSet<Mid>,
     pub(super) senders: BTreeMap<MemberId, Sender>,
     shared: u64,
     pub(super) chains: Chains,
@@ -57,6 +59,7 @@ impl Observer {
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
+            ended: BTreeSet::new(),
             senders: BTreeMap::new(),
             shared: 0,
             chains: Chains::default(),

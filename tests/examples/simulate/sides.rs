@@ -8,7 +8,7 @@ use accp_session::{Batch, Entry, OutboxChange, Outgoing};
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::intent;
+use super::text::{intent, mid_in};
 
 impl Observer {
     /// Notes that a side has started from its store.
@@ -88,15 +88,19 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that a frame leaves an outbox only when its fate is known.
+    /// Checks that a frame leaves an outbox only when its fate is known. A frame in parts has one
+    /// fate, under the id of its first part.
     fn removed(&mut self, who: usize, mid: &Mid, events: &[Event], counts: &mut Counts) -> Result {
         let side = &mut self.sides[who];
         let id = side.id;
         let Some(frame) = side.outbox.remove(mid) else {
             return Err(format!("{id} forgets {mid}, which it has not kept"));
         };
+        let text = frame.text(0);
+        let first = text.contains(",pt:").then(|| mid_in(&text, "of")).flatten();
+        let name = first.as_ref().unwrap_or(mid);
         let fate = events.iter().find(|event| match event {
-            Event::Acknowledged(of) | Event::Refused(of, _) | Event::Cancelled(of) => of == mid,
+            Event::Acknowledged(of) | Event::Refused(of, _) | Event::Cancelled(of) => of == name,
             Event::Retried { old, .. } => old == mid,
             _ => false,
         });
@@ -105,15 +109,21 @@ impl Observer {
             .get(mid)
             .is_some_and(|at| self.log[*at as usize - 1].sender == id);
         let is_true = match fate {
+            // Another part may decide the fate of the frame.
+            _ if first.is_some() && is_consumed => true,
+            None if first.is_some() => self.ended.contains(name),
             None => return Err(format!("{id} forgets {mid} without an event")),
             Some(Event::Acknowledged(_)) => is_consumed,
             Some(Event::Refused(..)) => self.refused.contains(&(id, mid.clone())),
             Some(Event::Cancelled(_)) => {
                 counts.withdrawn += 1;
-                !is_consumed && self.chains.may_be_cancelled(&frame.text(0))
+                !is_consumed && self.chains.may_be_cancelled(&text)
             }
             Some(_) => !is_consumed,
         };
+        if first.is_some() && fate.is_some() {
+            self.ended.insert(name.clone());
+        }
         if !is_true {
             return Err(format!("{id} wrongly reports {mid} as {fate:?}"));
         }

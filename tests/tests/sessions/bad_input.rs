@@ -67,7 +67,7 @@ fn bad_frames() -> Vec<(&'static str, String)> {
         ),
         (
             "a key out of turn",
-            with(&format!("@dev>sync:put{{keys:[[k101_2,{DIGEST},9]]}}"), ""),
+            with(&format!("@dev>sync:put{{keys:[[k101_0,{DIGEST},9]]}}"), ""),
         ),
         (
             "a chain of another",
@@ -158,8 +158,8 @@ fn is_refused_with_its_code_and_changes_nothing() {
     a foreign agent: E5001 an agent that this member speaks for
     an agent of nobody: E5001 an agent that this member speaks for
     the host: E5001 an agent that this member speaks for
-    a key of another member: E5001 the key k101_1
-    a key out of turn: E5001 the key k101_1
+    a key of another member: E5001 the key k101_1, or one with a greater number
+    a key out of turn: E5001 the key k101_1, or one with a greater number
     a chain of another: E5001 a cancellation by who started the chain, the host or a supervisor
     no chain: E1004 the cid of the chain to cancel
     a missing reference: E2001 a reference to something that the session holds

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{Event, Outbound, Scope};
+use accp_runtime::session::{Event, MemberId, Outbound, Scope};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
+use crate::sides::{NOW, Node, Side, frame, open_desk, options, plan, rules};
 
 fn desk(scope: Scope) -> Side {
     open_desk(options("hub"), rules(scope))
@@ -83,19 +83,22 @@ fn dlv_01_accepts_the_frame_whose_id_another_has_used_under_a_new_one() {
         .session_mut()
         .send(&Outbound::message(&dev), NOW)
         .unwrap();
-    let qa = sides::member(102);
-    let forged = format!("@qa>req:plan{{}}[mid:{next},seq:1]");
-    room.host.session_mut().receive(qa, forged.as_bytes(), NOW);
+    let clash = format!(
+        "@hub>fail:error{{code:E3002|msg:taken|retry:false|holder:102|seq:7|schema:ER}}\
+         [mid:910000009999,seq:4,of:{next}]"
+    );
+    let dev = room.members[0].session_mut();
+    dev.receive(MemberId::HOST, clash.as_bytes(), NOW);
     room.settle();
     let frames = room.host.frames();
-    assert_eq!(frames.len(), 2);
+    assert_eq!(frames.len(), 1);
     let event = room.members[0].events.iter().find_map(|event| match event {
         Event::Retried { old, new, code } => Some((old.clone(), new.clone(), *code)),
         _ => None,
     });
     assert_eq!(
         event,
-        Some((next, frames[1].mid.clone(), ErrorCode::DUPLICATE))
+        Some((next, frames[0].mid.clone(), ErrorCode::DUPLICATE))
     );
     room.check_replicas();
 }

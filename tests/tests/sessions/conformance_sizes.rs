@@ -324,5 +324,5 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     }
     let text = part(15, 6, "@dev>req:plan{b:1}", "2/3", "101000001001");
     let heard = desk.hears(101, &text, late);
-    assert!(heard.sends[0].contains("code:E2003"), "{:?}", heard.sends);
+    assert!(heard.sends[0].contains("code:E1004"), "{:?}", heard.sends);
 }

@@ -461,7 +461,8 @@ fn a_refused_whole_before_a_restart() {
         if restarts {
             desk.restart_as(options("hub"));
         }
-        desk.takes(101, &part(3, 2, "@dev>req:plan{a:1}", "1/2"));
+        let again = frame("@dev>req:plan{a:1}", 3, 2, ",pt:1/2,of:101000001003");
+        desk.takes(101, &again);
     }
 }
 

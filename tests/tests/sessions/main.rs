@@ -3,6 +3,7 @@
 //! requirement.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+mod accidents;
 mod bad_input;
 mod conformance_budgets;
 mod conformance_checkpoints;
@@ -19,6 +20,7 @@ mod conformance_tiers;
 mod conformance_triggers;
 mod context;
 mod corners;
+mod enemies;
 mod large;
 mod room;
 mod sides;

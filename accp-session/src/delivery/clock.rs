@@ -1,0 +1,42 @@
+//! The time that timers go by.
+
+use std::time::Duration;
+
+use crate::Time;
+
+/// A clock that never goes back, for timers. The clock of the caller may be set back; a timer would
+/// then wait for as long as the clock was set back by.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    /// The time of the last input, on the clock of the caller.
+    pub now: Time,
+    /// The time by which this clock is ahead of the clock of the caller.
+    ahead: Duration,
+}
+
+impl Clock {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            now,
+            ahead: Duration::ZERO,
+        }
+    }
+
+    /// Takes the time of an input.
+    pub(crate) fn set(&mut self, now: Time) {
+        let back = self.now.as_millis().saturating_sub(now.as_millis());
+        self.ahead += Duration::from_millis(u64::try_from(back).unwrap_or_default());
+        self.now = now;
+    }
+
+    /// Returns the time of the last input, for timers.
+    pub(crate) fn timers(&self) -> Time {
+        self.now + self.ahead
+    }
+
+    /// Returns a time of the timers on the clock of the caller.
+    pub(crate) fn of_caller(&self, timer: Time) -> Time {
+        let ahead = i64::try_from(self.ahead.as_millis()).unwrap_or(i64::MAX);
+        Time::from_millis(timer.as_millis().saturating_sub(ahead))
+    }
+}

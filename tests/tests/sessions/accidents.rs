@@ -1,0 +1,258 @@
+//! Accidents without an enemy: wrong clocks, values that nobody can supply, old copies of a store.
+
+use std::time::Duration;
+
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::{ErrorCode, Message};
+
+use crate::room::Room;
+use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan, rules};
+
+const SECOND: Duration = Duration::from_secs(1);
+const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+
+fn long(agent: &'static str, n: i64) -> Message<'static> {
+    plan(agent, n).with("goal", format!("{n}{}", "x".repeat(60)))
+}
+
+/// Fetches that nobody can answer do not block later ones, neither at the host nor at a member.
+#[test]
+fn values_that_nobody_can_supply() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
+    // The store of `@dev` has lost the bytes of its first values.
+    room.on_the_way(|passed| {
+        let is_lost = |n: &u32| passed.text.contains(&format!("|key:k101_{n}|"));
+        if passed.text.contains(">sync:bytes{") && (1..=12).any(|n| is_lost(&n)) {
+            vec![]
+        } else {
+            vec![passed.text.clone()]
+        }
+    });
+    for n in 1..=12 {
+        room.say(0, &Outbound::message(&long("dev", n)));
+    }
+    for n in 1..=12 {
+        let key = format!("k101_{n}");
+        let input = accp_session::Input::Fetch {
+            key: &key,
+            announced: None,
+        };
+        let now = room.now;
+        room.members[1].is_taken(input, now);
+    }
+    room.settle();
+    room.say(0, &Outbound::message(&long("dev", 13)));
+    room.say(1, &Outbound::message(&long("qa", 14)));
+    room.pass(SECOND);
+    room.pass(SECOND);
+    assert!(
+        room.host.cold_text("k101_13").is_some(),
+        "of the same member"
+    );
+    assert!(room.host.cold_text("k102_1").is_some(), "of another member");
+    let input = accp_session::Input::Fetch {
+        key: "k101_13",
+        announced: None,
+    };
+    let now = room.now;
+    room.members[1].is_taken(input, now);
+    for _ in 0..4 {
+        room.pass(SECOND);
+    }
+    assert!(
+        room.members[1].cold_text("k101_13").is_some(),
+        "by a member"
+    );
+    // A member gives up, and says so. The host does not, and has the values when their owner is back.
+    for _ in 0..40 {
+        room.pass(10 * SECOND);
+    }
+    let given_up = |event: &&Event| matches!(event, Event::Unavailable(_));
+    assert_eq!(room.members[1].events.iter().filter(given_up).count(), 12);
+    assert_eq!(room.host.events.iter().filter(given_up).count(), 12);
+    room.heal();
+    room.members[0].connected();
+    room.settle();
+    for n in 1..=12 {
+        assert!(room.host.cold_text(&format!("k101_{n}")).is_some(), "{n}");
+    }
+}
+
+/// A refused announcement leaves a gap in the numbers of the values, and the later values go on.
+#[test]
+fn a_refused_announcement() {
+    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let put = |key: &str| format!("@dev>sync:put{{keys:[[{key},{DIGEST},60]]}}");
+    let huge = put("k101_1").replace(",60]", ",4611686018427387904]");
+    let refused = desk.refuses(101, &frame(&huge, 1, 1, ""));
+    assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
+    desk.hears(101, &frame(&put("k101_2"), 2, 1, ""), NOW);
+    desk.restart_as(options("hub"));
+    for (n, key, is_put) in [
+        (3, "k101_1", false),
+        (4, "k101_2", true),
+        (5, "k101_3", false),
+    ] {
+        let goal = frame(&format!("@dev>req:plan{{goal:$cold.{key}}}"), n, 2, "");
+        if is_put {
+            desk.takes(101, &goal.replace("seq:2", "seq:2"));
+        } else {
+            let goal = goal.replace("seq:2", if n == 3 { "seq:2" } else { "seq:3" });
+            assert_eq!(
+                desk.refuses(101, &goal).code,
+                ErrorCode::REF_NOT_FOUND,
+                "{key}"
+            );
+        }
+    }
+}
+
+/// A clock that was ahead for a while costs time and nothing else.
+#[test]
+fn the_clock_of_a_member_is_ahead_for_a_while() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    room.members[0].ahead = 60_000;
+    let now = room.members[0].clock(room.now);
+    let member = room.members[0].session_mut();
+    let mid = member
+        .send(&Outbound::message(&long("dev", 1)), now)
+        .unwrap();
+    room.settle();
+    assert_eq!(room.host.frames().len(), 0);
+    room.members[0].ahead = 0;
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    room.say(0, &Outbound::message(&long("dev", 2)));
+    assert_eq!(room.host.frames().len(), 2);
+    assert_eq!(room.host.frames()[0].mid, mid);
+    let refused = |event: &Event| matches!(event, Event::Refused(..));
+    assert!(!room.members[0].events.iter().any(refused));
+    room.check_replicas();
+}
+
+/// A clock that is set back does not hold up what waits for a timer.
+#[test]
+fn a_clock_is_set_back() {
+    for side in [0, 1] {
+        let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+        // The first try of each frame gets lost.
+        room.on_the_way(|_| vec![]);
+        room.say(0, &Outbound::message(&plan("dev", 1)));
+        room.host_says(&Outbound::message(&plan("hub", 2)));
+        room.heal();
+        let back = if side == 0 {
+            &mut room.host
+        } else {
+            &mut room.members[0]
+        };
+        back.ahead = -365 * 24 * 3_600_000;
+        for _ in 0..10 {
+            room.pass(SECOND);
+        }
+        let frames = room.members[0].frames();
+        // A member whose clock is a year behind is taken at its word. A host whose clock is a year
+        // behind takes frames for future ones, until its clock is right again.
+        assert_eq!(frames.len(), if side == 0 { 1 } else { 2 }, "{side}");
+        let back = if side == 0 {
+            &mut room.host
+        } else {
+            &mut room.members[0]
+        };
+        back.ahead = 0;
+        for _ in 0..10 {
+            room.pass(4 * SECOND);
+        }
+        assert_eq!(room.members[0].frames().len(), 2, "{side}");
+        room.check_replicas();
+    }
+}
+
+/// A frame in parts has one fate, under the id that the caller got.
+#[test]
+fn a_frame_in_parts_is_refused_once_whole() {
+    let mut room = Room::with(crate::sides::counting("hub"), rules(Scope::Sender), &[]);
+    room.enter(crate::sides::counting("dev"));
+    let message = plan("dev", 1)
+        .with("a", numbers(60))
+        .with("b", numbers(60))
+        .with("see", accp_runtime::Value::Ref("cold.k101_9".into()));
+    let mid = room.say(0, &Outbound::message(&message));
+    let fates: Vec<_> = room.members[0].events.iter().filter_map(fate).collect();
+    assert_eq!(fates, [("refused", mid)]);
+    let mid = room.say(
+        0,
+        &Outbound::message(&plan("dev", 1).with("a", numbers(60)).with("b", numbers(60))),
+    );
+    let fates: Vec<_> = room.members[0].events.iter().filter_map(fate).collect();
+    assert_eq!(fates[1..], [("acknowledged", mid.clone())]);
+    let last = room.host.frames().pop().map(|entry| entry.mid);
+    assert_eq!(last, Some(mid));
+}
+
+/// The first part of a frame gets a new id, and the other parts name the frame by it.
+#[test]
+fn the_first_part_gets_a_new_id() {
+    let mut room = Room::with(crate::sides::counting("hub"), rules(Scope::Sender), &[]);
+    room.enter(crate::sides::counting("dev"));
+    let message = plan("dev", 1).with("a", numbers(60)).with("b", numbers(60));
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    let old = dev.send(&Outbound::message(&message), now).unwrap();
+    let clash = format!(
+        "@hub>fail:error{{code:E3002|msg:taken|retry:false|holder:102|seq:7|schema:ER}}\
+         [mid:910000009999,seq:4,of:{old}]"
+    );
+    dev.receive(MemberId::HOST, clash.as_bytes(), now);
+    let before = room.members[0].stored().outbox;
+    assert!(before.is_empty(), "nothing was committed yet");
+    room.settle();
+    let [whole] = &room.host.frames()[..] else {
+        panic!("{:?}", room.members[0].events);
+    };
+    assert_ne!(whole.mid, old);
+    let fates: Vec<_> = room.members[0].events.iter().filter_map(fate).collect();
+    assert_eq!(fates, [("acknowledged", whole.mid.clone())]);
+}
+
+fn fate(event: &Event) -> Option<(&'static str, Mid)> {
+    match event {
+        Event::Acknowledged(mid) => Some(("acknowledged", mid.clone())),
+        Event::Refused(mid, _) => Some(("refused", mid.clone())),
+        _ => None,
+    }
+}
+
+/// A member that was restored from an old copy of its store loses nothing that it sends.
+#[test]
+fn a_member_comes_back_with_an_old_store() {
+    for copied in [0, 5] {
+        let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+        for n in 0..copied {
+            room.say(0, &Outbound::message(&plan("dev", n)));
+        }
+        let copy = room.members[0].store.lock().unwrap().clone();
+        for n in copied..10 {
+            room.say(0, &Outbound::message(&plan("dev", n)));
+        }
+        *room.members[0].store.lock().unwrap() = copy;
+        let id = room.members[0].id;
+        room.restart(id).unwrap();
+        for n in 10..20 {
+            room.say(0, &Outbound::message(&plan("dev", n)));
+        }
+        for _ in 0..10 {
+            room.pass(40 * SECOND);
+        }
+        let frames = room.host.frames();
+        for n in 0..20 {
+            let said = |entry: &&accp_session::Entry| entry.text.contains(&format!("{{n:{n}}}"));
+            assert_eq!(
+                frames.iter().filter(said).count(),
+                1,
+                "copied {copied}: frame {n}"
+            );
+        }
+        room.check_replicas();
+    }
+}
