@@ -1,10 +1,15 @@
 //! A hostile member, which may send any well-formed frame, harms nobody else.
 
+use accp_registry::Hash;
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{Event, Mid, Outbound, Scope};
+use accp_runtime::session::{Event, Mid, Outbound, Scope, Transmit};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, frame, member, open_desk, options, plan, rules};
+
+const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 fn desk() -> Side {
     open_desk(options("hub"), rules(Scope::Sender))
@@ -203,4 +208,146 @@ fn a_ttl_beyond_all_times() {
     );
     assert_eq!(refused.code, ErrorCode::INVALID_TYPE);
     desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:1000000000"));
+}
+
+/// A member that announces values and never sends them cannot announce more, and slows nobody down.
+#[test]
+fn values_that_are_never_supplied() {
+    let mut desk = desk();
+    let put = |n: u64| {
+        let key = format!("k102_{n}");
+        let head = format!("@qa>sync:put{{keys:[[{key},{DIGEST},60]]}}");
+        format!("{head}[mid:{},seq:{n}]", 102_000_001_000 + n)
+    };
+    for n in 1..=256 {
+        desk.hears(102, &put(n), NOW);
+    }
+    for n in 257..400 {
+        desk.session_mut()
+            .receive(member(102), put(n).as_bytes(), NOW);
+    }
+    desk.carries_out(NOW);
+    assert_eq!(desk.stored().entries.len() + 1, 4 + 256 + 1);
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    // Its other frames wait for that announcement, because they have later numbers.
+    let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
+    assert_eq!(desk.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
+    // Once a value is here, the next announcement is taken.
+    let value = "x".repeat(60);
+    let supplied = format!(
+        "@qa>sync:bytes{{at:0|d:{}|key:k102_1|len:60|sha:{}}}[mid:910200000001,seq:1]",
+        BASE64.encode(&value),
+        Hash::of(value.as_bytes()),
+    );
+    let honest = put(1).replace(DIGEST, &Hash::of(value.as_bytes()).to_string());
+    let mut desk = self::desk();
+    desk.hears(102, &honest, NOW);
+    for n in 2..=256 {
+        desk.hears(102, &put(n), NOW);
+    }
+    desk.ignores(102, &put(257), NOW);
+    desk.hears(102, &supplied, NOW);
+    assert_eq!(desk.cold_text("k102_1"), Some(value));
+    desk.takes(102, &put(257));
+}
+
+/// A value is bounded by the rules of the host, whatever length its announcement or a piece gives.
+#[test]
+fn bytes_without_end() {
+    let mut desk = desk();
+    for length in [8 * 1024 * 1024 + 1, i64::MAX] {
+        let head = format!("@qa>sync:put{{keys:[[k102_1,{DIGEST},{length}]]}}");
+        let refused = desk.refuses(102, &of_qa(&head, (length % 900) as u32, 1, ""));
+        assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
+    }
+    // A registry has no announcement; its first piece gives its length.
+    let mut rules = rules(Scope::Sender);
+    rules.learn_schemas = true;
+    let mut desk = open_desk(options("hub"), rules);
+    let hello = "@qa>sync:registry{ext:[bytes]|hash:ffffff|pos:0|v:1}[mid:910200000001,seq:0]";
+    let heard = desk.hears(102, hello, NOW);
+    assert!(
+        heard.sends.iter().any(|send| send.contains("key:reg_all")),
+        "{heard:?}"
+    );
+    let piece = BASE64.encode([b'x'; 3000]);
+    for at in (0..3_000_000).step_by(3000) {
+        let text = format!(
+            "@qa>sync:bytes{{at:{at}|d:{piece}|key:reg_all|len:4611686018427387904|sha:{DIGEST}}}\
+             [mid:910200000002,seq:0]"
+        );
+        let heard = desk.hears(102, &text, NOW);
+        assert!(heard.sends.is_empty(), "it asks for no more: {heard:?}");
+    }
+}
+
+/// A hello is answered with a bounded amount, and hello after hello is answered with a hello.
+#[test]
+fn hello_after_hello() {
+    let mut desk = desk();
+    let text = "x".repeat(40_000);
+    for n in 1..=100 {
+        let head = format!("@dev>req:plan{{n:{n}|goal:{text}}}");
+        desk.session_mut().receive(
+            member(101),
+            frame(&head, n as u32, n as u64, "").as_bytes(),
+            NOW,
+        );
+    }
+    desk.carries_out(NOW);
+    let hello = "@qa>sync:registry{ext:[log]|hash:ffffff|pos:5|v:1}[mid:910200000001,seq:5]";
+    let mut answered = 0;
+    for _ in 0..1000 {
+        let heard = desk.hears(102, hello, NOW);
+        answered += heard.sends.iter().map(String::len).sum::<usize>();
+    }
+    let asked = 1000 * hello.len();
+    assert!(answered < 8 * asked, "{answered} bytes for {asked}");
+}
+
+/// A member that has left cannot fill the log.
+#[test]
+fn a_removed_member_goes_on() {
+    let mut desk = desk();
+    desk.leave(member(102), NOW);
+    desk.carries_out(NOW);
+    let last = desk.session().position();
+    let text = "x".repeat(60_000);
+    for n in 1..=2000 {
+        let squat = format!(
+            "@qa>req:plan{{goal:{text}}}[mid:{},seq:1]",
+            102_000_001_000_u64 + n
+        );
+        desk.session_mut()
+            .receive(member(102), squat.as_bytes(), NOW);
+    }
+    desk.carries_out(NOW);
+    let entries = desk.log_from(last + 1);
+    assert_eq!(entries.len(), 256);
+    let bytes: usize = entries.iter().map(|entry| entry.text.len()).sum();
+    assert!(bytes < 64 * 1024, "{bytes}");
+    assert!(entries.iter().all(|entry| entry.mid.is_hex()));
+}
+
+/// A peer that asks for many values at a time gets some of them, and asks again for the others.
+#[test]
+fn a_member_asks_for_everything() {
+    let mut desk = desk();
+    for n in 1..=100 {
+        desk.takes(101, &frame("@dev>req:plan{}", n, n.into(), ""));
+    }
+    for position in 5..105 {
+        let want = format!("@qa>qry:bytes{{at:0|key:p{position}}}[mid:910200000001,seq:0]");
+        desk.session_mut()
+            .receive(member(102), want.as_bytes(), NOW);
+    }
+    let pieces = |sends: &[Transmit]| {
+        sends
+            .iter()
+            .filter(|send| send.text.contains(">sync:bytes{"))
+            .count()
+    };
+    assert_eq!(pieces(&desk.carries_out(NOW)), 16);
+    let want = "@qa>qry:bytes{at:0|key:p50}[mid:910200000001,seq:0]";
+    assert_eq!(desk.hears(102, want, NOW).sends.len(), 1);
 }
