@@ -174,7 +174,8 @@ fn same(entries: Vec<Entry>, positions: &[u64]) -> Result<Vec<Entry>, Fault> {
         return Ok(entries);
     }
     Err(Fault::Corrupt(format!(
-        "table `log` and its index `log_due` disagree: one way finds {} entries, and another {}",
+        "table `log`: its keys are damaged, because one way to its entries finds {} of them and \
+         another {}",
         positions.len(),
         entries.len()
     )))
