@@ -124,11 +124,8 @@ impl Host {
     }
 
     /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
-    /// the host goes on without them and tells its caller.
-    ///
-    /// # Errors
-    /// If the schemas in force are neither in the store nor in the registry of this run. The store
-    /// has lost them, because they were committed together with the entry that names them.
+    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
+    /// were committed together with the entry that names them.
     fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
         let Some(hash) = self
             .side
