@@ -12,6 +12,7 @@ mod fault;
 mod format;
 mod half;
 mod input;
+mod keep;
 mod outcome;
 mod output;
 mod registries;

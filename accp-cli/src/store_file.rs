@@ -252,9 +252,10 @@ impl From<StoreError> for Failure {
         let text = error.to_string();
         match error.kind() {
             // The file is at fault.
-            StoreErrorKind::Corrupt | StoreErrorKind::Version | StoreErrorKind::Foreign => {
-                Self::Input(text)
-            }
+            StoreErrorKind::Corrupt
+            | StoreErrorKind::Version
+            | StoreErrorKind::Foreign
+            | StoreErrorKind::Unfinished => Self::Input(text),
             _ => Self::Misuse(text),
         }
     }

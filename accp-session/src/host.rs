@@ -127,19 +127,26 @@ impl Host {
         for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
             session.relays.cursor(member).greeting = true;
         }
-        session.restore_schemas(&stored.registries);
+        session.restore_schemas(&stored.registries)?;
         session.announce_schemas(now);
         Ok(session)
     }
 
     /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
-    /// the host goes on without them and tells its caller.
-    pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) {
-        let Some(hash) = self.side.state.schemas() else {
-            return;
+    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
+    /// were committed together with the entry that names them.
+    fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
+        let Some(hash) = self
+            .side
+            .state
+            .schemas()
+            .filter(|hash| *hash != self.side.schemas)
+        else {
+            return Ok(());
         };
         let Some((_, json)) = kept.iter().find(|(kept, _)| *kept == hash) else {
-            return;
+            let lost = format!("the store lacks registry {hash}, which is in force there");
+            return Err(RestoreError::new(self.side.position, &lost));
         };
         let mut merged = (*self.side.options.registry).clone();
         match Registry::from_json(json).and_then(|before| merged.merge(before)) {
@@ -149,6 +156,7 @@ impl Host {
                 self.side.tell(event);
             }
         }
+        Ok(())
     }
 
     /// Announces the schemas in force, if they have changed.

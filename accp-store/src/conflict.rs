@@ -19,41 +19,38 @@ pub(crate) fn host(kept: bool) -> String {
 
 /// The position of an entry is not after `last`.
 pub(crate) fn position(found: u64, last: u64) -> String {
-    format!("an entry at position {found}, where the log stands at {last}: {RESTORE}")
+    format!("an entry at position {found}, where the log stands at {last}: {TWICE}")
 }
 
 /// The message id of the entry at `found` is already the id of the entry at `kept`.
 pub(crate) fn mid(mid: &Mid, found: u64, kept: u64) -> String {
     format!(
         "the entry at position {found} has the message id {mid}, which is that of position \
-         {kept}: {RESTORE}"
+         {kept}: {TWICE}"
     )
 }
 
 /// No entry is due at this position.
 pub(crate) fn handled(position: u64) -> String {
     format!(
-        "position {position} is marked handled and is not due: it was handled before, by this \
-         process or another; {RESTORE}"
+        "position {position} is marked handled and is not due, because it was handled before: \
+         {TWICE}"
     )
 }
 
 /// The place of a frame in the outbox is taken.
 pub(crate) fn place(order: u64, found: &Mid, kept: &Mid) -> String {
-    format!("place {order} of the outbox is for {found} and taken by {kept}: {RESTORE}")
+    format!("place {order} of the outbox is for {found} and taken by {kept}: {TWICE}")
 }
 
 /// A snapshot would replace a later one.
 pub(crate) fn snapshot(found: u64, kept: u64) -> String {
-    format!("a snapshot at position {found}, where one at {kept} is kept: {RESTORE}")
+    format!("a snapshot at position {found}, where one at {kept} is kept: {TWICE}")
 }
 
 /// An epoch was used before.
 pub(crate) fn epoch(found: u32, kept: u32) -> String {
-    format!(
-        "epoch {found}, where {kept} was used: is the session open twice? Close one, then \
-         {RESTORE}"
-    )
+    format!("epoch {found}, where {kept} was used: {TWICE}")
 }
 
 /// A key was put with other bytes.
@@ -81,4 +78,6 @@ pub(crate) fn check_bytes(value: &Cold) -> Result<(), String> {
     ))
 }
 
-const RESTORE: &str = "restore the session from its store";
+/// The likely reason, and the cure.
+const TWICE: &str = "probably a second process has this side of the session open; close one of the \
+                     two, then restore the session from its store";

@@ -38,7 +38,11 @@ pub enum StoreErrorKind {
     Version,
     /// The file is not a store of sessions: name another.
     Foreign,
-    /// A batch does not fit the data in the store: restore its session.
+    /// The store is empty, because the program that creates it has not finished: run that program
+    /// again.
+    Unfinished,
+    /// A batch does not fit the data in the store, probably because a second process runs the same
+    /// side: close one of the two, then restore the session.
     Conflict,
     /// The application could not write its rows along with a batch: restore its session, and have
     /// the frame handled again.

@@ -59,6 +59,8 @@ pub struct SqliteStore {
     conn: Connection,
     /// The name of the file, for error messages.
     file: String,
+    /// Whether all sides were read and found in their index.
+    surveyed: bool,
 }
 
 impl SqliteStore {
@@ -88,7 +90,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// The errors of [`open`](Self::open); [`Io`](crate::StoreErrorKind::Io) when the file does not
-    /// exist.
+    /// exist; [`Unfinished`](crate::StoreErrorKind::Unfinished) when it is empty.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let file = path.as_ref().display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -128,7 +130,11 @@ impl SqliteStore {
 
     fn new(opened: Result<Connection, Fault>, file: String) -> Result<Self, StoreError> {
         match opened {
-            Ok(conn) => Ok(Self { conn, file }),
+            Ok(conn) => Ok(Self {
+                conn,
+                file,
+                surveyed: false,
+            }),
             Err(fault) => Err(fault.in_file(&file)),
         }
     }
@@ -139,9 +145,20 @@ impl SqliteStore {
         side: Option<&SideId>,
         read: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let transaction = self.conn.transaction().map_err(Fault::from);
-        let result = transaction.and_then(|transaction| read(&transaction));
-        result.map_err(|fault| in_side(fault.in_file(&self.file), side))
+        let error = |fault: Fault| in_side(fault.in_file(&self.file), side);
+        let transaction = self.conn.transaction();
+        let transaction = transaction.map_err(|fault| error(fault.into()))?;
+        // A damaged index or name hides a side, and its session would begin anew. So the store
+        // reads all sides before it says for the first time that a side is not there.
+        let is_known = match side {
+            Some(side) => self.surveyed || Side::find(&transaction, side).map_err(error)?.is_some(),
+            None => self.surveyed,
+        };
+        if !is_known {
+            Side::all(&transaction).map_err(error)?;
+            self.surveyed = true;
+        }
+        read(&transaction).map_err(error)
     }
 
     /// Writes in one transaction: all or nothing.

@@ -132,8 +132,8 @@ fn only_the_guilty_fails_and_nothing_is_committed_over_a_hole() {
     for pending in kept.into_iter().chain(after) {
         pending.wait().unwrap();
     }
-    assert_snapshot!(refused.wait().unwrap_err(), @"side `s@bad`: an entry at position 1, where the log stands at 1: restore the session from its store");
-    assert_snapshot!(over_a_hole.wait().unwrap_err(), @"side `s@bad`: a batch before this one was not kept (side `s@bad`: an entry at position 1, where the log stands at 1: restore the session from its store): open the side again");
+    assert_snapshot!(refused.wait().unwrap_err(), @"side `s@bad`: an entry at position 1, where the log stands at 1: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
+    assert_snapshot!(over_a_hole.wait().unwrap_err(), @"side `s@bad`: a batch before this one was not kept (side `s@bad`: an entry at position 1, where the log stands at 1: probably a second process has this side of the session open; close one of the two, then restore the session from its store): open the side again");
     assert_eq!(
         ["good", "bad", "other"].map(|agent| last(&committer, agent)),
         [3, 1, 1]

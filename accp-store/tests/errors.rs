@@ -62,26 +62,26 @@ fn conflicts() {
             ..Batch::default()
         })
     };
-    assert_snapshot!(entries(vec![entry(20)]), @"Conflict: sessions.accp, side `launch@planner`: an entry at position 20, where the log stands at 20: restore the session from its store");
+    assert_snapshot!(entries(vec![entry(20)]), @"Conflict: sessions.accp, side `launch@planner`: an entry at position 20, where the log stands at 20: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let mut twice = entry(21);
     twice.mid = entry(9).mid;
-    assert_snapshot!(entries(vec![twice]), @"Conflict: sessions.accp, side `launch@planner`: the entry at position 21 has the message id 101000001009, which is that of position 9: restore the session from its store");
+    assert_snapshot!(entries(vec![twice]), @"Conflict: sessions.accp, side `launch@planner`: the entry at position 21 has the message id 101000001009, which is that of position 9: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let mut large = entry(21);
     large.sequence = u64::MAX;
     assert_snapshot!(entries(vec![large]), @"Conflict: sessions.accp, side `launch@planner`: the number 18446744073709551615 is over 9223372036854775807, the largest that a store keeps");
     let handled = vec![9];
-    assert_snapshot!(refusal(&Batch { handled, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: position 9 is marked handled and is not due: it was handled before, by this process or another; restore the session from its store");
+    assert_snapshot!(refusal(&Batch { handled, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: position 9 is marked handled and is not due, because it was handled before: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let outbox = vec![OutboxChange::Put(outgoing(2, "102000001009"))];
-    assert_snapshot!(refusal(&Batch { outbox, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: place 2 of the outbox is for 102000001009 and taken by m2: restore the session from its store");
+    assert_snapshot!(refusal(&Batch { outbox, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: place 2 of the outbox is for 102000001009 and taken by m2: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let epoch = Some(4);
     assert_snapshot!(refusal(&Batch { epoch, host: true, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a batch of the host, where the side of a member is kept: open the session as what it is, or under another agent");
     let epoch = Some(3);
-    assert_snapshot!(refusal(&Batch { epoch, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: epoch 3, where 3 was used: is the session open twice? Close one, then restore the session from its store");
+    assert_snapshot!(refusal(&Batch { epoch, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: epoch 3, where 3 was used: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let snapshot = Some(Snapshot {
         position: 13,
         text: String::new(),
     });
-    assert_snapshot!(refusal(&Batch { snapshot, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a snapshot at position 13, where one at 14 is kept: restore the session from its store");
+    assert_snapshot!(refusal(&Batch { snapshot, ..Batch::default() }), @"Conflict: sessions.accp, side `launch@planner`: a snapshot at position 13, where one at 14 is kept: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let values = |cold| {
         refusal(&Batch {
             cold: vec![cold],
@@ -116,6 +116,40 @@ fn files_of_others() {
     let error = SqliteStore::open_read_only(&path).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Foreign: other.sqlite: the file is not a store of sessions: name another file, or a new one");
     assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// A program that creates a store can be killed at any of these instants. The next opening completes
+/// the store.
+#[test]
+fn a_store_whose_creation_was_cut_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("no_header.accp"), "").unwrap();
+    tamper(&path("header.accp"), "PRAGMA journal_mode = WAL");
+    // A page was written, and its transaction has not ended.
+    let conn = rusqlite::Connection::open(path("open")).unwrap();
+    let spill = "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t (bytes);
+        INSERT INTO t VALUES (zeroblob(100000)), (zeroblob(100000))";
+    conn.execute_batch(spill).unwrap();
+    for end in ["", "-journal"] {
+        let to = path(&format!("journal.accp{end}"));
+        std::fs::copy(path(&format!("open{end}")), to).unwrap();
+    }
+    for name in ["no_header.accp", "header.accp", "journal.accp"] {
+        let path = path(name);
+        let error = SqliteStore::open_read_only(&path).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Unfinished, "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("run that command again, or remove the file"),
+            "{error}"
+        );
+        drop(SqliteStore::open(&path).unwrap());
+        let mut store = SqliteStore::open_read_only(&path).unwrap();
+        store.check_file().unwrap();
+        assert!(store.list().unwrap().is_empty());
+    }
 }
 
 #[test]
@@ -182,7 +216,7 @@ fn a_file_that_another_process_writes_to() {
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Busy: sessions.accp: database is locked: another process writes to it; try again, or close the other one");
+    assert_snapshot!(words(&error, &path), @"Busy: sessions.accp: database is locked: a second process writes to this file; try again, or close the other process");
     // Readers never wait.
     assert_eq!(store.load(&launch()).unwrap().unwrap().last, 20);
     other.execute_batch("COMMIT").unwrap();

@@ -5,8 +5,11 @@ mod stage;
 mod tally;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use accp_store::{SqliteStore, Store as _};
+
+use crate::keep;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
 use script::SCRIPT;
@@ -24,7 +27,7 @@ use stage::Stage;
   accp demo --debug 2>&1 | less
   accp demo --store team.db && accp session show team.db --context")]
 pub(crate) struct Args {
-    /// Keep the sessions in this new file
+    /// Keep the sessions in this new file; they enter it at the end, all or none
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// Keep the file, and report its place; without this option the file is deleted at the end
@@ -35,21 +38,16 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let folder = tempfile::tempdir().map_err(|error| Failure::Io("a folder".to_owned(), error))?;
-    let path = match &args.store {
-        Some(path) => path.clone(),
-        None => folder.path().join("team.db"),
-    };
-    if fs::symlink_metadata(&path).is_ok() {
-        return Err(Failure::Misuse(format!(
-            "{} is there already: name a new file, or remove it",
-            path.display()
-        )));
-    }
+    let kept = args.store.as_deref().map(new_store).transpose()?;
+    let path = folder.path().join("team.db");
     let mut stage = Stage::open(&path, Output::stdout())?;
     for (at, step) in SCRIPT.iter().enumerate() {
         stage.step(*step, &SCRIPT[at + 1..])?;
     }
     stage.close()?;
+    if let Some(mut kept) = kept {
+        keep::all(&mut SqliteStore::open_read_only(&path)?, &mut kept)?;
+    }
     if args.keep {
         note(format_args!(
             "kept in {}",
@@ -57,4 +55,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         ));
     }
     Ok(Verdict::Fine)
+}
+
+/// Opens a new file. A file without sessions counts as new: an earlier run that was killed leaves
+/// such a file.
+fn new_store(path: &Path) -> Result<SqliteStore, Failure> {
+    let is_there = fs::symlink_metadata(path).is_ok();
+    match SqliteStore::open(path).map(|mut store| (store.list(), store)) {
+        Ok((Ok(sides), store)) if sides.is_empty() => Ok(store),
+        Err(error) if !is_there => Err(error.into()),
+        _ => Err(Failure::Misuse(format!(
+            "{} is there already: name a new file, or remove it",
+            path.display()
+        ))),
+    }
 }

@@ -126,6 +126,17 @@ fn what_the_demo_keeps_can_be_looked_into() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"error: team.db is there already: name a new file, or remove it");
 
+    // The run finds a file that an earlier run had only begun.
+    std::fs::write(folder.path("begun.db"), "").unwrap();
+    let run = folder.run(&["demo", "--store", "begun.db"], "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let [begun, team] = ["begun.db", "team.db"].map(|file| {
+        let run = folder.run(&["session", "list", file], "");
+        assert_eq!(run.code, Some(0));
+        run.stdout
+    });
+    assert_eq!(begun, team);
+
     let run = folder.run(&["session", "list", "team.db"], "");
     assert_eq!(run.code, Some(0));
     insta::assert_snapshot!(run.stdout, @r"

@@ -136,3 +136,72 @@ fn a_fault_has_its_place_and_leaves_whole_sessions() {
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
     }
 }
+
+/// Returns the log and the values of every session of a file.
+fn contents(folder: &Folder, file: &str) -> Vec<String> {
+    let list = folder.run(&["session", "list", file, "--format", "json"], "");
+    assert_eq!(list.code, Some(0), "{}", list.stderr);
+    let sessions = list.json().into_iter();
+    let sessions = sessions.map(|json| json["session"].as_str().unwrap().to_owned());
+    let whole = sessions.map(|session| {
+        let args = ["session", "export", file, &session, "--values", "values"];
+        let run = folder.run(&args, "");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        format!("{session}\n{}{}", run.stdout, folder.read("values"))
+    });
+    whole.collect()
+}
+
+/// An import that stops keeps whole sessions. The same command then adds those that are missing.
+#[test]
+fn an_import_that_stopped_is_completed() {
+    let all = format!("{0}\n{0}\n{1}", awkward(), example());
+    let folder = Folder::with(&[
+        ("all.jsonl", &all),
+        ("cut.jsonl", &all[..all.len() - 200]),
+        ("empty.db", ""),
+    ]);
+    let import = |from: &str, to: &str| {
+        let run = folder.run(&["session", "import", "-o", to, from], "");
+        (run.code, run.stdout)
+    };
+    let whole = import("all.jsonl", "whole.db");
+    assert_eq!(whole.0, Some(0));
+    let expected = contents(&folder, "whole.db");
+    let is_whole = |file: &str| contents(&folder, file) == expected; // too long to be printed
+    assert_eq!(expected.len(), 4);
+
+    assert_eq!(import("cut.jsonl", "chats.db").0, Some(1));
+    assert_eq!(contents(&folder, "chats.db").len(), 3);
+    for _ in 0..2 {
+        assert_eq!(import("all.jsonl", "chats.db"), whole);
+        assert!(is_whole("chats.db"));
+    }
+
+    // A file that was only begun is completed too.
+    let run = folder.run(&["session", "verify", "empty.db"], "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: empty.db: the store is empty, and the command that creates it has not finished: run that command again, or remove the file");
+    assert_eq!(import("all.jsonl", "empty.db"), whole);
+    assert!(is_whole("empty.db"));
+}
+
+/// A session that has another log than the recording keeps its name.
+#[test]
+fn another_recording_gets_another_name() {
+    let other = |word: &str| {
+        json!({ "id": "x", "messages": [{ "role": "user", "content": word }] }).to_string()
+    };
+    let folder = Folder::with(&[("a.jsonl", &other("a")), ("b.jsonl", &other("b"))]);
+    for file in ["a.jsonl", "b.jsonl", "a.jsonl", "b.jsonl"] {
+        let run = folder.run(&["session", "import", "-o", "x.db", file], "");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let list = folder.run(&["session", "list", "x.db", "--format", "json"], "");
+    let names: Vec<_> = list
+        .json()
+        .iter()
+        .map(|json| json["session"].clone())
+        .collect();
+    assert_eq!(names, ["x", "x#2"]);
+}

@@ -220,7 +220,7 @@ fn what_is_not_there_is_told() {
     2 export chats.db stock/9: error: chats.db holds no session `stock/9`: it holds plan/1, stock/1
     1 verify notes.txt: error: notes.txt: file is not a database: the file is not a store of sessions: name another file, or a new one
     2 verify chats.db stock/9: error: chats.db holds no session `stock/9`: it holds plan/1, stock/1
-    1 list empty.db: error: empty.db: the file is not a store of sessions: name another file, or a new one
+    1 list empty.db: error: empty.db: the store is empty, and the command that creates it has not finished: run that command again, or remove the file
     ");
 }
 

@@ -79,7 +79,7 @@ pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<(String, Key), Fault> {
 /// Returns the value under a key.
 pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Kept>, Fault> {
     let Some(row) = find(conn, side, key)? else {
-        return Ok(None);
+        return absent(conn, side, key).map(|()| None);
     };
     let expired = row.state == State::Expired;
     let bytes = if expired {
@@ -95,6 +95,26 @@ pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Ke
         bytes: bytes.filter(|bytes| bytes.len() as u64 == row.length),
     };
     Ok(Some(Kept { value, expired }))
+}
+
+/// Checks that no row has a key that was not found. Every row is read, because a damaged row may be
+/// the row of the key, or may mislead the search for it.
+fn absent(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
+    let mut statement = conn.prepare_cached("SELECT * FROM cold")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let (name, _) = read(row)?;
+        if name == key && row.get::<_, i64>(0)? == side {
+            let text = format!("table `cold` has key `{key}` where a search does not find it");
+            return Err(Fault::Corrupt(text));
+        }
+    }
+    // Rows can also be lost with a damaged page.
+    let found: String = conn.query_row("PRAGMA quick_check(cold)", (), |row| row.get(0))?;
+    if found != "ok" {
+        return Err(Fault::Corrupt(found));
+    }
+    Ok(())
 }
 
 /// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes

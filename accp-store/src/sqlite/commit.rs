@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::fault::Fault;
 use super::row::{Columns, MidColumn, integer, text, write};
 use super::side::Side;
-use super::{cold, entry};
+use super::{cold, entry, schema};
 use crate::{Freed, Retention, SideId, conflict};
 
 /// Applies the durable part of a batch.
@@ -86,9 +86,7 @@ pub(super) fn delete(conn: &Connection, id: &SideId) -> Result<bool, Fault> {
     let Some(side) = Side::find(conn, id)? else {
         return Ok(false);
     };
-    for table in [
-        "log", "frame", "cold", "blob", "outbox", "registry", "snapshot", "side",
-    ] {
+    for table in schema::OF_A_SIDE.iter().chain(&["side"]) {
         let sql = format!("DELETE FROM {table} WHERE side = ?1");
         conn.execute(&sql, [side.number])?;
     }

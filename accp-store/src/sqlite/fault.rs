@@ -2,7 +2,7 @@
 
 use std::str::Utf8Error;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::{RowsError, StoreError, StoreErrorKind};
 
@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Conflict(String),
     /// The file is another program's.
     Foreign,
+    /// The file is empty: it is new, or the program that was creating it was killed.
+    Unfinished,
     /// The format of the file is older or newer.
     Version { found: i32, read: i32 },
     /// The application's rows could not be written.
@@ -38,6 +40,7 @@ impl Fault {
             Self::Corrupt(text) => error(StoreErrorKind::Corrupt, &format!("{text}: {BACKUP}")),
             Self::Conflict(text) => error(StoreErrorKind::Conflict, &text),
             Self::Foreign => error(StoreErrorKind::Foreign, FOREIGN),
+            Self::Unfinished => error(StoreErrorKind::Unfinished, UNFINISHED),
             Self::Version { found, read } => {
                 let cure = if found > read {
                     "update, or export the sessions with the version that wrote it"
@@ -86,6 +89,8 @@ impl From<Utf8Error> for Fault {
 
 const BACKUP: &str = "the file is damaged; take a copy back from a backup, or export what is sound";
 const FOREIGN: &str = "the file is not a store of sessions: name another file, or a new one";
+const UNFINISHED: &str = "the store is empty, and the command that creates it has not finished: run \
+                          that command again, or remove the file";
 
 /// Returns the kind of error when SQLite fails, and what helps.
 fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
@@ -93,6 +98,10 @@ fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
         // A column has another type than its table declares.
         return (StoreErrorKind::Corrupt, BACKUP);
     };
+    // Only the creation of a store uses a rollback journal; later commits use the write-ahead log.
+    if failure.extended_code == ffi::SQLITE_READONLY_ROLLBACK {
+        return (StoreErrorKind::Unfinished, UNFINISHED);
+    }
     match failure.code {
         ErrorCode::DiskFull => (
             StoreErrorKind::Full,
@@ -100,7 +109,7 @@ fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
         ),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => (
             StoreErrorKind::Busy,
-            "another process writes to it; try again, or close the other one",
+            "a second process writes to this file; try again, or close the other process",
         ),
         // Constraints are checked before a write can violate them, so a violation shows that the
         // indexes disagree with the tables.

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::commit::read_outgoing;
 use super::fault::Fault;
-use super::row::{Columns, all};
+use super::row::{Columns, all, ascend, confirm};
 use super::side::Side;
 use super::{cold, entry};
 use crate::SideId;
@@ -17,13 +17,14 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
         return Ok(None);
     };
     let covered = side.covered.unwrap_or(0);
+    let mut index = index(conn, &side, covered)?;
     Ok(Some(Stored {
         host: side.host,
         snapshot: snapshot(conn, &side)?,
-        entries: after(conn, side.number, covered)?,
+        entries: same(after(conn, side.number, covered)?, &index.after)?,
         last: side.last,
-        due: due(conn, side.number, covered)?,
-        seen: seen(conn, side.number)?,
+        due: same(due(conn, side.number, covered)?, &index.due)?,
+        seen: std::mem::take(&mut index.seen),
         outbox: outbox(conn, side.number)?,
         outbox_sequence: side.outbox_sequence,
         last_put: side.last_put,
@@ -44,8 +45,17 @@ pub(super) fn entries(
     };
     let sql = entry::select("", "l.position >= ?2") + " LIMIT ?3";
     let from = i64::try_from(from.max(side.first)).unwrap_or(i64::MAX);
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    all(conn, &sql, (side.number, from, limit), entry::read)
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let found = all(conn, &sql, (side.number, from, most), entry::read)?;
+    ascend("log", found.iter().map(|entry| entry.position))?;
+    // A member's log has gaps, so only the texts, whose keys are the same, show a lost entry.
+    let last = found.last().filter(|_| found.len() == limit);
+    let last = last.map_or(i64::MAX as u64, |last| last.position);
+    let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3";
+    if limit > 0 {
+        confirm(conn, "log", found.len(), sql, (side.number, from, last))?;
+    }
+    Ok(found)
 }
 
 /// Reads the keys of a side.
@@ -54,7 +64,9 @@ pub(super) fn cold_keys(conn: &Connection, id: &SideId) -> Result<Vec<String>, F
         return Ok(Vec::new());
     };
     let sql = "SELECT * FROM cold WHERE side = ?1 ORDER BY key";
-    all(conn, sql, [side.number], |row| Ok(cold::read(row)?.0))
+    let found = all(conn, sql, [side.number], |row| Ok(cold::read(row)?.0))?;
+    ascend("cold", &found)?;
+    Ok(found)
 }
 
 pub(super) fn snapshot(conn: &Connection, side: &Side) -> Result<Option<Snapshot>, Fault> {
@@ -85,16 +97,27 @@ pub(super) fn snapshot(conn: &Connection, side: &Side) -> Result<Option<Snapshot
 
 pub(super) fn outbox(conn: &Connection, side: i64) -> Result<Vec<Outgoing>, Fault> {
     let sql = "SELECT * FROM outbox WHERE side = ?1 ORDER BY place";
-    all(conn, sql, [side], read_outgoing)
+    let found = all(conn, sql, [side], read_outgoing)?;
+    ascend("outbox", found.iter().map(|frame| frame.order))?;
+    let sql = "SELECT count(*) FROM outbox INDEXED BY outbox_mid WHERE side = ?1";
+    confirm(conn, "outbox", found.len(), sql, [side])?;
+    Ok(found)
 }
 
 pub(super) fn registries(conn: &Connection, side: i64) -> Result<Vec<(Hash, String)>, Fault> {
     let sql = "SELECT * FROM registry WHERE side = ?1 ORDER BY digest";
-    all(conn, sql, [side], |row| {
+    let found = all(conn, sql, [side], |row| {
         let mut columns = Columns::new(row, "registry", 0, 4)?;
-        columns.integer()?; // the side
+        if columns.integer()? != side {
+            return Err(columns.wrong("the side that its index names"));
+        }
         Ok((columns.digest()?, columns.text()?.into()))
-    })
+    })?;
+    ascend(
+        "registry",
+        found.iter().map(|(digest, _)| digest.as_bytes()),
+    )?;
+    Ok(found)
 }
 
 fn after(conn: &Connection, side: i64, covered: u64) -> Result<Vec<Entry>, Fault> {
@@ -106,10 +129,56 @@ fn due(conn: &Connection, side: i64, covered: u64) -> Result<Vec<Entry>, Fault> 
     all(conn, &due_sql(), (side, covered), entry::read)
 }
 
-/// Reads the ids in the order of the log, from table `log` alone: it does not touch the texts.
-fn seen(conn: &Connection, side: i64) -> Result<Vec<Seen>, Fault> {
-    let read = |row: &rusqlite::Row<'_>| entry::read_log(row).map(entry::to_seen);
-    all(conn, SEEN, [side], read)
+/// What table `log` says without the texts.
+struct Index {
+    /// The entries that took a number.
+    seen: Vec<Seen>,
+    /// The positions of the entries after the snapshot.
+    after: Vec<u64>,
+    /// The positions of the entries up to the snapshot that are due.
+    due: Vec<u64>,
+}
+
+/// Reads the whole log in its order, from table `log` alone: it does not touch the texts. It checks
+/// that no entry is missing.
+fn index(conn: &Connection, side: &Side, covered: u64) -> Result<Index, Fault> {
+    let mut index = Index {
+        seen: Vec::new(),
+        after: Vec::new(),
+        due: Vec::new(),
+    };
+    let mut counted = side.without_log();
+    let mut statement = conn.prepare_cached(INDEX)?;
+    let mut rows = statement.query([side.number])?;
+    while let Some(row) = rows.next()? {
+        let entry = entry::read_log(row)?;
+        counted.count(&entry)?;
+        if entry.position > covered {
+            index.after.push(entry.position);
+        } else if entry.due {
+            index.due.push(entry.position);
+        }
+        if entry.sequence > 0 {
+            index.seen.push(entry::to_seen(entry));
+        }
+    }
+    counted.bytes = side.bytes;
+    side.check(&counted)?;
+    Ok(index)
+}
+
+/// Checks that the entries are those at these positions.
+fn same(entries: Vec<Entry>, positions: &[u64]) -> Result<Vec<Entry>, Fault> {
+    let found = entries.iter().map(|entry| entry.position);
+    if found.eq(positions.iter().copied()) {
+        return Ok(entries);
+    }
+    Err(Fault::Corrupt(format!(
+        "table `log`: its keys are damaged, because one way to its entries finds {} of them and \
+         another {}",
+        positions.len(),
+        entries.len()
+    )))
 }
 
 fn due_sql() -> String {
@@ -117,7 +186,7 @@ fn due_sql() -> String {
     entry::select("INDEXED BY log_due", "l.due AND l.position <= ?2")
 }
 
-const SEEN: &str = "SELECT * FROM log WHERE side = ?1 AND sequence > 0 ORDER BY position";
+const INDEX: &str = "SELECT * FROM log WHERE side = ?1 ORDER BY position";
 
 #[cfg(test)]
 mod tests {
@@ -140,6 +209,6 @@ mod tests {
 
     #[test]
     fn ids_are_read_without_the_texts_and_without_sorting() {
-        insta::assert_snapshot!(plan(SEEN), @"SEARCH log USING PRIMARY KEY (side=?)");
+        insta::assert_snapshot!(plan(INDEX), @"SEARCH log USING PRIMARY KEY (side=?)");
     }
 }

@@ -41,6 +41,39 @@ pub(super) fn all<T>(
     Ok(all)
 }
 
+/// Checks that a query finds this number of rows. The query takes another way to the rows than the
+/// read whose result it confirms: the checksum of a row says nothing about a row that is not found,
+/// because its key or its index is damaged.
+pub(super) fn confirm(
+    conn: &Connection,
+    table: &'static str,
+    read: usize,
+    sql: &str,
+    params: impl Params,
+) -> Result<(), Fault> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let found: i64 = statement.query_row(params, |row| row.get(0))?;
+    if i64::try_from(read).is_ok_and(|read| read == found) {
+        return Ok(());
+    }
+    Err(Fault::Corrupt(format!(
+        "table `{table}`: its keys are damaged, because one way to its rows finds {read} of them \
+         and another {found}"
+    )))
+}
+
+/// Checks that the keys of rows ascend. A damaged page can give one sound row in place of another.
+pub(super) fn ascend<T: PartialOrd>(
+    table: &'static str,
+    keys: impl IntoIterator<Item = T>,
+) -> Result<(), Fault> {
+    if keys.into_iter().is_sorted_by(|a, b| a < b) {
+        return Ok(());
+    }
+    let text = format!("table `{table}` gives a row twice, or in the place of another");
+    Err(Fault::Corrupt(text))
+}
+
 /// The columns of a row, in order, after its checksum was compared.
 pub(super) struct Columns<'a> {
     row: &'a Row<'a>,

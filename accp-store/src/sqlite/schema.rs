@@ -97,7 +97,13 @@ pub(super) const TABLES: &[&str] = &[
 ) STRICT",
 ];
 
-/// Creates the tables in an empty file.
+/// The tables that have rows of a side, besides the table of the sides themselves.
+pub(super) const OF_A_SIDE: [&str; 7] = [
+    "log", "frame", "cold", "blob", "outbox", "registry", "snapshot",
+];
+
+/// Creates the tables in an empty file. The caller commits the tables, the application id and the
+/// version in one transaction, so that a file has all of them or is still empty.
 pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
     for table in TABLES {
         conn.execute_batch(table)?;
@@ -116,7 +122,11 @@ pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
 /// Checks that the file is a store of this format, and has its tables and no others.
 pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
     if application(conn)? != APPLICATION {
-        return Err(Fault::Foreign);
+        return Err(if is_empty(conn)? {
+            Fault::Unfinished
+        } else {
+            Fault::Foreign
+        });
     }
     let version = version(conn)?;
     if version < 1 {

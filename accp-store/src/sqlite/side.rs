@@ -1,11 +1,12 @@
 //! The rows of table `side`: the sides, and sums that otherwise would need a read of the log.
 
 use accp_runtime::session::Time;
+use accp_session::Entry;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::row::{Columns, all, integer, text, write};
+use super::row::{Columns, all, ascend, confirm, integer, text, write};
 use crate::{SideId, Summary};
 
 /// A row of table `side`.
@@ -33,21 +34,43 @@ pub(super) struct Side {
 const COLUMNS: usize = 18;
 
 impl Side {
+    /// Finds a side by the index, which may be damaged: see [`all`](Self::all).
     pub(super) fn find(conn: &Connection, id: &SideId) -> Result<Option<Self>, Fault> {
-        let sql = "SELECT * FROM side WHERE session = ?1 AND agent = ?2";
+        let sql = "SELECT * FROM side INDEXED BY sqlite_autoindex_side_1
+            WHERE session = ?1 AND agent = ?2";
         let mut statement = conn.prepare_cached(sql)?;
         let mut rows = statement.query((id.session(), id.agent()))?;
-        rows.next()?.map(Self::read).transpose()
+        match rows.next()?.map(Self::read).transpose()? {
+            Some(other) if other.id != *id => Err(misled(&other.id, id)),
+            found => Ok(found),
+        }
     }
 
+    /// Reads all sides from the table, and checks that the index has each of them.
     pub(super) fn all(conn: &Connection) -> Result<Vec<Self>, Fault> {
-        let sql = "SELECT * FROM side ORDER BY session, agent";
-        all(conn, sql, (), Self::read)
+        let mut sides = all(conn, "SELECT * FROM side NOT INDEXED", (), Self::read)?;
+        let sql = "SELECT count(*) FROM side INDEXED BY sqlite_autoindex_side_1";
+        confirm(conn, "side", sides.len(), sql, ())?;
+        sides.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        ascend("side", sides.iter().map(|side| &side.id))?;
+        for side in &sides {
+            if Self::find(conn, &side.id)?.is_none() {
+                let text = format!("the index of table `side` lacks `{}`", side.id);
+                return Err(Fault::Corrupt(text));
+            }
+        }
+        Ok(sides)
     }
 
+    /// Finds the sides of a session by the index, which may be damaged: see [`all`](Self::all).
     pub(super) fn of_session(conn: &Connection, session: &str) -> Result<Vec<Self>, Fault> {
-        let sql = "SELECT * FROM side WHERE session = ?1 ORDER BY agent";
-        all(conn, sql, [session], Self::read)
+        let sql = "SELECT * FROM side INDEXED BY sqlite_autoindex_side_1
+            WHERE session = ?1 ORDER BY agent";
+        let sides = all(conn, sql, [session], Self::read)?;
+        match sides.iter().find(|side| side.id.session() != session) {
+            Some(other) => Err(misled(&other.id, session)),
+            None => Ok(sides),
+        }
     }
 
     /// Returns the side of this name, or a new one. A new side has no row until it is saved.
@@ -104,6 +127,51 @@ impl Side {
         write(conn, sql, &columns)
     }
 
+    /// Returns the side with a log that is empty so far, to [`count`](Self::count) its entries.
+    pub(super) fn without_log(&self) -> Self {
+        Self {
+            last: 0,
+            entries: 0,
+            bytes: 0,
+            due: 0,
+            at: None,
+            ..self.clone()
+        }
+    }
+
+    /// Counts the next entry of the log, but not the bytes of its text.
+    pub(super) fn count(&mut self, entry: &Entry) -> Result<(), Fault> {
+        ascend("log", [self.last, entry.position])?;
+        self.last = entry.position;
+        self.at = Some(entry.at);
+        self.entries += 1;
+        self.due += u64::from(entry.due);
+        Ok(())
+    }
+
+    /// Checks that this row says of the log what was counted.
+    pub(super) fn check(&self, counted: &Self) -> Result<(), Fault> {
+        if self == counted {
+            return Ok(());
+        }
+        Err(Fault::Corrupt(format!(
+            "table `side` says {}, and table `log` has {}",
+            self.sums(),
+            counted.sums()
+        )))
+    }
+
+    fn sums(&self) -> String {
+        format!(
+            "{} entries up to position {} of time {}, {} due, {} bytes",
+            self.entries,
+            self.last,
+            self.at.unwrap_or(Time::from_millis(0)),
+            self.due,
+            self.bytes
+        )
+    }
+
     pub(super) fn into_summary(self) -> Summary {
         Summary {
             side: self.id,
@@ -145,4 +213,11 @@ impl Side {
         columns.reserved()?; // proof
         Ok(side)
     }
+}
+
+/// Makes the fault for an index that leads to the row of another side.
+fn misled(found: &SideId, asked: impl std::fmt::Display) -> Fault {
+    Fault::Corrupt(format!(
+        "the index of table `side` leads from `{asked}` to `{found}`"
+    ))
 }

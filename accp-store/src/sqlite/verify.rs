@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::Hash;
-use accp_runtime::session::Time;
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
 use super::row::all;
@@ -14,14 +13,23 @@ use super::{cold, entry, read, schema};
 use crate::SideId;
 
 /// Runs SQLite's own check of the file (pages, indexes and constraints), and checks that the tables
-/// are those of the format.
+/// are those of the format and have rows of known sides only.
 pub(super) fn file(conn: &Connection) -> Result<(), Fault> {
     schema::check(conn)?;
     let found: String = conn.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
-    if found == "ok" {
-        return Ok(());
+    if found != "ok" {
+        return Err(Fault::Corrupt(found));
     }
-    Err(Fault::Corrupt(found))
+    for table in schema::OF_A_SIDE {
+        let sql =
+            format!("SELECT side FROM {table} WHERE side NOT IN (SELECT side FROM side) LIMIT 1");
+        let lost: Option<i64> = conn.query_row(&sql, (), |row| row.get(0)).optional()?;
+        if let Some(side) = lost {
+            let text = format!("table `{table}` has a row of side {side}, which does not exist");
+            return Err(Fault::Corrupt(text));
+        }
+    }
+    Ok(())
 }
 
 /// Checks everything in a side.
@@ -39,14 +47,7 @@ pub(super) fn side(conn: &Connection, id: &SideId) -> Result<(), Fault> {
 
 /// Checks that every entry can be read, has its text where it must, and that the sums are right.
 fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
-    let mut found = Side {
-        last: 0,
-        entries: 0,
-        bytes: 0,
-        due: 0,
-        at: None,
-        ..side.clone()
-    };
+    let mut found = side.without_log();
     let mut texts = 0;
     let sql = entry::select("", "true");
     let mut statement = conn.prepare(&sql)?;
@@ -57,18 +58,9 @@ fn log(conn: &Connection, side: &Side) -> Result<(), Fault> {
             found.bytes += entry::read(row)?.text.len() as u64;
             texts += 1;
         }
-        found.last = entry.position;
-        found.at = Some(entry.at);
-        found.entries += 1;
-        found.due += u64::from(entry.due);
+        found.count(&entry)?;
     }
-    if found != *side {
-        return Err(Fault::Corrupt(format!(
-            "table `side` says {}, and table `log` has {}",
-            sums(side),
-            sums(&found)
-        )));
-    }
+    side.check(&found)?;
     let sql = "SELECT count(*) FROM frame WHERE side = ?1";
     let all: u64 = conn.query_row(sql, [side.number], |row| row.get(0))?;
     if all != texts {
@@ -111,15 +103,4 @@ fn values(conn: &Connection, side: i64) -> Result<(), Fault> {
         }
         None => Ok(()),
     }
-}
-
-fn sums(side: &Side) -> String {
-    format!(
-        "{} entries up to position {} of time {}, {} due, {} bytes",
-        side.entries,
-        side.last,
-        side.at.unwrap_or(Time::from_millis(0)),
-        side.due,
-        side.bytes
-    )
 }

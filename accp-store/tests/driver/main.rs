@@ -238,11 +238,11 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
     let before = log(&room.host.store, &HUB);
 
     let error = other.carry_out(room.now).unwrap_err();
-    assert_snapshot!(error, @"side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store");
+    assert_snapshot!(error, @"side `s@hub`: an entry at position 4, where the log stands at 4: probably a second process has this side of the session open; close one of the two, then restore the session from its store");
     let reference = Reference::parse("ctx.budget").unwrap();
-    assert_snapshot!(other.carry_out(room.now).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
-    assert_snapshot!(other.session_mut().unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
-    assert_snapshot!(other.read(&reference).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: restore the session from its store): open it again from the store");
+    assert_snapshot!(other.carry_out(room.now).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: probably a second process has this side of the session open; close one of the two, then restore the session from its store): open it again from the store");
+    assert_snapshot!(other.session_mut().unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: probably a second process has this side of the session open; close one of the two, then restore the session from its store): open it again from the store");
+    assert_snapshot!(other.read(&reference).unwrap_err(), @"the session was put aside when its store failed (side `s@hub`: an entry at position 4, where the log stands at 4: probably a second process has this side of the session open; close one of the two, then restore the session from its store): open it again from the store");
     let (store, link) = other.into_parts();
     assert_eq!(link, []);
     assert_eq!(log(&store, &HUB), before);

@@ -9,13 +9,18 @@
 //! cargo run --release -p accp-tests --example crash -- --kills 1000
 //! cargo run --release -p accp-tests --example crash -- --kills 50 --seed 7 --side member
 //! cargo run --release -p accp-tests --example crash -- --kills 50 --plant early
+//! cargo run --release -p accp-tests --example crash -- --kills 40 --accp target/release/accp
 //! ```
+//!
+//! With `--accp`, the command of this path is killed instead: `session import` and `demo --store`,
+//! each as often as `--kills` says. See `command`.
 //!
 //! A seed fixes the messages. The instants of the kills differ from run to run. Without arguments
 //! the program does the same as the test.
 
 mod check;
 mod child;
+mod command;
 mod file;
 mod life;
 mod plan;
@@ -24,6 +29,7 @@ mod run;
 mod side;
 mod world;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -42,7 +48,11 @@ pub(crate) fn main() -> ExitCode {
         return code;
     }
     let started = Instant::now();
-    let result = if args.is_empty() { few() } else { many(&args) };
+    let result = if args.is_empty() {
+        few().map(|counts| counts.to_string())
+    } else {
+        many(&args)
+    };
     match result {
         Ok(counts) => {
             println!("{counts}{:.1} s", started.elapsed().as_secs_f64());
@@ -55,9 +65,11 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-fn many(args: &[String]) -> Result<Counts, String> {
-    let usage = "usage: crash [--kills N] [--seed N] [--side host|member] [--plant early|apart]";
+fn many(args: &[String]) -> Result<String, String> {
+    let usage = "usage: crash [--kills N] [--seed N] [--side host|member] [--plant early|apart]\n   \
+                 or: crash --accp PATH [--kills N] [--seed N]";
     let (mut kills, mut seed, mut side, mut plant) = (100, 0, None, None);
+    let mut accp = None;
     for pair in args.chunks(2) {
         let [word, value] = pair else {
             return Err(usage.into());
@@ -67,11 +79,15 @@ fn many(args: &[String]) -> Result<Counts, String> {
             "--seed" => value.parse().map(|n| seed = n).is_ok(),
             "--side" => value.parse().map(|kind| side = Some(kind)).is_ok(),
             "--plant" => value.parse().map(|bug| plant = Some(bug)).is_ok(),
+            "--accp" => accp.replace(PathBuf::from(value)).is_none(),
             _ => false,
         };
         if !is_known {
             return Err(usage.into());
         }
+    }
+    if let Some(accp) = accp {
+        return command::run(&accp, kills, seed).map(|counts| counts.to_string());
     }
     let mut counts = Counts::default();
     while counts.kills < kills {
@@ -88,7 +104,7 @@ fn many(args: &[String]) -> Result<Counts, String> {
             .map_err(|what| format!("{counts}FAILED with seed {seed}, {}: {what}", plan.side))?;
         seed += 1;
     }
-    Ok(counts)
+    Ok(counts.to_string())
 }
 
 /// Runs the process that is killed, if the arguments ask for it.

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use accp_store::{MemoryStore, SqliteStore, Store};
+use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 
 use crate::conversations::{at, each_conversation};
 use crate::format::Format;
+use crate::keep;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::Shared;
@@ -27,6 +28,9 @@ use report::Report;
 /// At the end every message must come back equal from the log and its references, and every
 /// checkpoint must have listed the frames that it moved. Times are made up, with one second
 /// between two frames.
+///
+/// A session enters the file whole or not at all, and a session that is there already is left as
+/// it is. So the same command again completes an import that was cut short.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -71,18 +75,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let mut report = Report::default();
         each_conversation(path, |file, line, conversation| {
             let id = conversation.get("id").and_then(serde_json::Value::as_str);
-            let session = shelf.name(id, path, report.conversations);
-            let mut store = shelf.store();
-            let mut play = Play::open(&session, args.start, counter.clone(), &store)?;
-            if let Err(failure) = play.perform(&conversation) {
-                // A part of a conversation must not stay in the store.
-                store.delete(play.side())?;
-                return Err(match failure {
+            let name = name(id, path, report.conversations);
+            let mut play = Play::open(&name, args.start, counter.clone())?;
+            play.perform(&conversation)
+                .map_err(|failure| match failure {
                     Failure::Input(message) => at(file, line, message),
                     failure => failure,
-                });
-            }
-            for fault in play.check(&conversation, &mut report)? {
+                })?;
+            let (store, side) = shelf.keep(&play)?;
+            for fault in play.check(&store, &side, &conversation, &mut report)? {
                 faults += 1;
                 output::error(at(file, line, fault));
             }
@@ -100,54 +101,62 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// The store for the sessions.
+/// Returns the name of a session: the recorded id, or the file and a number.
+fn name(id: Option<&str>, path: &Path, number: u64) -> String {
+    match id {
+        Some(id) if !id.is_empty() => id.to_owned(),
+        _ => {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let stem = if stem == "-" { "stdin" } else { &stem };
+            format!("{stem}/{}", number + 1)
+        }
+    }
+}
+
+/// The place of the sessions after they were played.
 struct Shelf {
-    /// The store in the file. Without a file each session has a store of its own, in memory.
+    /// The store in the file. Without a file each session stays where it was played, in memory.
     file: Option<Shared>,
-    /// The names of the sessions so far.
-    names: BTreeSet<String>,
+    /// The sides that this run has kept.
+    taken: BTreeSet<SideId>,
 }
 
 impl Shelf {
     fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let mut shelf = Self {
-            file: None,
-            names: BTreeSet::new(),
-        };
-        if let Some(path) = path {
-            let mut store = SqliteStore::open(path)?;
-            let held = store.list()?.into_iter().map(|summary| summary.side);
-            shelf
-                .names
-                .extend(held.map(|side| side.session().to_owned()));
-            shelf.file = Some(Arc::new(Mutex::new(store)));
-        }
-        Ok(shelf)
+        let store = path.map(SqliteStore::open).transpose()?;
+        Ok(Self {
+            file: store.map(|store| Arc::new(Mutex::new(store)) as Shared),
+            taken: BTreeSet::new(),
+        })
     }
 
-    /// Returns a name for the next session: the recorded id, or the file and a number.
-    fn name(&mut self, id: Option<&str>, path: &Path, number: u64) -> String {
-        let base = match id {
-            Some(id) if !id.is_empty() => id.to_owned(),
-            _ => {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                let stem = if stem == "-" { "stdin" } else { &stem };
-                format!("{stem}/{}", number + 1)
-            }
+    /// Keeps a session that was played, and returns its store and its side. If the name of the
+    /// session is taken, it gets a number. If the file has the session from an earlier run, the file
+    /// stays as it is.
+    fn keep(&mut self, play: &Play) -> Result<(Shared, SideId), Failure> {
+        let (mut played, side) = (play.store(), play.side());
+        let Some(mut file) = self.file.clone() else {
+            return Ok((played, side.clone()));
         };
-        let mut name = base.clone();
+        let batch = keep::whole(&mut played, side)?;
         let mut again = 1;
-        while !self.names.insert(name.clone()) {
+        loop {
+            let name = match again {
+                1 => side.session().to_owned(),
+                _ => format!("{}#{again}", side.session()),
+            };
             again += 1;
-            name = format!("{base}#{again}");
-        }
-        name
-    }
-
-    fn store(&self) -> Shared {
-        match &self.file {
-            Some(file) => Arc::clone(file),
-            None => Arc::new(Mutex::new(MemoryStore::new())),
+            let place = SideId::new(name, side.agent());
+            if self.taken.contains(&place) {
+                continue;
+            }
+            if file.sides(place.session())?.is_empty() {
+                file.commit(&[(&place, &batch)])?;
+            } else if !keep::has_log(&mut file, &place, &batch.entries)? {
+                continue;
+            }
+            self.taken.insert(place.clone());
+            return Ok((file, place));
         }
     }
 }

@@ -22,7 +22,6 @@ use crate::store_file::{Shared, Side};
 /// A conversation that is being played in a session.
 pub(super) struct Play {
     room: Room,
-    store: Shared,
     start: i64,
     counter: Arc<Bpe>,
     members: BTreeMap<String, MemberId>,
@@ -40,13 +39,8 @@ pub(super) struct Play {
 }
 
 impl Play {
-    /// Opens the session, with its host alone.
-    pub(super) fn open(
-        session: &str,
-        start: i64,
-        counter: Arc<Bpe>,
-        store: &Shared,
-    ) -> Result<Self, Failure> {
+    /// Opens the session in memory, with its host alone.
+    pub(super) fn open(session: &str, start: i64, counter: Arc<Bpe>) -> Result<Self, Failure> {
         let registry = Arc::new(Registry::shared().clone());
         let mut options = Options::new(session, agent(HOST)?, registry).counting(counter.clone());
         // The host is a hub: it relays, and handles nothing itself.
@@ -56,11 +50,11 @@ impl Play {
             ..Rules::default()
         };
         let now = Time::from_secs(start);
-        let mut room = Room::open(options, rules, Arc::clone(store), now)?;
+        let store = Arc::new(Mutex::new(MemoryStore::new()));
+        let mut room = Room::open(options, rules, store, now)?;
         room.settle()?;
         Ok(Self {
             room,
-            store: Arc::clone(store),
             start,
             counter,
             members: BTreeMap::from([(HOST.to_owned(), MemberId::HOST)]),
@@ -215,16 +209,22 @@ impl Play {
         self.room.host.driver.side()
     }
 
-    /// Reads everything back, and returns the faults.
+    /// Returns the store of its host.
+    pub(super) fn store(&self) -> Shared {
+        Arc::clone(&self.room.host.store)
+    }
+
+    /// Reads everything back from the place where the session is kept, and returns the faults.
     pub(super) fn check(
         &mut self,
+        store: &Shared,
+        id: &SideId,
         conversation: &Conversation,
         report: &mut Report,
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
         // From here on everything is read as after a restart.
-        let id = self.side().clone();
-        let mut side = Side::open(&self.store, &id, true)?;
+        let mut side = Side::open(store, id, true)?;
         let state = self.room.host.session().state();
         if side.state() != state {
             faults.push("after a restart the session would differ".to_owned());
@@ -233,10 +233,11 @@ impl Play {
         if members.any(|member| member.session().state() != state) {
             faults.push("a member folds the log to another state than the host".to_owned());
         }
-        let audit = Audit::of(&self.store, &id, &mut side)?;
+        let audit = Audit::of(store, id, &mut side)?;
         faults.extend(audit.faults.iter().cloned());
-        for key in self.store.cold_keys(&id)? {
-            let kept = self.store.cold(&id, &key)?;
+        let mut kept = Arc::clone(store);
+        for key in kept.cold_keys(id)? {
+            let kept = kept.cold(id, &key)?;
             report.values += 1;
             report.value_bytes += kept.map_or(0, |kept| kept.value.length);
         }

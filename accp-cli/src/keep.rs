@@ -1,0 +1,63 @@
+//! Puts sides of sessions into a file, whole. A command plays its sessions elsewhere and then keeps
+//! them in one commit. So a command that is killed leaves whole sessions in the file or none.
+
+use accp_session::{Batch, Entry, OutboxChange};
+use accp_store::{SideId, Store, StoreError};
+
+/// Returns everything that a store keeps of a side, as the one batch that begins the side.
+///
+/// # Errors
+/// The errors of the store.
+pub(crate) fn whole(store: &mut impl Store, side: &SideId) -> Result<Batch, StoreError> {
+    let stored = store.load(side)?.unwrap_or_default();
+    let mut batch = Batch {
+        host: stored.host,
+        entries: store.entries(side, 1, usize::MAX)?,
+        outbox: stored.outbox.into_iter().map(OutboxChange::Put).collect(),
+        outbox_sequence: Some(stored.outbox_sequence),
+        last_put: Some(stored.last_put),
+        epoch: Some(stored.epoch).filter(|epoch| *epoch > 0),
+        registries: stored.registries,
+        snapshot: stored.snapshot,
+        ..Batch::default()
+    };
+    for key in store.cold_keys(side)? {
+        let Some(kept) = store.cold(side, &key)? else {
+            continue;
+        };
+        batch.cold.push(kept.value);
+        if kept.expired {
+            batch.expired.push(key);
+        }
+    }
+    Ok(batch)
+}
+
+/// Keeps all sides of a store in another one, in one commit.
+///
+/// # Errors
+/// The errors of the stores. Nothing was kept then.
+pub(crate) fn all(from: &mut impl Store, to: &mut impl Store) -> Result<(), StoreError> {
+    let sides = from.list()?.into_iter().map(|summary| summary.side);
+    let batches = sides.map(|side| Ok((side.clone(), whole(from, &side)?)));
+    let batches = batches.collect::<Result<Vec<_>, StoreError>>()?;
+    let group: Vec<_> = batches.iter().map(|(side, batch)| (side, batch)).collect();
+    to.commit(&group)
+}
+
+/// Returns whether a side has exactly this log. Whether its frames were handled makes no difference.
+///
+/// # Errors
+/// The errors of the store.
+pub(crate) fn has_log(
+    store: &mut impl Store,
+    side: &SideId,
+    log: &[Entry],
+) -> Result<bool, StoreError> {
+    let kept = store.entries(side, 1, log.len() + 1)?;
+    let as_handled = |entry: &Entry| Entry {
+        due: false,
+        ..entry.clone()
+    };
+    Ok(kept.iter().map(as_handled).eq(log.iter().map(as_handled)))
+}
