@@ -1,5 +1,7 @@
 //! Events of a session, for its caller.
 
+use std::ops::RangeInclusive;
+
 use crate::wire::link::PeerError;
 use crate::{MemberId, Mid};
 use accp_frame::{ErrorCode, TokenLimit};
@@ -47,6 +49,9 @@ pub enum Event {
     Checkpoint(u64),
     /// A hook deferred a checkpoint, for this reason.
     CheckpointDeferred(String),
+    /// The host does not have the entries at these positions any more, and this member never got
+    /// them. Its state is that of the host, but the frames among the entries were not handed to it.
+    Missed(RangeInclusive<u64>),
     /// The bytes under this cold key have arrived.
     Supplied(String),
     /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a

@@ -395,9 +395,12 @@ impl Host {
     }
 
     /// Takes entries of the log that the store read for members that lag behind.
-    pub(crate) fn entries(&mut self, from: u64, entries: &[Entry]) {
+    pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         self.answer_frame(from, entries);
-        let sends = self.relays.supply(from, entries);
+        let (sends, behind) = self.relays.supply(from, entries);
+        for member in behind {
+            self.greet_behind(member, now);
+        }
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
         }

@@ -84,7 +84,9 @@ impl Session {
             (Role::Host(host), Input::Disconnected(member)) => host.disconnected(member),
             (Role::Member(_), Input::Disconnected(_)) => {}
             (Role::Member(member), Input::Fetch { key, announced }) => member.fetch(key, announced),
-            (Role::Host(host), Input::Entries { from, entries }) => host.entries(from, entries),
+            (Role::Host(host), Input::Entries { from, entries }) => {
+                host.entries(from, entries, now)
+            }
             (Role::Member(_), Input::Entries { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),

@@ -320,14 +320,22 @@ impl Relays {
         (sends, reads)
     }
 
-    /// Takes entries that were read for members that lag behind, and returns the frames to send.
-    pub(crate) fn supply(&mut self, from: u64, entries: &[Entry]) -> Vec<Transmit> {
-        let mut sends = Vec::new();
+    /// Takes entries that were read for members that lag behind. Returns the frames to send, and the
+    /// members that lack entries which the log does not have any more.
+    pub(crate) fn supply(
+        &mut self,
+        from: u64,
+        entries: &[Entry],
+    ) -> (Vec<Transmit>, Vec<MemberId>) {
+        let (mut sends, mut behind) = (Vec::new(), Vec::new());
         for (member, cursor) in self.cursors.iter_mut() {
-            // A log that begins later has let go of entries that the member lacks. They may come back
-            // with the store, so the log is read again at the next retry.
+            if cursor.reading != Some(from) {
+                continue;
+            }
+            // The log is read again at the next retry, if the member has not come further by then.
             let is_whole = entries.first().is_some_and(|entry| entry.position == from);
-            if cursor.reading != Some(from) || !is_whole {
+            if !is_whole {
+                behind.push(member);
                 continue;
             }
             cursor.reading = None;
@@ -355,7 +363,7 @@ impl Relays {
                 cursor.sent = entry.position;
             }
         }
-        sends
+        (sends, behind)
     }
 
     /// Gives back the room of an empty tail.

@@ -88,6 +88,22 @@ impl Host {
         self.side.say_hello(member, &answer, now);
     }
 
+    /// Offers the fold of now to a member that lacks entries which the log does not have any more.
+    pub(crate) fn greet_behind(&mut self, member: MemberId, now: Time) {
+        self.offer = None;
+        let Some(fold) = self.offer(member) else {
+            return;
+        };
+        let answer = Hello {
+            sender_scope: self.side.state.scope == Scope::Sender,
+            member: Some(member),
+            snapshot: Some(fold),
+            from: Some(fold),
+            ..self.side.hello()
+        };
+        self.side.say_hello(member, &answer, now);
+    }
+
     /// Returns the position of the fold that a member starts from. It stays the same until the
     /// member has the fold. Returns `None` when the fold cannot be written.
     pub(crate) fn offer(&mut self, member: MemberId) -> Option<u64> {

@@ -185,7 +185,8 @@ impl Member {
         self.hello.rest();
         self.met(hello.epoch);
         match hello.snapshot {
-            Some(fold) if self.side.position == 0 => {
+            // The log of the host does not have the entries any more that this side lacks.
+            Some(fold) if self.side.position == 0 || from > self.side.position => {
                 if let Some((before, _)) = self.fetching.replace((fold, from))
                     && before != fold
                 {
@@ -388,8 +389,12 @@ impl Member {
             position: fold,
             text,
         };
+        let held = self.side.position;
         self.side.restore(&snapshot)?;
         self.side.position = from;
+        if held > 0 {
+            self.side.tell(Event::Missed(held + 1..=from));
+        }
         self.side.take_snapshot(&());
         self.now_joined();
         if let Some(hash) = self.side.state.schemas() {

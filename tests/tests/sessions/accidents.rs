@@ -6,6 +6,8 @@ use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
+use accp_store::Store;
+
 use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan, rules};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -255,4 +257,56 @@ fn a_member_comes_back_with_an_old_store() {
         }
         room.check_replicas();
     }
+}
+
+/// A member that was away while the host discarded the log starts again from a fold, and is told
+/// what it has missed.
+#[test]
+fn the_log_that_a_member_lacks_is_gone() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &[]);
+    for agent in ["dev", "qa"] {
+        let mut options = options(agent);
+        options.backlog = 10_000;
+        room.enter(options);
+    }
+    room.say(0, &Outbound::message(&plan("dev", 1)));
+    let held = room.members[1].session().position();
+    room.on_the_way(|passed| match passed.to.number() {
+        102 => vec![],
+        _ => vec![passed.text.clone()],
+    });
+    for n in 0..1_200 {
+        room.host_says(&Outbound::message(&plan("hub", n)));
+    }
+    let now = room.now;
+    room.host.handle_all(now);
+    room.settle();
+    let log_before = room.host.session().position() - 10;
+    let retention = accp_store::Retention { log_before };
+    let id = room.host.driver.side().clone();
+    let freed = room.host.store.retain(&id, retention).unwrap();
+    assert!(freed.entries >= 1_000, "{freed:?}");
+    room.restart(MemberId::HOST).unwrap();
+    room.heal();
+    for _ in 0..20 {
+        room.pass(40 * SECOND);
+    }
+    let last = room.host.session().position();
+    let missed: Vec<_> = room.members[1]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Missed(positions) => Some(positions.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(missed, [held + 1..=last]);
+    room.host_says(&Outbound::message(&plan("hub", 9_999)));
+    room.say(1, &Outbound::message(&plan("qa", 1)));
+    assert_eq!(room.members[1].frames().len(), 1 + 2);
+    room.check_replicas();
+    let id = room.members[1].id;
+    room.restart(id).unwrap();
+    room.settle();
+    room.check_replicas();
 }

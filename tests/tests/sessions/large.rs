@@ -95,7 +95,7 @@ fn a_log_that_was_let_go_of() {
         let hello = "@dev>sync:registry{v:1|hash:000000000000|pos:3|ext:[log]}[mid:910100000001]";
         desk.session_mut()
             .receive(member(101), hello.as_bytes(), NOW);
-        let mut reads = 0;
+        let (mut reads, mut offers) = (0, 0);
         while let Some(output) = desk.session_mut().poll() {
             match output {
                 Output::Read(Read::Entries { from, limit }) => {
@@ -115,10 +115,15 @@ fn a_log_that_was_let_go_of() {
                             .map(|send| &send.text)
                             .any(|text| text.contains(",pos:"))
                     );
+                    offers += batch
+                        .sends
+                        .iter()
+                        .filter(|send| send.text.contains("|snap:"))
+                        .count();
                 }
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(reads, 1);
+        assert_eq!((reads, offers), (1, 1));
     }
 }
