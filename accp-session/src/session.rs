@@ -85,7 +85,7 @@ impl Session {
             (Role::Member(_), Input::Disconnected(_)) => {}
             (Role::Member(member), Input::Fetch { key, announced }) => member.fetch(key, announced),
             (Role::Host(host), Input::Entries { from, entries }) => {
-                host.entries(from, entries, now)
+                host.entries(from, entries, now);
             }
             (Role::Member(_), Input::Entries { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),

@@ -114,7 +114,7 @@ impl Chains {
             Intent::CANCEL => self.cancel(chain, sender),
             Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
             Intent::REQ | Intent::QRY | Intent::STREAM => {
-                self.begin(frame, chain, sender, position)
+                self.begin(frame, chain, sender, position);
             }
             _ => {}
         }

@@ -102,7 +102,7 @@ fn the_last_version_of_the_shared_state() {
         let head = if version > i64::MAX as u64 {
             head
         } else {
-            head.replace("#", "")
+            head.replace('#', "")
         };
         let refused = desk.refuses(102, &of_qa(&head, n, 1, ""));
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{head}");
