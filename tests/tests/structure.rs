@@ -7,6 +7,8 @@
 mod arrows;
 #[path = "structure/circles.rs"]
 mod circles;
+#[path = "structure/documents.rs"]
+mod documents;
 #[path = "structure/imports.rs"]
 mod imports;
 #[path = "structure/lines.rs"]

@@ -5,6 +5,7 @@
 
 mod accidents;
 mod bad_input;
+mod bounds;
 mod conformance_budgets;
 mod conformance_checkpoints;
 mod conformance_delivery;

@@ -1,0 +1,197 @@
+//! The bounds of what a session keeps, at their edges. `docs/limits.md` lists them.
+
+use accp_runtime::ErrorCode;
+use accp_runtime::session::{InputError, JoinError, Mid, Rules, Scope};
+use accp_session::{EntryKind, Output, Read};
+
+use crate::sides::{NOW, Node, Side, member, open_desk, options, rules};
+
+const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+
+fn desk() -> Side {
+    let mut hub = options("hub");
+    hub.backlog = 10_000;
+    open_desk(hub, rules(Scope::Sender))
+}
+
+/// Returns the n-th frame of `@dev`, under its n-th id.
+fn nth(n: u64, head: &str, more: &str) -> String {
+    format!("{head}[mid:{},seq:{n}{more}]", id(n))
+}
+
+fn id(n: u64) -> u64 {
+    101_000_001_000 + n
+}
+
+/// An `aid` reaches a named chain through its first 16 frames.
+#[test]
+fn the_frames_of_a_chain() {
+    for (named, is_reached) in [(16, true), (17, false)] {
+        let mut desk = desk();
+        for n in 1..=18 {
+            desk.takes(101, &nth(n, "@dev>req:plan{}", ",cid:lunch"));
+        }
+        let below = format!(",cid:bread,aid:{}", id(named));
+        desk.takes(101, &nth(19, "@dev>req:plan{}", &below));
+        desk.takes(101, &nth(20, "@dev>cancel:task{}", ",cid:lunch"));
+        assert_eq!(
+            desk.state().is_cancelled(&Mid::parse("bread")),
+            is_reached,
+            "{named}"
+        );
+    }
+}
+
+/// A cancellation reaches 63 chains below the cancelled one.
+#[test]
+fn chains_below_chains() {
+    let mut desk = desk();
+    for n in 1..=70 {
+        let below = match n {
+            1 => String::new(),
+            n => format!(",aid:{}", id(n - 1)),
+        };
+        desk.takes(101, &nth(n, "@dev>req:plan{}", &below));
+    }
+    desk.takes(
+        101,
+        &nth(71, "@dev>cancel:task{}", &format!(",cid:{}", id(1))),
+    );
+    let is_cancelled = |n| desk.state().is_cancelled(&Mid::parse(&id(n).to_string()));
+    assert!((1..=64).all(is_cancelled));
+    assert!(!(65..=70).any(is_cancelled));
+}
+
+/// The last 1,024 chains that a member has cancelled stay cancelled.
+#[test]
+fn cancelled_chains() {
+    let mut desk = desk();
+    for n in 1..=1_025 {
+        let cancel = format!(
+            "@dev>cancel:task{{}}[mid:{},seq:{n},cid:c{n}]",
+            101_000_100_000_u64 + n
+        );
+        desk.session_mut()
+            .receive(member(101), cancel.as_bytes(), NOW);
+    }
+    desk.carries_out(NOW);
+    let is_cancelled = |n: u64| desk.state().is_cancelled(&Mid::parse(&format!("c{n}")));
+    assert!(!is_cancelled(1));
+    assert!((2..=1_025).all(is_cancelled));
+}
+
+/// The last 256 refusals of a member are remembered.
+#[test]
+fn refused_ids() {
+    let mut desk = desk();
+    let bad =
+        |n| nth(1, "@dev>req:tool{schema:TC}", "").replace(&id(1).to_string(), &id(n).to_string());
+    for n in 1..=257 {
+        assert_eq!(desk.refuses(101, &bad(n)).code, ErrorCode::INVALID_TYPE);
+    }
+    let good = |n| bad(n).replace("{schema:TC}", "{tool:web|schema:TC}");
+    assert_eq!(desk.refuses(101, &good(2)).code, ErrorCode::INVALID_TYPE);
+    desk.takes(101, &good(1));
+}
+
+/// An announcement has at most 64 values.
+#[test]
+fn values_in_an_announcement() {
+    let put = |count: u64| {
+        let keys: Vec<_> = (1..=count)
+            .map(|n| format!("[k101_{n},{DIGEST},60]"))
+            .collect();
+        format!("@dev>sync:put{{keys:[{}]}}", keys.join(","))
+    };
+    let mut desk = desk();
+    let refused = desk.refuses(101, &nth(1, &put(65), ""));
+    assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
+    let taken = desk.hears(
+        101,
+        &nth(1, &put(64), "").replace(&id(1).to_string(), &id(2).to_string()),
+        NOW,
+    );
+    assert_eq!(taken.entries[0].kind, EntryKind::Control);
+}
+
+/// The values that a member is sending take at most 8 MiB together, and those of another member
+/// are not held up.
+#[test]
+fn values_under_way() {
+    let mut desk = desk();
+    let mib = 1 << 20;
+    let mut asked = Vec::new();
+    for (from, n, length) in [
+        (101, 1, 5 * mib),
+        (101, 2, 4 * mib),
+        (101, 3, 3 * mib),
+        (102, 1, 8 * mib),
+    ] {
+        let agent = if from == 101 { "dev" } else { "qa" };
+        let mid = 1_000_001_000_u64 + n + u64::from(from) * 1_000_000_000 - 1_000_000_000;
+        let put = format!(
+            "@{agent}>sync:put{{keys:[[k{from}_{n},{DIGEST},{length}]]}}[mid:{mid},seq:{n}]"
+        );
+        let heard = desk.hears(from, &put, NOW);
+        let wants = heard
+            .sends
+            .iter()
+            .filter(|send| send.contains(">qry:bytes{"));
+        asked.push(wants.count());
+    }
+    assert_eq!(asked, [1, 0, 0, 1]);
+}
+
+/// The host keeps 1,024 entries at hand, and reads older ones from its store.
+#[test]
+fn entries_at_hand() {
+    for (entries, reads) in [(1_000, 0), (1_100, 1)] {
+        let mut desk = desk();
+        // The other member never says what it holds.
+        let hello = "@dev>sync:registry{ext:[log]|hash:ffffff|pos:4|v:1}[mid:910100000001,seq:4]";
+        desk.hears(101, hello, NOW);
+        for n in 0..entries {
+            desk.grant("other", &format!("p{n}"), NOW);
+        }
+        desk.carries_out(NOW);
+        let hello = hello.replace("910100000001", "910100000002");
+        desk.session_mut()
+            .receive(member(101), hello.as_bytes(), NOW);
+        let mut found = 0;
+        while let Some(output) = desk.session_mut().poll() {
+            if let Output::Read(Read::Entries { .. }) = output {
+                found += 1;
+            }
+        }
+        assert_eq!(found, reads, "{entries} entries");
+    }
+}
+
+/// A session has 799 members beside its host.
+#[test]
+fn members() {
+    let mut desk = open_desk(options("hub"), Rules::default());
+    for n in 3..=799 {
+        let agent = format!("a{n}");
+        desk.join_as(&[&agent], false, NOW).unwrap();
+    }
+    let full = desk.join_as(&["late"], false, NOW);
+    assert_eq!(full, Err(InputError::Join(JoinError::Full)));
+}
+
+/// A side whose handlers are slow takes no more frames, and its peer sends them again later.
+#[test]
+fn frames_that_wait_for_their_handler() {
+    let mut hub = options("hub");
+    hub.backlog = 3;
+    let mut desk = open_desk(hub, rules(Scope::Sender));
+    for n in 1..=3 {
+        let heard = desk.hears(101, &nth(n, "@dev>req:plan{}", ""), NOW);
+        assert_eq!(heard.inbound.len(), 1);
+    }
+    let fourth = nth(4, "@dev>req:plan{}", "");
+    desk.ignores(101, &fourth, NOW);
+    let position = desk.frames()[0].position;
+    desk.session_mut().handled(position, &[], NOW).unwrap();
+    desk.takes(101, &fourth);
+}

@@ -1,0 +1,52 @@
+//! Tests that documents name.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::workspace::{self, Sources};
+
+/// The documents in which `file::function` in backticks is the name of a test.
+const DOCUMENTS: [&str; 2] = ["docs/limits.md", "docs/security.md"];
+
+/// Returns the names of tests in the last cells of the tables of a document.
+fn named(document: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = document.lines().filter(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit('|').next());
+    let quoted = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    quoted.filter_map(|name| name.split_once("::"))
+}
+
+/// Returns the names that no file has.
+fn unknown<'d>(document: &'d str, sources: &Sources) -> BTreeSet<(&'d str, &'d str)> {
+    let has = |path: &Path, text: &str, file: &str, function: &str| {
+        let is_it = path.file_stem().is_some_and(|stem| stem == file);
+        is_it && text.contains(&format!("fn {function}("))
+    };
+    let names = named(document);
+    names
+        .filter(|(file, function)| {
+            let mut sources = sources.iter();
+            !sources.any(|(path, text)| has(path, text, file, function))
+        })
+        .collect()
+}
+
+#[test]
+fn tests_that_documents_name_are_there() {
+    let top = workspace::top();
+    let sources = workspace::sources(&top).unwrap();
+    for name in DOCUMENTS {
+        let document = std::fs::read_to_string(top.join(name)).unwrap();
+        assert!(named(&document).count() > 10, "{name} names no tests");
+        let unknown = unknown(&document, &sources);
+        assert!(unknown.is_empty(), "{name}: {unknown:#?}");
+    }
+}
+
+#[test]
+fn a_name_without_a_test_is_found() {
+    let sources = Sources::from([("a/tests/b.rs".into(), "fn there() {}".into())]);
+    let document = "| `x::y` | `b::there`, `b::gone` |\n| a | `c::there` |\n`d::e`";
+    let found = BTreeSet::from([("b", "gone"), ("c", "there")]);
+    assert_eq!(unknown(document, &sources), found);
+}
