@@ -13,7 +13,7 @@ pub(crate) mod seen;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::gate::envelope::{has_expired, ids};
+use crate::gate::envelope::{has_expired, ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::gate::seen::{Place, SeenSet};
@@ -45,7 +45,7 @@ impl Gate {
         now: Time,
     ) -> Result<(Mid, u64), Ruling> {
         speaker(side, from, frame)?;
-        let (mid, sequence) = ids(rules, frame, now)?;
+        let (mid, sequence) = ids(rules, frame)?;
         // The ids of a member belong to it before they appear. The host does not remember this frame.
         let is_taken =
             |owner: &MemberId| *owner != from && side.state.members.get(*owner).is_some();
@@ -68,6 +68,7 @@ impl Gate {
         if sequence != next {
             return Err(Refusal::out_of_turn(next).into());
         }
+        is_not_early(rules, frame, now)?;
         // A member that announces values and does not send them waits until it has sent some.
         if Control::is(frame) && self.numbers.missing_of(from) >= rules.values.missing {
             return Err(Ruling::Ignore);

@@ -240,8 +240,9 @@ impl Side {
     /// Returns whether the chain of the message, or the chain of its cause, was cancelled.
     pub(crate) fn is_cancelled(&self, outbound: &Outbound<'_>) -> bool {
         let chains = &self.state.chains;
-        let mut ids = [&outbound.cid, &outbound.aid].into_iter().flatten();
-        ids.any(|id| chains.reaches(chains.chain_of(&Mid::parse(id))))
+        let [chain, cause] = [&outbound.cid, &outbound.aid].map(|id| id.as_deref().map(Mid::parse));
+        let below = |cause: &Mid| chains.reaches(chains.chain_of(cause));
+        chain.is_some_and(|chain| chains.reaches(&chain)) || cause.as_ref().is_some_and(below)
     }
 
     /// Encodes a message into frames without `mid` and `seq`.

@@ -9,7 +9,7 @@ use crate::wire::scan::Scanned;
 use crate::{Mid, Time};
 
 /// Returns the id and the `seq` of a frame with a valid envelope.
-pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid, u64), Refusal> {
+pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>) -> Result<(Mid, u64), Refusal> {
     let shape = |expected: &'static str| Refusal::new(ErrorCode::PARSE_ERROR, expected);
     let wrong = |expected: &'static str| Refusal::new(ErrorCode::INVALID_TYPE, expected);
     let mid = frame.mid().cloned().ok_or_else(|| shape("a mid"))?;
@@ -43,11 +43,17 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(Mid,
     {
         return Err(wrong("a ts and a ttl that add up to a time"));
     }
-    let latest = (now + rules.skew).as_secs();
-    if ts.is_some_and(|ts| ts > latest) {
-        return Err(wrong("a ts that is not in the future").for_now());
-    }
     Ok((mid, sequence))
+}
+
+/// Refuses a frame from the future. Its sender may send it again, because a clock was wrong.
+pub(crate) fn is_not_early(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(), Refusal> {
+    let latest = (now + rules.skew).as_secs();
+    if frame.envelope.timestamp.is_none_or(|ts| ts <= latest) {
+        return Ok(());
+    }
+    let expected = "a ts that is not in the future";
+    Err(Refusal::new(ErrorCode::INVALID_TYPE, expected).for_now())
 }
 
 /// Returns whether the frame has expired: `ttl > 0` and `ts + ttl < now - skew`.

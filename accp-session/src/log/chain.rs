@@ -65,9 +65,6 @@ impl Chains {
 
     /// Returns the chain of the frame with this id; an unknown frame is its own chain.
     pub(crate) fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
-        if self.open.contains_key(mid) {
-            return mid;
-        }
         self.frames.get(mid).unwrap_or(mid)
     }
 
@@ -124,7 +121,10 @@ impl Chains {
         if self.open.contains_key(chain) {
             return;
         }
-        let above = frame.aid().map(|aid| self.chain_of(&aid).clone());
+        // Nobody puts the chain of another below a chain.
+        let is_own = chain.maker().is_none_or(|maker| maker == starter);
+        let above = frame.aid().filter(|_| is_own);
+        let above = above.map(|aid| self.chain_of(&aid).clone());
         let most = if starter == MemberId::HOST {
             OPEN_OF_HOST
         } else {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 
 use super::text::{intent, mid_in};
 
@@ -38,7 +38,7 @@ pub(crate) fn chain_of(text: &str) -> Option<Mid> {
 }
 
 impl Chains {
-    pub(crate) fn apply(&mut self, text: &str, position: u64) {
+    pub(crate) fn apply(&mut self, text: &str, position: u64, sender: MemberId) {
         let (Some(chain), Some(mid)) = (chain_of(text), mid_in(text, "mid")) else {
             return;
         };
@@ -55,7 +55,11 @@ impl Chains {
             }
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
-                if let Some(above) = self.cause(text) {
+                // Nobody puts the chain of another below a chain.
+                let name = chain.to_string();
+                let is_made = name.len() == 12 && name.bytes().all(|byte| byte.is_ascii_digit());
+                let is_own = !is_made || name.starts_with(&sender.to_string()) || name > "9".into();
+                if let Some(above) = self.cause(text).filter(|_| is_own) {
                     self.above.insert(chain.clone(), above);
                 }
             }

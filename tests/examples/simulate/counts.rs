@@ -22,6 +22,9 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     pub(crate) cancels: u64,
     pub(crate) withdrawn: u64,
+    /// Frames of a hostile member.
+    pub(crate) forged: u64,
+    pub(crate) clock_steps: u64,
     pub(crate) tokens_fired: u64,
     pub(crate) values: u64,
     pub(crate) fetched: u64,
@@ -37,7 +40,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 32] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 34] {
         let Faulted {
             sent,
             delivered,
@@ -69,6 +72,8 @@ impl Counts {
             ("refused", &mut self.refused),
             ("cancellations", &mut self.cancels),
             ("  frames withdrawn", &mut self.withdrawn),
+            ("frames of a hostile member", &mut self.forged),
+            ("steps of clocks", &mut self.clock_steps),
             ("  tokens fired", &mut self.tokens_fired),
             ("values put", &mut self.values),
             ("  fetched by members", &mut self.fetched),

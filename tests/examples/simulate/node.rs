@@ -28,7 +28,7 @@ pub(crate) struct Node {
     pub(crate) id: MemberId,
     pub(crate) agent: &'static str,
     /// Milliseconds that the side's clock is ahead.
-    skew: i64,
+    pub(crate) skew: i64,
     /// The number in the side's next frame.
     pub(crate) next: u64,
     /// Frames that the side can refer to, each with its chain.

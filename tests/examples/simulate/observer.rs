@@ -11,7 +11,7 @@ use super::counts::Counts;
 use super::node::Result;
 use super::plan::Plan;
 use super::seen::Seen;
-use super::text::{CHECKPOINT, field, head, intent, number_in};
+use super::text::{CHECKPOINT, field, head, intent, mid_in, number_in};
 
 /// Seconds that two clocks may differ, by default.
 const SKEW: i64 = 30;
@@ -26,6 +26,8 @@ pub(crate) struct Observer {
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
+    /// The hostile member.
+    pub(super) enemy: Option<MemberId>,
     /// Frames in parts whose end was reported.
     pub(super) ended: BTreeSet<Mid>,
     pub(super) senders: BTreeMap<MemberId, Sender>,
@@ -59,6 +61,7 @@ impl Observer {
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
+            enemy: None,
             ended: BTreeSet::new(),
             senders: BTreeMap::new(),
             shared: 0,
@@ -121,6 +124,9 @@ impl Observer {
         } else if entry.sequence > 0 {
             self.consumed_by(entry)?;
         }
+        if Some(sender) == self.enemy && !matches!(entry.kind, EntryKind::Refused(_)) {
+            self.judge_enemy(entry)?;
+        }
         let is_late = sender != MemberId::HOST && is_late(entry);
         let is_cancelled = self.chains.is_cancelled(&entry.text, position);
         match entry.kind {
@@ -148,13 +154,34 @@ impl Observer {
         Ok(())
     }
 
+    /// Checks that a hostile member takes nothing that belongs to another: no id, and no chain.
+    fn judge_enemy(&self, entry: &Entry) -> Result {
+        let is_another_s = |id: &Mid| {
+            let id = id.to_string();
+            let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
+            let members = self.sides.iter().map(|side| side.id.to_string());
+            is_made && members.into_iter().any(|member| id.starts_with(&member))
+        };
+        let cancels = entry.kind == EntryKind::Frame && intent(&entry.text) == "cancel";
+        let chain = mid_in(&entry.text, "cid").filter(|_| cancels);
+        if is_another_s(&entry.mid) || chain.as_ref().is_some_and(is_another_s) {
+            return Err(format!(
+                "an enemy takes what belongs to another: {}",
+                entry.text
+            ));
+        }
+        Ok(())
+    }
+
     /// Checks a frame that takes its sequence number and uses up its id.
     fn consumed_by(&mut self, entry: &Entry) -> Result {
         let (mid, sender) = (&entry.mid, entry.sender);
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
             return Err(format!("{mid} is consumed at {before} and again"));
         }
-        if self.refused.contains(&(sender, mid.clone())) {
+        // The host remembers only so many refusals, and the hostile member has more.
+        let is_honest = Some(sender) != self.enemy;
+        if is_honest && self.refused.contains(&(sender, mid.clone())) {
             return Err(format!("{mid} was refused and is consumed"));
         }
         if self.withdrawn.contains(mid) {
@@ -201,7 +228,7 @@ impl Observer {
                 ));
             }
         }
-        self.chains.apply(text, entry.position);
+        self.chains.apply(text, entry.position, entry.sender);
         Ok(())
     }
 
@@ -214,7 +241,9 @@ impl Observer {
             };
             self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
-            self.sides[who].starts_behind(entry.position);
+            if let Some(side) = self.sides.get_mut(who) {
+                side.starts_behind(entry.position);
+            }
         } else if text.contains(CHECKPOINT) {
             counts.checkpoints += 1;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
@@ -237,5 +266,5 @@ impl Observer {
 fn is_late(entry: &Entry) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();
-    ttl > 0 && ts + ttl < entry.at.as_secs() - SKEW
+    ttl > 0 && ts.saturating_add(ttl) < entry.at.as_secs() - SKEW
 }

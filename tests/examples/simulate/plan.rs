@@ -36,6 +36,10 @@ pub(crate) struct Plan {
     pub(crate) relays_only: bool,
     /// The host registers schemas during the run.
     pub(crate) learns: bool,
+    /// A hostile member is there until the faults end.
+    pub(crate) hostile: bool,
+    /// Steps of a clock in a thousand steps.
+    pub(crate) clock_steps: u64,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -49,7 +53,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 13] = [
+    pub(crate) const PIECES: [&str; 15] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -63,6 +67,8 @@ impl Plan {
         "learning",
         "counting",
         "company",
+        "enemy",
+        "clocks",
     ];
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
@@ -71,6 +77,7 @@ impl Plan {
         // Enough sends for a snapshot of the log, which comes every thousand entries.
         let long = rng.per_mille(20);
         let late_ones = rng.per_mille(400);
+        let hostile = rng.per_mille(250);
         let mut some = |most: u64, often: u64| {
             if rng.per_mille(often) {
                 rng.below(most + 1)
@@ -87,6 +94,7 @@ impl Plan {
             jitter: Duration::from_millis(some(200, 600)),
             delayed_by: Duration::from_millis(some(longest, 1000)),
         };
+        let clock_steps = some(30, 250);
         let crashes = if long { 5 } else { 1 };
         let skew = |rng: &mut Rng| {
             if rng.per_mille(500) {
@@ -112,10 +120,12 @@ impl Plan {
             skew: (0..members).map(|_| skew(rng)).collect(),
             counted: rng.per_mille(600),
             plain: rng.per_mille(250),
-            late: !pair && !long && rng.per_mille(300),
+            late: !pair && !long && !hostile && rng.per_mille(300),
             narrow: rng.per_mille(150),
             relays_only: rng.per_mille(100),
             learns: rng.per_mille(200),
+            hostile,
+            clock_steps,
         }
     }
 
@@ -137,6 +147,8 @@ impl Plan {
                 "narrow" => self.narrow = false,
                 "learning" => self.learns = false,
                 "counting" => self.counted = false,
+                "enemy" => self.hostile = false,
+                "clocks" => self.clock_steps = 0,
                 "company" => {
                     self.members = 1;
                     self.late = false;

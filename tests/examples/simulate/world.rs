@@ -2,7 +2,9 @@
 //! observer who sees everything.
 
 mod chains;
+mod clocks;
 mod counts;
+mod enemy;
 mod node;
 mod observer;
 mod plan;
@@ -27,6 +29,7 @@ use accp_testkit::{Faults, Rng, Room, Side, Wire};
 pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
+use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
@@ -80,6 +83,7 @@ struct World {
     deltas: BTreeMap<(usize, u64), String>,
     counts: Counts,
     script: Option<Vec<String>>,
+    enemy: Option<Enemy>,
 }
 
 impl World {
@@ -112,6 +116,7 @@ impl World {
                 ..Counts::default()
             },
             script: script.then(Vec::new),
+            enemy: None,
             plan,
         };
         let plan = format!("{:?}", world.plan);
@@ -130,6 +135,9 @@ impl World {
         for who in 1..=last - usize::from(self.plan.late) {
             self.enter(who)?;
         }
+        if self.plan.hostile {
+            self.invite_enemy()?;
+        }
         let mut left = self.plan.sends;
         while left > 0 {
             self.counts.steps += 1;
@@ -140,6 +148,7 @@ impl World {
                 left -= 1;
             }
             self.administer()?;
+            self.attack();
             self.fail()?;
             let ahead = self.rng.below(400);
             self.advance(Duration::from_millis(ahead))?;
@@ -173,6 +182,10 @@ impl World {
                 let host = self.room.host.driver.session_mut().map_err(said)?;
                 host.handle(Input::Disconnected(id), now).map_err(said)?;
             }
+        }
+        if self.rng.per_mille(self.plan.clock_steps) {
+            let who = self.rng.below(1 + self.plan.members as u64) as usize;
+            self.step_clock(who);
         }
         if self.rng.per_mille(self.plan.host_crashes) {
             self.restart(0)?;
@@ -255,7 +268,9 @@ impl World {
         let now = self.room.now;
         for frame in self.room.arrive().map_err(said)? {
             self.note(|| format!("{} -> {}: {}", frame.from, frame.to, frame.text));
-            if !self.nodes.iter().any(|node| node.id == frame.to) {
+            if let Some(enemy) = self.enemy.as_mut().filter(|enemy| enemy.id == frame.to) {
+                enemy.hears(&frame.text);
+            } else if !self.is_side(frame.to) {
                 return Err(format!("a frame for {}, which is not a side", frame.to));
             }
             if frame.to == MemberId::HOST {
@@ -274,6 +289,11 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the member is, or was, a side or the hostile member.
+    fn is_side(&self, id: MemberId) -> bool {
+        self.observer.enemy == Some(id) || self.nodes.iter().any(|node| node.id == id)
     }
 
     /// Carries out the batches of one side, or makes the side crash on the way.
@@ -386,6 +406,8 @@ impl World {
     fn settle(&mut self) -> Result {
         self.room.wire.set_faults(Faults::default());
         self.room.wire.heal();
+        self.expel_enemy()?;
+        self.set_clocks_right();
         self.note(|| "the faults end".into());
         self.enter_late()?;
         for node in &mut self.nodes {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
+use accp_session::EntryKind;
 use accp_store::Store;
 
 use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan, rules};
@@ -304,4 +305,25 @@ fn the_log_that_a_member_lacks_is_gone() {
     room.restart(id).unwrap();
     room.settle();
     room.check_replicas();
+}
+
+/// A repeated frame is told what it was told before, whatever the clock of the host says by then.
+#[test]
+fn the_clock_of_the_host_is_set_back() {
+    let back = Time::from_secs(NOW.as_secs() - 1_000);
+    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let taken = frame("@dev>req:plan{}", 1, 1, "");
+    desk.takes(101, &taken);
+    let expired = frame("@dev>req:plan{}", 2, 2, ",ttl:1");
+    let late = NOW + 100 * SECOND;
+    let heard = desk.ignores(101, &expired, late);
+    assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
+    desk.ignores(101, &expired, back);
+    let heard = desk.hears(101, &taken, back);
+    assert!(heard.sends[0].contains("code:E3002"), "{heard:?}");
+    let next = frame("@dev>req:plan{}", 3, 3, "");
+    let heard = desk.hears(101, &next, back);
+    assert!(heard.sends[0].contains("code:E1004"), "{heard:?}");
+    assert!(heard.sends[0].contains("retry:true"), "{heard:?}");
+    desk.takes(101, &next);
 }

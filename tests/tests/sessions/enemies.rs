@@ -3,6 +3,7 @@
 use accp_registry::Hash;
 use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, Mid, Outbound, Scope, Transmit};
+use accp_session::EntryKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -350,4 +351,29 @@ fn a_member_asks_for_everything() {
     assert_eq!(pieces(&desk.carries_out(NOW)), 16);
     let want = "@qa>qry:bytes{at:0|key:p50}[mid:910200000001,seq:0]";
     assert_eq!(desk.hears(102, want, NOW).sends.len(), 1);
+}
+
+/// Nobody puts the chain of another below a chain of its own, to cancel both.
+#[test]
+fn the_chain_of_another_is_put_below_a_chain() {
+    let mut desk = desk();
+    desk.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ""));
+    let below = ",cid:101000001001,aid:102000001001";
+    desk.takes(102, &of_qa("@qa>req:plan{}", 2, 2, below));
+    desk.takes(102, &of_qa("@qa>cancel:task{}", 3, 3, ",cid:102000001001"));
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+}
+
+/// A frame stays in its chain, whoever begins a chain under the id of the frame.
+#[test]
+fn a_chain_under_the_id_of_a_frame() {
+    let mut desk = desk();
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let of_chain = ",cid:101000001001";
+    desk.takes(101, &frame("@dev>wait:plan{}", 2, 2, of_chain));
+    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, of_chain));
+    desk.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ",cid:101000001002"));
+    let below = frame("@dev>req:plan{}", 4, 4, ",aid:101000001002");
+    let heard = desk.ignores(101, &below, NOW);
+    assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
 }

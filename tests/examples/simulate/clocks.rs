@@ -1,0 +1,27 @@
+//! Clocks that are set forward and back.
+
+use super::World;
+
+impl World {
+    /// Sets the clock of a side forward or back, by seconds up to a year.
+    pub(super) fn step_clock(&mut self, who: usize) {
+        const YEAR: u64 = 365 * 24 * 3_600_000;
+        let most = [20_000, 120_000, YEAR][self.rng.below(3) as usize];
+        let ahead = self.rng.below(2 * most) as i64 - most as i64;
+        let id = self.nodes[who].id;
+        self.note(|| format!("the clock of {id} is {ahead} ms ahead"));
+        if let Some(side) = self.room.side(id) {
+            side.ahead = ahead;
+            self.counts.clock_steps += 1;
+        }
+    }
+
+    /// Sets every clock as it was at the start.
+    pub(super) fn set_clocks_right(&mut self) {
+        for node in &self.nodes {
+            if let Some(side) = self.room.side(node.id) {
+                side.ahead = node.skew;
+            }
+        }
+    }
+}
