@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accp_runtime::session::{MemberId, Mid};
 
-use super::text::{intent, mid_in};
+use super::text::{intent, maker, mid_in};
 
 /// The chains of a log.
 #[derive(Debug, Default)]
@@ -56,9 +56,7 @@ impl Chains {
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
                 // Nobody puts the chain of another below a chain.
-                let name = chain.to_string();
-                let is_made = name.len() == 12 && name.bytes().all(|byte| byte.is_ascii_digit());
-                let is_own = !is_made || name.starts_with(&sender.to_string()) || name > "9".into();
+                let is_own = maker(&chain).is_none_or(|maker| maker == sender);
                 if let Some(above) = self.cause(text).filter(|_| is_own) {
                     self.above.insert(chain.clone(), above);
                 }

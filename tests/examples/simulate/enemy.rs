@@ -78,10 +78,10 @@ impl Enemy {
         } else {
             rng.below(2 * seq + 3)
         };
-        let mut text = format!("{head}[mid:{mid},seq:{seq}");
+        let mut pairs = vec![format!("mid:{mid},seq:{seq}")];
         for key in ["cid", "aid"] {
             if rng.per_mille(400) {
-                text += &format!(",{key}:{}", self.id(rng));
+                pairs.push(format!("{key}:{}", self.id(rng)));
             }
         }
         if rng.per_mille(200) {
@@ -90,15 +90,15 @@ impl Enemy {
             } else {
                 self.id(rng)
             };
-            text += &format!(",pt:{}/2,of:{of}", 1 + rng.below(2));
+            pairs.push(format!("pt:{}/2,of:{of}", 1 + rng.below(2)));
         }
         match rng.below(8) {
-            0 => text += &format!(",ts:{},ttl:1", ts - 1000),
-            1 => text += &format!(",ts:{}", ts + 1_000_000),
-            2 => text += &format!(",ts:{ts},ttl:{}", i64::MAX),
+            0 => pairs.push(format!("ts:{},ttl:1", ts - 1000)),
+            1 => pairs.push(format!("ts:{}", ts + 1_000_000)),
+            2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
             _ => {}
         }
-        text + "]"
+        format!("{head}[{}]", pairs.join(","))
     }
 
     /// Returns a frame about the link.

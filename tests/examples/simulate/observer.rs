@@ -11,7 +11,7 @@ use super::counts::Counts;
 use super::node::Result;
 use super::plan::Plan;
 use super::seen::Seen;
-use super::text::{CHECKPOINT, field, head, intent, mid_in, number_in};
+use super::text::{CHECKPOINT, field, head, intent, maker, mid_in, number_in};
 
 /// Seconds that two clocks may differ, by default.
 const SKEW: i64 = 30;
@@ -157,10 +157,8 @@ impl Observer {
     /// Checks that a hostile member takes nothing that belongs to another: no id, and no chain.
     fn judge_enemy(&self, entry: &Entry) -> Result {
         let is_another_s = |id: &Mid| {
-            let id = id.to_string();
-            let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
-            let members = self.sides.iter().map(|side| side.id.to_string());
-            is_made && members.into_iter().any(|member| id.starts_with(&member))
+            let mut members = self.sides.iter().map(|side| Some(side.id));
+            members.any(|member| member == maker(id))
         };
         let cancels = entry.kind == EntryKind::Frame && intent(&entry.text) == "cancel";
         let chain = mid_in(&entry.text, "cid").filter(|_| cancels);

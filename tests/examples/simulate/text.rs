@@ -1,6 +1,6 @@
 //! A simple reader of the frames of a run. It only knows the shapes that runs produce.
 
-use accp_runtime::session::Mid;
+use accp_runtime::session::{MemberId, Mid};
 
 /// The start of the host's frame about a checkpoint.
 pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
@@ -45,4 +45,12 @@ pub(crate) fn intent(text: &str) -> &str {
 /// Returns the frame without its metadata.
 pub(crate) fn head(text: &str) -> &str {
     text.rfind("}[").map_or(text, |at| &text[..=at])
+}
+
+/// Returns the member whose number an id of twelve decimal digits begins with.
+pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
+    let id = id.to_string();
+    let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
+    let number = id.get(..3).filter(|_| is_made)?;
+    MemberId::new(number.parse().ok()?)
 }
