@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, MemberId, Mid, Reference, Scope};
 use accp_session::{Batch, ColdKey, Entry, EntryKind, Target, references};
 
@@ -115,8 +116,18 @@ impl Observer {
         if position != self.log.len() as u64 + 1 {
             return Err(format!("the log goes on at {position}"));
         }
-        if let EntryKind::Refused(_) = entry.kind {
+        if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
+            let is_reason = match code {
+                // References lead beyond the end of the log, or to values that have expired, and
+                // changes of the shared state are made for another version.
+                ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED => true,
+                ErrorCode::POLICY_DENIED => intent(&entry.text) == "cancel",
+                _ => false,
+            };
+            if !is_reason && Some(sender) != self.enemy {
+                return Err(format!("{mid} is refused for no reason: {code}"));
+            }
             if self.consumed.contains_key(mid) {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
