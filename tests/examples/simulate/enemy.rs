@@ -90,7 +90,8 @@ impl Enemy {
             } else {
                 self.id(rng)
             };
-            pairs.push(format!("pt:{}/2,of:{of}", 1 + rng.below(2)));
+            let total = 1 + rng.below(2);
+            pairs.push(format!("pt:{}/{total},of:{of}", 1 + rng.below(total)));
         }
         match rng.below(8) {
             0 => pairs.push(format!("ts:{},ttl:1", ts - 1000)),
