@@ -301,6 +301,9 @@ impl Relays {
                     .partition_point(|entry| entry.position <= position)
             };
             let start = place(cursor.sent);
+            if start == self.tail.len() {
+                continue;
+            }
             let first = place(acked).min(start);
             let under_way = self.tail.range(first..start);
             let mut bytes: usize = under_way.map(|entry| entry.text.len()).sum();
