@@ -383,6 +383,8 @@ impl Host {
     }
 
     pub(crate) fn rest(&mut self) {
+        // Even a weak reference keeps the room of the fold.
+        self.offer.take_if(|(_, fold)| fold.strong_count() == 0);
         self.relays.rest();
     }
 

@@ -192,5 +192,8 @@ impl Chains {
             self.open = BTreeMap::new();
             self.order = ByMember::default();
         }
+        if self.frames.is_empty() {
+            self.frames = BTreeMap::new();
+        }
     }
 }
