@@ -104,7 +104,12 @@ impl Side {
     /// Returns a new id. The epoch of the id is committed before the id leaves.
     pub(crate) fn next_mid(&mut self) -> Mid {
         let epoch = self.mids.epoch();
-        let mid = self.mids.next();
+        let mut mid = self.mids.next();
+        // Another member may have begun a chain under an id before this side made it, and the chain
+        // may be cancelled by now.
+        while self.state.chains.reaches(&mid) {
+            mid = self.mids.next();
+        }
         if self.mids.epoch() != epoch {
             self.batch.get().epoch = Some(self.mids.epoch());
         }
