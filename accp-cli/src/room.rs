@@ -148,9 +148,10 @@ impl Room {
                     "frame {mid} was refused: {}: {}",
                     error.code, error.message
                 )),
-                Event::Rejected(..) | Event::Tampered(_) | Event::Dropped(_) => {
-                    Some(format!("{event:?}"))
-                }
+                Event::Rejected(..)
+                | Event::Tampered(_)
+                | Event::Dropped(_)
+                | Event::Expired(_) => Some(format!("{event:?}")),
                 _ => None,
             });
             if let Some(why) = refused.next() {

@@ -12,7 +12,9 @@ use accp_frame::{ErrorCode, TokenLimit};
 pub enum Event {
     /// The host has answered: this side is the member with this number.
     Joined(MemberId),
-    /// The host has consumed the frame. The id of a frame in parts is that of its first part.
+    /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts
+    /// is that of its first part. A host that knows only the draft says no more than that it has
+    /// consumed the frame.
     Acknowledged(Mid),
     /// The host will never take the frame, for this reason. The frames behind it go on.
     Refused(Mid, PeerError),
@@ -26,8 +28,11 @@ pub enum Event {
         /// The code of the refusal.
         code: ErrorCode,
     },
-    /// The frame was not sent, because its chain was cancelled.
+    /// The frame was not sent, or the host dropped it, because its chain was cancelled.
     Cancelled(Mid),
+    /// The host dropped the frame, because its `ttl` was over (draft section 3.7, item 5). No peer
+    /// says so: this side knows it because the frame is not in the log.
+    Expired(Mid),
     /// A peer reported an error about a frame that is not in the outbox.
     PeerError(MemberId, PeerError),
     /// The host refused a frame of this member.

@@ -73,7 +73,7 @@ impl Gate {
         if Control::is(frame) && self.numbers.missing_of(from) >= rules.values.missing {
             return Err(Ruling::Ignore);
         }
-        let expired = has_expired(rules, frame, now);
+        let expired = has_expired(rules.skew, frame, now);
         let cancelled = side.state.chains.is_cancelled(frame);
         if expired | cancelled {
             return Err(Ruling::Drop);

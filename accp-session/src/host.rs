@@ -365,7 +365,8 @@ impl Host {
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
         for (member, mid, at) in self.relays.take_acks() {
-            let text = self.side.stamp(now).ack(Some((&mid, at)));
+            let up = self.relays.last();
+            let text = self.side.stamp(now).ack(Some((&mid, at, up)));
             self.side.send(member, text);
         }
         for member in self.relays.take_greetings(self.side.clock.timers()) {

@@ -161,20 +161,26 @@ impl Member {
         self.outbox.is_empty() && self.joined && !fetches
     }
 
-    /// Checks that this many frames may be sent.
-    pub(crate) fn check(&self, frames: usize) -> Result<(), SendError> {
+    /// Checks that this many frames may be sent. Frames that the host has consumed take no room from
+    /// replies: the log brings news of them only as far as this side handles what it has.
+    pub(crate) fn check(&self, frames: usize, are_replies: bool) -> Result<(), SendError> {
         if !self.joined {
             return Err(SendError::NotJoined);
         }
-        if self.outbox.len() + frames > self.side.options.outbox {
-            return Err(SendError::Full(self.outbox.len()));
+        let kept = if are_replies {
+            self.outbox.waiting()
+        } else {
+            self.outbox.len()
+        };
+        if kept + frames > self.side.options.outbox {
+            return Err(SendError::Full(kept));
         }
         Ok(())
     }
 
     /// Returns the `seq` that the next frame of this member is expected to have.
     pub(crate) fn next_sequence(&self) -> u64 {
-        self.outbox.sequence() + self.outbox.len() as u64
+        self.outbox.sequence() + self.outbox.waiting() as u64
     }
 
     /// Puts frames into the outbox. Returns the id of the last frame, or of the first part when the

@@ -287,7 +287,7 @@ impl Session {
         }
     }
 
-    fn submit(&mut self, encoded: Vec<Encoded>) -> Result<Mid, SendError> {
+    fn submit(&mut self, encoded: Vec<Encoded>, are_replies: bool) -> Result<Mid, SendError> {
         let now = self.now();
         let last_put = last_put_of(&encoded, self.side().last_put);
         let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
@@ -297,7 +297,7 @@ impl Session {
                 host.submit(frames.zip(effects), now)?
             }
             Role::Member(member) => {
-                member.check(frames.clone().count())?;
+                member.check(frames.clone().count(), are_replies)?;
                 member.submit(frames)?
             }
         };
@@ -342,7 +342,7 @@ impl Session {
         let encoded = self
             .side()
             .encode_all([outbound], self.takes_parts(), now)?;
-        self.submit(encoded)
+        self.submit(encoded, false)
     }
 
     /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`].
@@ -364,7 +364,7 @@ impl Session {
         let wanted = replies.iter().filter(|reply| !side.is_cancelled(reply));
         let encoded = side.encode_all(wanted, self.takes_parts(), now)?;
         if !encoded.is_empty() {
-            self.submit(encoded)?;
+            self.submit(encoded, true)?;
         }
         self.side_mut().mark_handled(position);
         Ok(())

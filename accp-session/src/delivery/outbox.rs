@@ -12,6 +12,8 @@ use crate::{Mid, Outgoing, Part, Time};
 
 /// Frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
+/// The position of a frame that the host has accepted, and whose entry is still to come.
+pub(crate) const LATER: u64 = u64::MAX;
 /// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;
 
@@ -83,6 +85,9 @@ impl Backoff {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     scope: Scope,
+    /// Frames that the host has consumed, and that this side has not found in the log so far, each
+    /// with the position by which it is there, unless the host dropped it.
+    taken: VecDeque<(Outgoing, u64)>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
     sequence: u64,
@@ -103,6 +108,7 @@ impl Outbox {
         let next_order = frames.last().map_or(1, |last| last.order + 1);
         Self {
             scope: Scope::Shared,
+            taken: VecDeque::new(),
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
             frames: frames.into(),
@@ -119,21 +125,31 @@ impl Outbox {
         self.scope = scope;
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns the number of frames that the host has not consumed, as far as this side knows.
+    pub(crate) fn waiting(&self) -> usize {
         self.frames.len()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.taken.len() + self.frames.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.len() == 0
     }
 
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Outgoing> {
         self.frames.iter()
     }
 
-    /// Returns the number of the first frame.
+    /// Returns the number of the first frame that the host has not consumed.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// Returns the number of the first frame that the store keeps.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.sequence.saturating_sub(self.taken.len() as u64).max(1)
     }
 
     pub(crate) fn push(&mut self, mid: Mid, head: String, tail: String) -> &Outgoing {
@@ -153,22 +169,79 @@ impl Outbox {
         self.frames.iter().position(|frame| frame.mid == *mid)
     }
 
-    /// Removes and returns a frame that the host has consumed, and all frames before it. `at` is
-    /// the number that the frame took, if the host says so.
-    pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) -> Vec<Outgoing> {
-        let Some(index) = self.find(mid) else {
-            return Vec::new();
-        };
-        let gone: Vec<_> = self.frames.drain(..=index).collect();
-        self.sent = self.sent.saturating_sub(gone.len());
-        self.ever_sent = self.ever_sent.saturating_sub(gone.len());
-        self.sequence = match (self.scope, at) {
-            (_, Some(at)) => at + 1,
-            (_, None) => self.sequence + gone.len() as u64,
+    /// Notes that the host has consumed a frame and all frames before it. `at` is the number that
+    /// the frame took, if the host says so. The log has these frames by position `until`.
+    pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>, until: u64) {
+        let Some(index) = self.find(mid) else { return };
+        let gone = index + 1;
+        let taken = self.frames.drain(..gone).map(|frame| (frame, until));
+        self.taken.extend(taken);
+        self.sent = self.sent.saturating_sub(gone);
+        self.ever_sent = self.ever_sent.saturating_sub(gone);
+        self.sequence = match at {
+            Some(at) => at.saturating_add(1),
+            None => self.sequence + gone as u64,
         };
         self.acted = None;
         self.progress();
-        gone
+    }
+
+    /// Takes an entry of this side from the log: a frame, or the whole of a frame in parts. The host
+    /// has consumed all frames before it, too.
+    pub(crate) fn logged(&mut self, mid: &Mid, sequence: u64) -> Vec<Outgoing> {
+        let is_it = |frame: &Outgoing| frame.name() == *mid;
+        if let Some(last) = self.frames.iter().rev().find(|frame| is_it(frame)) {
+            let last = last.mid.clone();
+            self.acknowledged(&last, Some(sequence), LATER);
+        }
+        let last = self.taken.iter().rposition(|(frame, _)| is_it(frame));
+        self.take(last)
+    }
+
+    /// Returns the frames that the host has consumed, and that would be in the log up to this
+    /// position if the host had not dropped them.
+    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Outgoing> {
+        let is_due = |(frame, until): &(Outgoing, u64)| {
+            // A part is never in the log by itself.
+            *until <= position && frame.part().is_none_or(|part| part.index == part.total)
+        };
+        let last = self.taken.iter().rposition(is_due);
+        self.take(last)
+    }
+
+    /// As [`Outbox::passed_by`], for entries that this side has not seen.
+    pub(crate) fn missed(&mut self, position: u64) -> Vec<Outgoing> {
+        for (_, until) in self.taken.iter_mut().filter(|(_, until)| *until == LATER) {
+            *until = position;
+        }
+        self.passed_by(position)
+    }
+
+    fn take(&mut self, last: Option<usize>) -> Vec<Outgoing> {
+        let count = last.map_or(0, |last| last + 1);
+        self.taken.drain(..count).map(|(frame, _)| frame).collect()
+    }
+
+    /// Returns the other parts of a frame of which the host refused one.
+    pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
+        let taken = std::mem::take(&mut self.taken);
+        let (gone, left) = taken
+            .into_iter()
+            .partition(|(frame, _)| frame.part().is_some_and(|part| part.of == *of));
+        self.taken = left;
+        let gone: VecDeque<(Outgoing, u64)> = gone;
+        gone.into_iter().map(|(frame, _)| frame).collect()
+    }
+
+    /// Makes the frames that this side has not found in the log go out again. The host that has
+    /// consumed them may have lost them.
+    pub(crate) fn take_back(&mut self) {
+        self.sequence = self.first_sequence();
+        for (frame, _) in self.taken.drain(..).rev() {
+            self.frames.push_front(frame);
+            self.ever_sent += 1;
+            self.sent = 0;
+        }
     }
 
     /// Removes a frame that the host will never take. The frames behind it move up.
@@ -280,6 +353,9 @@ impl Outbox {
 
     /// Gives back the room of an empty outbox.
     pub(crate) fn rest(&mut self) {
+        if self.taken.is_empty() {
+            self.taken = VecDeque::new();
+        }
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
         }
@@ -326,7 +402,7 @@ impl Outbox {
 
 impl Outgoing {
     /// Returns what the scanned frame tells.
-    fn scan<T>(&self, look: impl FnOnce(&Scanned<'_>) -> T) -> Option<T> {
+    pub(crate) fn scan<T>(&self, look: impl FnOnce(&Scanned<'_>) -> T) -> Option<T> {
         let text = self.text(0);
         Scanned::of_entry(&text).ok().map(|frame| look(&frame))
     }
@@ -339,6 +415,11 @@ impl Outgoing {
         }
         let part = self.scan(|frame| Part::read(&frame.envelope, frame.end).ok().flatten());
         part.flatten()
+    }
+
+    /// Returns the id under which the frame is in the log: that of its first part, if it is a part.
+    pub(crate) fn name(&self) -> Mid {
+        self.part().map_or_else(|| self.mid.clone(), |part| part.of)
     }
 
     /// Returns the text of the frame under this number.

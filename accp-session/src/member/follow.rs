@@ -1,10 +1,13 @@
 //! Frames from the host, as a member takes them.
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_registry::{Delta, ErrorCode, Hash};
 
 use super::Member;
+use crate::delivery::outbox::LATER;
 use crate::delivery::transfer::{Progress, is_schemas};
+use crate::gate::envelope::has_expired;
 use crate::log::effect::Effect;
 use crate::wire::control::{self, Control};
 use crate::wire::link::{Hello, Link, PeerError, Piece};
@@ -69,8 +72,15 @@ impl Member {
             self.outbox.passed(sequence);
         }
         if relay.sender == self.side.me() {
-            self.acknowledged(&mid, Some(sequence));
+            for frame in self.outbox.logged(&mid, sequence) {
+                if frame.name() == mid {
+                    self.forget(frame, Event::Acknowledged);
+                } else {
+                    self.dropped(frame);
+                }
+            }
         }
+        self.conclude();
         if applied.cancelled {
             self.drop_cancelled();
         }
@@ -155,8 +165,24 @@ impl Member {
     pub(crate) fn link(&mut self, link: Link, now: Time) {
         match link {
             Link::Ack {
-                of: Some(mid), at, ..
-            } => self.acknowledged(&mid, at),
+                of: Some(mid),
+                at,
+                up,
+                held,
+            } => match up {
+                // Otherwise this side would wait for an entry that does not come.
+                Some(up) if up > held => {}
+                Some(up) => {
+                    self.outbox.acknowledged(&mid, at, up);
+                    self.conclude();
+                }
+                None => {
+                    self.outbox.acknowledged(&mid, at, 0);
+                    for frame in self.outbox.passed_by(0) {
+                        self.forget(frame, Event::Acknowledged);
+                    }
+                }
+            },
             Link::Ack { of: None, .. } | Link::Pong { .. } => {}
             Link::Ping => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
@@ -198,6 +224,7 @@ impl Member {
             }
             // Only the answer to the last hello tells where to go on; older answers do not count.
             None if from == self.side.position => {
+                self.outbox.take_back();
                 self.now_joined();
                 // The schemas in force may have been tampered with on their way.
                 if let Some(hash) = self.side.state.schemas() {
@@ -239,10 +266,38 @@ impl Member {
         }
     }
 
-    pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>) {
-        let gone = self.outbox.acknowledged(mid, at);
-        for frame in gone {
-            self.forget(frame, Event::Acknowledged);
+    /// Tells the caller about the frames that the host has dropped: they would be in the log by now.
+    fn conclude(&mut self) {
+        for frame in self.outbox.passed_by(self.side.position) {
+            self.dropped(frame);
+        }
+    }
+
+    /// Tells the caller about the frames whose entries this side has missed. The host has accepted
+    /// them, unless they say themselves why it dropped them.
+    fn conclude_missed(&mut self) {
+        let now = self.side.clock.now;
+        for frame in self.outbox.missed(self.side.position) {
+            let chains = &self.side.state.chains;
+            let is_dropped = frame.scan(|scanned| {
+                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
+            });
+            if is_dropped == Some(true) {
+                self.dropped(frame);
+            } else {
+                self.forget(frame, Event::Acknowledged);
+            }
+        }
+    }
+
+    /// Tells the caller about a frame that the host has consumed and that is not in the log.
+    fn dropped(&mut self, frame: Outgoing) {
+        let chains = &self.side.state.chains;
+        let is_cancelled = frame.scan(|scanned| chains.is_cancelled(scanned));
+        if is_cancelled == Some(true) {
+            self.forget(frame, Event::Cancelled);
+        } else {
+            self.forget(frame, Event::Expired);
         }
     }
 
@@ -251,7 +306,7 @@ impl Member {
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
-        batch.outbox_sequence = Some(self.outbox.sequence());
+        batch.outbox_sequence = Some(self.outbox.first_sequence());
         let Some(part) = frame.part() else {
             return self.side.tell(event(frame.mid));
         };
@@ -277,7 +332,7 @@ impl Member {
                 }
             }
             ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
-                self.acknowledged(&mid, error.sequence);
+                self.outbox.acknowledged(&mid, error.sequence, LATER);
             }
             // Another member has used this id, or the host could not take the frame for now.
             code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
@@ -292,7 +347,11 @@ impl Member {
             }
             _ => {
                 if let Some(frame) = self.outbox.refused(&mid) {
-                    self.forget(frame, |mid| Event::Refused(mid, error));
+                    let others = self.outbox.others_of(&frame.name());
+                    for frame in others.into_iter().chain([frame]) {
+                        let error = error.clone();
+                        self.forget(frame, |mid| Event::Refused(mid, error));
+                    }
                 } else {
                     self.side.tell(Event::PeerError(MemberId::HOST, error));
                 }
@@ -395,6 +454,7 @@ impl Member {
         if held > 0 {
             self.side.tell(Event::Missed(held + 1..=from));
         }
+        self.conclude_missed();
         self.side.take_snapshot(&());
         self.now_joined();
         if let Some(hash) = self.side.state.schemas() {

@@ -23,10 +23,12 @@ pub(crate) const PIECE: usize = 24 * 1024;
 #[derive(Debug)]
 pub(crate) enum Link {
     /// The sender of this frame holds every position up to `held`. A host also acknowledges the
-    /// receiver's frames up to `of`, which took the `seq` `at`.
+    /// receiver's frames up to `of`, which took the `seq` `at`. Those that it has accepted are among
+    /// the entries that it relays, the last of which is at `up`.
     Ack {
         of: Option<Mid>,
         at: Option<u64>,
+        up: Option<u64>,
         held: u64,
     },
     Ping,
@@ -166,6 +168,7 @@ impl Link {
             Intent::ACK => Self::Ack {
                 of,
                 at: frame.extra("at"),
+                up: frame.extra("up"),
                 held,
             },
             Intent::PING => Self::Ping,
@@ -365,9 +368,10 @@ pub(crate) struct Stamp<'s> {
 }
 
 impl Stamp<'_> {
-    /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12]`. It tells a sender that
-    /// its frames up to this one, which took the `seq` 12, have arrived.
-    pub(crate) fn ack(&self, of: Option<(&Mid, u64)>) -> String {
+    /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12,up:56]`. It tells a sender
+    /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among
+    /// them that were accepted are in the log up to position 56.
+    pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
         let Self {
             agent,
             mid,
@@ -376,9 +380,11 @@ impl Stamp<'_> {
         } = self;
         let ts = now.as_secs();
         match of {
-            Some((of, at)) => {
+            Some((of, at, up)) => {
                 let of = mid_value(of);
-                format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},of:{of},at:{at}]")
+                format!(
+                    "@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},of:{of},at:{at},up:{up}]"
+                )
             }
             None => format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts}]"),
         }

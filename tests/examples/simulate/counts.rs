@@ -22,6 +22,7 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     pub(crate) cancels: u64,
     pub(crate) withdrawn: u64,
+    pub(crate) told_expired: u64,
     /// Frames of a hostile member.
     pub(crate) forged: u64,
     pub(crate) clock_steps: u64,
@@ -40,7 +41,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 34] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 35] {
         let Faulted {
             sent,
             delivered,
@@ -71,7 +72,8 @@ impl Counts {
             ("dropped silently", &mut self.dropped),
             ("refused", &mut self.refused),
             ("cancellations", &mut self.cancels),
-            ("  frames withdrawn", &mut self.withdrawn),
+            ("  told to their sender", &mut self.withdrawn),
+            ("expiries concluded", &mut self.told_expired),
             ("frames of a hostile member", &mut self.forged),
             ("steps of clocks", &mut self.clock_steps),
             ("  tokens fired", &mut self.tokens_fired),

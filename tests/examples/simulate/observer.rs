@@ -29,6 +29,8 @@ pub(crate) struct Observer {
     pub(super) withdrawn: BTreeSet<Mid>,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
+    /// Frames that came in parts.
+    pub(super) wholes: BTreeSet<Mid>,
     /// Frames in parts whose end was reported.
     pub(super) ended: BTreeSet<Mid>,
     pub(super) senders: BTreeMap<MemberId, Sender>,
@@ -63,6 +65,7 @@ impl Observer {
             refused: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             enemy: None,
+            wholes: BTreeSet::new(),
             ended: BTreeSet::new(),
             senders: BTreeMap::new(),
             shared: 0,
@@ -148,6 +151,9 @@ impl Observer {
                 return Err(format!("{mid} is accepted and its chain was cancelled"));
             }
             EntryKind::Frame => {
+                if entry.sequence == 0 {
+                    self.wholes.insert(mid.clone());
+                }
                 counts.frames += 1;
                 self.accepted(entry, counts)?;
             }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use accp_runtime::session::{Event, Inbound, MemberId, Mid};
-use accp_session::{Batch, Entry, OutboxChange, Outgoing};
+use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
 
 use super::counts::Counts;
 use super::node::Result;
@@ -100,24 +100,38 @@ impl Observer {
         let first = text.contains(",pt:").then(|| mid_in(&text, "of")).flatten();
         let name = first.as_ref().unwrap_or(mid);
         let fate = events.iter().find(|event| match event {
-            Event::Acknowledged(of) | Event::Refused(of, _) | Event::Cancelled(of) => of == name,
+            Event::Acknowledged(of)
+            | Event::Refused(of, _)
+            | Event::Cancelled(of)
+            | Event::Expired(of) => of == name,
             Event::Retried { old, .. } => old == mid,
             _ => false,
         });
-        let is_consumed = self
-            .consumed
-            .get(mid)
-            .is_some_and(|at| self.log[*at as usize - 1].sender == id);
+        let entry = |mid: &Mid| {
+            let at = self.consumed.get(mid)?;
+            Some(&self.log[*at as usize - 1]).filter(|entry| entry.sender == id)
+        };
+        let is_consumed = entry(mid).is_some();
+        // Of a frame in parts the log has the whole, under the id of the first part.
+        let is_logged = |name: &Mid| {
+            let is_it = |e: &Entry| e.mid == *name && e.sender == id && e.kind.is_relayed();
+            entry(name).is_some_and(is_it) || first.is_some() && self.wholes.contains(name)
+        };
+        let is_dropped = entry(mid).is_some_and(|entry| entry.kind == EntryKind::Dropped);
         let is_true = match fate {
+            Some(Event::Acknowledged(_)) => is_logged(name),
             // Another part may decide the fate of the frame.
             _ if first.is_some() && is_consumed => true,
             None if first.is_some() => self.ended.contains(name),
             None => return Err(format!("{id} forgets {mid} without an event")),
-            Some(Event::Acknowledged(_)) => is_consumed,
             Some(Event::Refused(..)) => self.refused.contains(&(id, mid.clone())),
             Some(Event::Cancelled(_)) => {
                 counts.withdrawn += 1;
-                !is_consumed && self.chains.may_be_cancelled(&text)
+                (!is_consumed || is_dropped) && self.chains.may_be_cancelled(&text)
+            }
+            Some(Event::Expired(_)) => {
+                counts.told_expired += 1;
+                is_dropped && text.contains(",ttl:")
             }
             Some(_) => !is_consumed,
         };

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use accp_runtime::session::{Event, Mid, Outbound, Scope, SendError};
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope, SendError};
 use accp_runtime::{ErrorCode, Message};
 use accp_session::EntryKind;
 
@@ -123,7 +123,11 @@ fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
         silence(&mut desk, &text);
     }
     let heard = desk.takes(101, &frame("@dev>req:plan{}", 7, 7, ",cid:c2"));
-    assert!(heard.sends[0].ends_with(",at:7]"), "{:?}", heard.sends);
+    assert!(
+        heard.sends[0].ends_with(",at:7,up:11]"),
+        "{:?}",
+        heard.sends
+    );
     let again = "@dev>req:plan{}[mid:101000001004,seq:8]";
     desk.ignores(101, again, NOW);
 }
@@ -165,7 +169,7 @@ fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
         desk.ignores(101, &expired(3, 3), NOW);
         let heard = desk.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
         assert!(
-            heard.sends[0].ends_with(",of:101000001005,at:5]"),
+            heard.sends[0].ends_with(",of:101000001005,at:5,up:9]"),
             "{:?}",
             heard.sends
         );
@@ -188,18 +192,13 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
     }
     assert_eq!(room.host.state(), &before);
     assert_eq!(room.host.session().next_timeout(), None);
-    // The sender goes on. The next acknowledgement tells it not to send the frame again.
+    // The sender goes on. It concludes from the log that the frame was dropped.
     room.heal();
     let next = room.say(0, &Outbound::message(&plan("dev", 2)));
     room.pass(Duration::from_secs(60));
-    let gone = room.members[0]
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            Event::Acknowledged(mid) => Some(mid.clone()),
-            _ => None,
-        });
-    assert_eq!(gone.collect::<Vec<_>>(), [lost, next]);
+    let is_fate = |event: &&Event| matches!(event, Event::Acknowledged(_) | Event::Expired(_));
+    let fates: Vec<_> = room.members[0].events.iter().filter(is_fate).collect();
+    assert_eq!(fates, [&Event::Expired(lost), &Event::Acknowledged(next)]);
     let delivered = room.members[1]
         .inbox
         .iter()
@@ -210,5 +209,41 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
             .iter()
             .all(|passed| !passed.text.contains(">fail:error"))
     );
+    room.check_replicas();
+}
+
+/// The sender of frames that the host dropped concludes it from the cancel that it finds in the log.
+#[test]
+fn dlv_04_accepts_that_the_sender_concludes_why() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    let chain = room.say(0, &Outbound::message(&plan("dev", 1)));
+    room.on_the_way(|passed| {
+        let is_late = passed.from == MemberId::HOST;
+        (!is_late)
+            .then(|| passed.text.clone())
+            .into_iter()
+            .collect()
+    });
+    let stop = Message::new("hub", "cancel", "task").unwrap();
+    let chain = chain.to_string();
+    room.host_says(&Outbound::message(&stop).in_chain(&chain));
+    let late: Vec<_> = (2..22)
+        .map(|n| room.say(0, &Outbound::message(&plan("dev", n)).in_chain(&chain)))
+        .collect();
+    let other = room.say(0, &Outbound::message(&plan("dev", 22)));
+    let dropped = room
+        .host
+        .stored()
+        .seen
+        .iter()
+        .filter(|seen| seen.dropped)
+        .count();
+    assert_eq!(dropped, 20);
+    room.members[0].events.clear();
+    room.heal();
+    room.pass(Duration::from_secs(60));
+    let mut wanted: Vec<_> = late.into_iter().map(Event::Cancelled).collect();
+    wanted.push(Event::Acknowledged(other));
+    assert_eq!(room.members[0].events, wanted);
     room.check_replicas();
 }
