@@ -217,6 +217,7 @@ mod tests {
                 cut: false,
                 due: false,
                 text: format!("{text}[mid:{mid},seq:{sequence},ts:0]").into(),
+                hash: None,
             }
         });
         let batch = Batch {

@@ -17,6 +17,8 @@ pub(crate) fn whole(store: &mut impl Store, side: &SideId) -> Result<Batch, Stor
         outbox_sequence: Some(stored.outbox_sequence),
         last_put: Some(stored.last_put),
         epoch: Some(stored.epoch).filter(|epoch| *epoch > 0),
+        key: stored.key,
+        voucher: stored.voucher,
         registries: stored.registries,
         snapshot: stored.snapshot,
         ..Batch::default()
@@ -45,7 +47,8 @@ pub(crate) fn all(from: &mut impl Store, to: &mut impl Store) -> Result<(), Stor
     to.commit(&group)
 }
 
-/// Returns whether a side has exactly this log. Whether its frames were handled makes no difference.
+/// Returns whether a side has exactly this log. Whether its frames were handled makes no difference,
+/// nor under which secret the log is kept.
 ///
 /// # Errors
 /// The errors of the store.
@@ -57,6 +60,7 @@ pub(crate) fn has_log(
     let kept = store.entries(side, 1, log.len() + 1)?;
     let as_handled = |entry: &Entry| Entry {
         due: false,
+        hash: None,
         ..entry.clone()
     };
     Ok(kept.iter().map(as_handled).eq(log.iter().map(as_handled)))

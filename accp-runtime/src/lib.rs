@@ -68,9 +68,9 @@ pub mod session {
     #[doc(inline)]
     pub use accp_session::{
         Answer, CancelToken, Cancelled, Chunk, Ended, Event, Hooks, Inbound, Input, InputError,
-        JoinError, MemberId, Mid, Options, Outbound, Party, PeerError, ReadError, Reference,
-        RestoreError, Router, Rules, Scope, SendError, Session, SharedState, State, StateError,
-        StateUpdate, StreamLimits, Streams, Time, Transmit,
+        JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError, ReadError,
+        Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState, State,
+        StateError, StateUpdate, StreamLimits, Streams, Time, Transmit,
     };
 }
 

@@ -1,5 +1,6 @@
 //! Delivery of frames: outbox, relays, transfers, parts.
 
+pub(crate) mod backoff;
 pub(crate) mod clock;
 pub(crate) mod groups;
 pub(crate) mod outbox;

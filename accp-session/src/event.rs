@@ -57,6 +57,22 @@ pub enum Event {
     /// The host does not have the entries at these positions any more, and this member never got
     /// them. Its state is that of the host, but the frames among the entries were not handed to it.
     Missed(RangeInclusive<u64>),
+    /// Host: a member holds the log up to this position, and this host has vouched for it. So the
+    /// store of this host is an old copy. The host does nothing until somebody decides
+    /// ([`Input::Recover`](crate::Input::Recover) or [`Input::Fork`](crate::Input::Fork)).
+    LostTime {
+        /// The member.
+        member: MemberId,
+        /// The position that it holds.
+        position: u64,
+    },
+    /// Host: the entries at these positions are back. Their frames are delivered again.
+    Recovered(RangeInclusive<u64>),
+    /// Host: the entries of this member do not lead from the log of this host to what the host has
+    /// lost, because the host has accepted other frames since. Only a fork helps.
+    NotRecovered(MemberId),
+    /// Host: this member holds another log than the host. It is no member any longer.
+    Removed(MemberId),
     /// The bytes under this cold key have arrived.
     Supplied(String),
     /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a

@@ -116,6 +116,7 @@ impl Gate {
         match entry.kind {
             // The entry took no `seq`, or its parts took theirs.
             EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
+            EntryKind::Lost => {}
             EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
             _ => {
                 let numbers = &mut self.numbers;

@@ -1,5 +1,6 @@
 //! The host of a session, which judges the frames.
 mod accept;
+mod lineage;
 mod serve;
 mod turn;
 
@@ -8,11 +9,12 @@ use std::sync::Weak;
 
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
-use crate::delivery::relay::Relays;
+use crate::delivery::relay::{Offer, Relays};
 use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
 use crate::gate::refusal::Refusal;
+use crate::host::lineage::Lost;
 use crate::host::turn::Turn;
 use crate::log::effect::Effect;
 use crate::options::Rules;
@@ -22,8 +24,8 @@ use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::scan::Scanned;
 use crate::{
-    Cold, Entry, Event, JoinError, MemberId, Mid, Options, Read, RestoreError, SendError, Stored,
-    Time,
+    Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
+    Stored, Time,
 };
 use accp_context::{Checkpoint, CheckpointHooks, Trigger};
 use accp_frame::{AgentId, Envelope, Registry};
@@ -37,11 +39,16 @@ pub(crate) struct Host {
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
     /// The newest fold that a member may fetch, while one fetches it.
-    pub offer: Option<(u64, Weak<[u8]>)>,
+    pub offer: Option<Offer<Weak<[u8]>>>,
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
     pub turn: Turn,
     pub hooks: Box<dyn CheckpointHooks + Send>,
+    /// The secret of the log.
+    pub key: Option<LogKey>,
+    /// The claim of a member that shows that this host has lost time. The host does nothing then,
+    /// until somebody decides how to go on.
+    pub lost: Option<Box<Lost>>,
 }
 
 impl std::fmt::Debug for Host {
@@ -57,7 +64,10 @@ impl Host {
     /// Opens a session.
     pub(crate) fn open(options: Options, rules: Rules, now: Time) -> Self {
         let side = Side::new(options, MemberId::HOST, 0, now);
-        let mut session = Self::of(side, rules, Gate::default());
+        let key = rules.key.clone();
+        let mut session = Self::of(side, rules, Gate::default(), key);
+        session.side.hash = session.key.as_ref().map(LogKey::root);
+        session.side.batch.get().key = session.key.clone();
         let counter = session.side.options.counter.as_deref();
         let open = Control::Open {
             agent: session.side.options.agent.to_string(),
@@ -69,8 +79,8 @@ impl Host {
         session
     }
 
-    fn of(side: Side, rules: Rules, gate: Gate) -> Self {
-        let relays = Relays::new(side.state.position, side.options.retry);
+    fn of(side: Side, rules: Rules, gate: Gate, key: Option<LogKey>) -> Self {
+        let relays = Relays::new(side.state.position, side.options.retry, key.clone());
         let (mut side, mut gate) = (side, gate);
         side.transfers.value_bytes = rules.values.bytes;
         gate.values = rules.values;
@@ -84,6 +94,8 @@ impl Host {
             pieces: Vec::new(),
             turn: Turn::default(),
             hooks: Box::new(()),
+            key,
+            lost: None,
         }
     }
 
@@ -97,7 +109,7 @@ impl Host {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
-            let numbers = side.restore(snapshot)?;
+            let (numbers, _) = side.restore(snapshot)?;
             gate.numbers = serde_json::from_value::<Numbers>(numbers)
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
@@ -121,14 +133,17 @@ impl Host {
             side.redeliver(entry)?;
         }
         side.last_put = stored.last_put;
-        let mut session = Self::of(side, rules, gate);
+        let mut session = Self::of(side, rules, gate, stored.key.clone());
+        session.lost = session.unsettled(stored.voucher).map(Box::new);
         // Members learn that their host is back, and answer how far their log goes.
         let members: Vec<_> = session.side.state.members().map(|(id, _)| id).collect();
         for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
             session.relays.cursor(member).greeting = true;
         }
         session.restore_schemas(&stored.registries)?;
-        session.announce_schemas(now);
+        if session.lost.is_none() {
+            session.announce_schemas(now);
+        }
         Ok(session)
     }
 
@@ -301,6 +316,7 @@ impl Host {
     /// bytes of all values put, and nothing waits to be committed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.relays.is_quiet()
+            && self.lost.is_none()
             && self.gate.numbers.missing.is_empty()
             && !self.side.batch.is_durable()
     }
@@ -385,7 +401,7 @@ impl Host {
 
     pub(crate) fn rest(&mut self) {
         // Even a weak reference keeps the room of the fold.
-        self.offer.take_if(|(_, fold)| fold.strong_count() == 0);
+        self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
     }
 
@@ -400,6 +416,7 @@ impl Host {
     /// Takes entries of the log that the store read for members that lag behind.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         self.answer_frame(from, entries);
+        self.answer_claims(from, entries, now);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
             self.greet_behind(member, now);

@@ -6,7 +6,7 @@ use accp_context::{Checkpoint, CheckpointHooks};
 use accp_frame::AgentId;
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
-use crate::{Cold, Entry, MemberId, Mid, Outbound, SendError};
+use crate::{Cold, Entry, LogKey, MemberId, Mid, Outbound, SendError};
 
 /// An input to a session.
 ///
@@ -85,6 +85,14 @@ pub enum Input<'a> {
     /// Host: a schema is registered while the session runs (`RegisterSchema`, draft section
     /// 7.1). Members fetch it.
     Register(Box<Schema>),
+    /// Host, after [`Event::LostTime`](crate::Event::LostTime): take the lost entries from the member
+    /// that has them. [`Event::Recovered`](crate::Event::Recovered) or
+    /// [`Event::NotRecovered`](crate::Event::NotRecovered) tells the end.
+    Recover,
+    /// Host: vouch for the log under a new secret, and so give the log a new identity. After
+    /// [`Event::LostTime`](crate::Event::LostTime) the host goes on without the lost entries, and
+    /// members that have them are removed: they have to open their sides anew.
+    Fork(LogKey),
     /// Host: a phase of the work is over, so a checkpoint is due (draft section 5.2, item 4).
     /// Answered by [`Answer::Checkpoint`].
     Phase,
@@ -126,6 +134,8 @@ pub enum InputError {
     Join(JoinError),
     /// All mistakes in the schema, including a clash with a registered schema.
     Schema(Problems),
+    /// The host cannot recover its log, for this reason.
+    Recover(&'static str),
     /// Only the host of a session can do this; the text names the action.
     HostOnly(&'static str),
 }
@@ -145,7 +155,7 @@ impl InputError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Send(error) => error.code(),
-            Self::Join(_) | Self::HostOnly(_) => ErrorCode::POLICY_DENIED,
+            Self::Join(_) | Self::Recover(_) | Self::HostOnly(_) => ErrorCode::POLICY_DENIED,
             Self::Schema(_) => ErrorCode::UNKNOWN_SCHEMA,
         }
     }
@@ -170,6 +180,7 @@ impl fmt::Display for InputError {
             Self::Send(error) => error.fmt(f),
             Self::Join(error) => error.fmt(f),
             Self::Schema(problems) => problems.fmt(f),
+            Self::Recover(why) => f.write_str(why),
             Self::HostOnly(input) => {
                 write!(
                     f,

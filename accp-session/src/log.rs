@@ -8,3 +8,4 @@ pub(crate) mod names;
 pub(crate) mod puts;
 pub(crate) mod shared;
 pub(crate) mod state;
+pub(crate) mod vouch;

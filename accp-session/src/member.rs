@@ -1,16 +1,22 @@
 //! A member of a session, which follows the host.
 
+mod fate;
 mod follow;
 
 use accp_registry::Hash;
 
-use crate::delivery::outbox::{Backoff, Outbox};
+use crate::delivery::backoff::Backoff;
+use crate::delivery::outbox::Outbox;
+use crate::delivery::transfer::log_key_of;
 use crate::send::encode::Composed;
 use crate::side::Side;
-use crate::wire::link::{Link, Piece};
+use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::{Cold, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time};
+use crate::{
+    Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time,
+    Voucher,
+};
 use accp_frame::{Intent, Registry};
 
 /// A member of a session.
@@ -22,8 +28,10 @@ pub(crate) struct Member {
     pub joined: bool,
     /// The delay before the next hello, until the host answers.
     pub hello: Backoff,
-    /// The fold that is being fetched: its position, and the position after which the log begins.
-    pub fetching: Option<(u64, u64)>,
+    /// The fold that is being fetched.
+    pub fetching: Option<Fetching>,
+    /// The last word of the host for the log of this side.
+    pub voucher: Option<Voucher>,
     pub say: Say,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
@@ -35,8 +43,21 @@ pub(crate) struct Member {
     pub met: bool,
     /// The place in the outbox from which on the frames are of this run.
     pub first: u64,
+    /// The position in the last hello of this side.
+    pub said: u64,
     /// The frame in parts whose end the caller was told last.
     pub ended: Option<Mid>,
+}
+
+/// A fold that is being fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fetching {
+    /// The position of the fold.
+    pub fold: u64,
+    /// The position after which the log begins.
+    pub from: u64,
+    /// The word of the host for the log up to there.
+    pub voucher: Option<Voucher>,
 }
 
 /// The messages for the host in the next batch.
@@ -61,12 +82,15 @@ impl Member {
 
     fn start(options: Options, stored: &Stored, now: Time) -> Self {
         let retry = options.retry;
+        // A new side knows its first number.
+        let sequence = stored.outbox_sequence.max(u64::from(stored.epoch == 0));
         Self {
             side: Side::new(options, MemberId::LAST, stored.epoch, now),
-            outbox: Outbox::new(stored.outbox.clone(), stored.outbox_sequence, retry),
+            outbox: Outbox::new(stored.outbox.clone(), sequence, retry),
             joined: false,
             hello: Backoff::new(retry),
             fetching: None,
+            voucher: stored.voucher,
             say: Say {
                 hello: true,
                 ..Say::default()
@@ -76,6 +100,7 @@ impl Member {
             parts: false,
             met: false,
             first: stored.outbox.last().map_or(0, |last| last.order + 1),
+            said: 0,
             ended: None,
         }
     }
@@ -94,6 +119,13 @@ impl Member {
         side.position = side.position.max(stored.last);
         for entry in &stored.entries {
             side.replay(entry, |_, _| {})?;
+        }
+        // A side that has no entries yet has only the word of its host.
+        if let Some(held) = session
+            .voucher
+            .filter(|held| held.position == side.position)
+        {
+            side.hash = Some(held.hash);
         }
         if let Some(me) = side.state.member_of(side.options.agent.as_str()) {
             side.mids.set_member(me);
@@ -152,19 +184,32 @@ impl Member {
         self.say.hello = true;
     }
 
-    /// Returns whether the host has acknowledged every frame sent, and this side fetches neither a
-    /// fold nor schemas.
+    /// Returns whether the log has every frame sent, the host has answered the last hello, and this
+    /// side fetches neither a fold nor schemas.
     pub(crate) fn is_quiet(&self) -> bool {
         let transfers = &self.side.transfers;
         let fetches =
             self.fetching.is_some() || transfers.wants(&self.key_of_schemas(), MemberId::HOST);
-        self.outbox.is_empty() && self.joined && !fetches
+        self.outbox.is_empty() && self.joined && self.is_greeted() && !fetches
     }
 
-    /// Checks that this many frames may be sent. Frames that the host has consumed take no room from
+    /// Returns whether the host has answered the last hello.
+    pub(crate) fn is_greeted(&self) -> bool {
+        !self.say.hello && self.hello.at().is_none()
+    }
+
+    /// Checks that this many frames may be sent, which refer to new values or not. Frames that the host has consumed take no room from
     /// replies: the log brings news of them only as far as this side handles what it has.
-    pub(crate) fn check(&self, frames: usize, are_replies: bool) -> Result<(), SendError> {
-        if !self.joined {
+    ///
+    /// A side that was restored knows the keys of its values only when the host has answered: its
+    /// store may be an old copy.
+    pub(crate) fn check(
+        &self,
+        frames: usize,
+        has_values: bool,
+        are_replies: bool,
+    ) -> Result<(), SendError> {
+        if !self.joined || has_values && !self.met {
             return Err(SendError::NotJoined);
         }
         let kept = if are_replies {
@@ -212,7 +257,13 @@ impl Member {
     pub(crate) fn flush(&mut self, now: Time) {
         let side = &mut self.side;
         if std::mem::take(&mut self.say.hello) {
-            let hello = side.hello();
+            let position = side.position;
+            self.said = position;
+            let hello = Hello {
+                voucher: self.voucher.filter(|held| held.position >= position),
+                next: self.outbox.known_sequence(),
+                ..side.hello()
+            };
             side.say_hello(MemberId::HOST, &hello, now);
             self.hello.arm(side.clock.timers());
         }
@@ -224,7 +275,9 @@ impl Member {
             let text = side.stamp(now).beat(Intent::PING);
             side.send(MemberId::HOST, text);
         }
-        if self.joined && self.met {
+        // What the host answers may change what goes out, and under which numbers.
+        let is_greeted = !self.say.hello && self.hello.at().is_none();
+        if self.joined && self.met && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
             }
@@ -253,15 +306,29 @@ impl Member {
         }
     }
 
+    /// Takes entries that the store read for the host, which has lost them.
+    pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
+        let key = log_key_of(from);
+        let texts: Vec<_> = entries.iter().map(Relay::text_of).collect();
+        let bytes = serde_json::to_vec(&texts).unwrap_or_default();
+        for at in self.take_wanted(&key) {
+            let piece = Piece::of(&key, &bytes, Hash::of(&bytes), at);
+            self.side.say_piece(MemberId::HOST, &piece, now);
+        }
+    }
+
+    /// Takes the first bytes that the host wants of a value.
+    fn take_wanted(&mut self, key: &str) -> Vec<u64> {
+        let wanted = self.wanted.extract_if(.., |(wanted, _)| wanted == key);
+        wanted.map(|(_, at)| at).collect()
+    }
+
     /// Takes a value that the store read for the host.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
-        let (now_wanted, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.wanted)
-            .into_iter()
-            .partition(|(wanted, _)| wanted == key);
-        self.wanted = later;
+        let wanted = self.take_wanted(key);
         let Some(cold) = cold else { return };
         let Some(bytes) = &cold.bytes else { return };
-        for (_, at) in now_wanted {
+        for at in wanted {
             let piece = Piece::of(key, bytes, cold.digest, at);
             self.side.say_piece(MemberId::HOST, &piece, now);
         }

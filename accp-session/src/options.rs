@@ -6,7 +6,7 @@ use std::time::Duration;
 use accp_registry::DeltaPolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::GroupLimits;
+use crate::{GroupLimits, LogKey};
 use accp_context::{ContextLimits, Headers, Summarizer};
 use accp_frame::{AgentId, FrameTokenLimits, Limits, Registry, TokenCounter};
 
@@ -151,6 +151,10 @@ pub struct Rules {
     pub values: ValueLimits,
     /// Sums up the frames that leave hot state.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
+    /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it nobody
+    /// recognises a host whose store is an old copy. A session keeps the secret that it was opened
+    /// with.
+    pub key: Option<LogKey>,
 }
 
 impl fmt::Debug for Rules {
@@ -174,6 +178,7 @@ impl Default for Rules {
             groups: GroupLimits::default(),
             values: ValueLimits::default(),
             summarizer: Arc::new(Headers),
+            key: None,
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::{Event, Inbound, MemberId, Mid, Time};
+use crate::{Event, Inbound, LogKey, MemberId, Mid, Time, Voucher};
 
 /// An entry in the log of a session.
 ///
@@ -31,6 +31,9 @@ pub struct Entry {
     pub due: bool,
     /// The frame as its sender wrote it.
     pub text: Arc<str>,
+    /// The running hash of the log at a relayed entry, which covers all relayed entries up to it.
+    /// `None` when the host does not vouch for its log.
+    pub hash: Option<Hash>,
 }
 
 /// The host's decision on a frame.
@@ -47,6 +50,9 @@ pub enum EntryKind {
     Dropped,
     /// Refused for good, with this code; the frame took no `seq`.
     Refused(ErrorCode),
+    /// The host has lost what stood here and was never relayed. It took the entries around it from a
+    /// member ([`Input::Recover`](crate::Input::Recover)).
+    Lost,
 }
 
 impl EntryKind {
@@ -133,12 +139,17 @@ pub struct Batch {
     pub handled: Vec<u64>,
     /// Changes to the outbox, in order.
     pub outbox: Vec<OutboxChange>,
-    /// The `seq` of the first frame in the outbox, from now on.
+    /// The `seq` of the first frame in the outbox, from now on; 0 when this side does not know it.
     pub outbox_sequence: Option<u64>,
     /// The number of the last value that this side put.
     pub last_put: Option<u64>,
     /// The epoch of the message ids that this side makes.
     pub epoch: Option<u32>,
+    /// Host: the secret of its log.
+    pub key: Option<LogKey>,
+    /// Member: the last word of the host for its log. Host: its own word that a member has given
+    /// back, and that goes beyond its log.
+    pub voucher: Option<Voucher>,
     /// Registries as JSON, by their hash.
     pub registries: Vec<(Hash, String)>,
     /// The fold so far.
@@ -162,6 +173,8 @@ impl Batch {
             && self.outbox_sequence.is_none()
             && self.last_put.is_none()
             && self.epoch.is_none()
+            && self.key.is_none()
+            && self.voucher.is_none()
             && self.registries.is_empty()
             && self.snapshot.is_none())
     }
@@ -212,6 +225,10 @@ pub struct Stored {
     pub last_put: u64,
     /// The last epoch.
     pub epoch: u32,
+    /// The last [`Batch::key`].
+    pub key: Option<LogKey>,
+    /// The last [`Batch::voucher`].
+    pub voucher: Option<Voucher>,
     /// Every registry that was kept, as JSON, by its hash.
     pub registries: Vec<(Hash, String)>,
 }

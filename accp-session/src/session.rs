@@ -72,6 +72,16 @@ impl Session {
     /// As [`InputError`] says; then nothing has changed.
     pub fn handle(&mut self, input: Input<'_>, now: Time) -> Result<Answer, InputError> {
         self.side_mut().clock.set(now);
+        if matches!(
+            input,
+            Input::Leave(_)
+                | Input::Grant { .. }
+                | Input::Expire(_)
+                | Input::Register(_)
+                | Input::Phase
+        ) {
+            self.check_running()?;
+        }
         match (&mut self.role, input) {
             (_, Input::Frame { from, bytes }) => self.receive(from, bytes, now),
             (_, Input::Send(outbound)) => return Ok(Answer::Sent(self.send(outbound, now)?)),
@@ -87,7 +97,9 @@ impl Session {
             (Role::Host(host), Input::Entries { from, entries }) => {
                 host.entries(from, entries, now);
             }
-            (Role::Member(_), Input::Entries { .. }) => {}
+            (Role::Member(member), Input::Entries { from, entries }) => {
+                member.entries(from, entries, now);
+            }
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
             (_, Input::Timeout) => self.timeout(),
@@ -100,6 +112,11 @@ impl Session {
                 return Ok(Answer::Checkpoint(checkpoint.map(Box::new)));
             }
             (Role::Host(host), Input::Hooks(hooks)) => host.hooks = hooks.0,
+            (Role::Host(host), Input::Recover) => host.recover()?,
+            (Role::Host(host), Input::Fork(key)) => host.fork(key),
+            (Role::Member(_), Input::Recover | Input::Fork(_)) => {
+                return Err(host_only("decide about the log"));
+            }
             (Role::Member(_), Input::Leave(_)) => return Err(host_only("remove a member")),
             (Role::Member(_), Input::Grant { .. }) => return Err(host_only("grant a key")),
             (Role::Member(_), Input::Expire(_)) => return Err(host_only("let bytes expire")),
@@ -156,8 +173,12 @@ impl Session {
             Role::Member(member) => member.timeout(),
         }
         let side = self.side_mut();
+        let now = side.clock.now;
         for key in side.transfers.timeout(side.clock.timers()) {
-            side.tell(Event::Unavailable(key));
+            if let Role::Host(host) = &mut self.role {
+                host.gone(&key, now);
+            }
+            self.side_mut().tell(Event::Unavailable(key));
         }
     }
 
@@ -215,6 +236,16 @@ impl Session {
             3
         } else {
             1
+        }
+    }
+
+    /// Returns the position up to which a member holds the log, if this host has lost time and
+    /// nobody has decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
+    /// nothing.
+    pub fn lost_time(&self) -> Option<u64> {
+        match self.check_running() {
+            Err(SendError::Stopped(position)) => Some(position),
+            _ => None,
         }
     }
 
@@ -287,6 +318,14 @@ impl Session {
         }
     }
 
+    /// Fails on a host that has lost time.
+    fn check_running(&self) -> Result<(), SendError> {
+        match &self.role {
+            Role::Host(host) => host.check_running(),
+            Role::Member(_) => Ok(()),
+        }
+    }
+
     fn submit(&mut self, encoded: Vec<Encoded>, are_replies: bool) -> Result<Mid, SendError> {
         let now = self.now();
         let last_put = last_put_of(&encoded, self.side().last_put);
@@ -297,7 +336,8 @@ impl Session {
                 host.submit(frames.zip(effects), now)?
             }
             Role::Member(member) => {
-                member.check(frames.clone().count(), are_replies)?;
+                let has_values = encoded.iter().any(|encoded| !encoded.values.is_empty());
+                member.check(frames.clone().count(), has_values, are_replies)?;
                 member.submit(frames)?
             }
         };
@@ -339,6 +379,7 @@ impl Session {
     /// As [`SendError`] says; then nothing has changed.
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
         self.side_mut().clock.set(now);
+        self.check_running()?;
         let encoded = self
             .side()
             .encode_all([outbound], self.takes_parts(), now)?;
@@ -357,6 +398,7 @@ impl Session {
         now: Time,
     ) -> Result<(), SendError> {
         self.side_mut().clock.set(now);
+        self.check_running()?;
         let side = self.side();
         if !side.waits(position) {
             return Err(SendError::NotDue(position));
@@ -386,7 +428,10 @@ impl Session {
     ) -> Result<MemberId, InputError> {
         self.side_mut().clock.set(now);
         match &mut self.role {
-            Role::Host(host) => Ok(host.join(agents, supervisor, now)?),
+            Role::Host(host) => {
+                host.check_running()?;
+                Ok(host.join(agents, supervisor, now)?)
+            }
             Role::Member(_) => Err(host_only("let an agent in")),
         }
     }

@@ -25,7 +25,9 @@ use crate::{
 use accp_frame::{DecodeError, EncodeError, Registry};
 
 /// The extensions of this implementation that this side understands.
-pub(crate) const EXTENSIONS: [&str; 4] = ["marks", "log", "bytes", "parts"];
+pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
+/// The extension by which a host vouches for its log.
+pub(crate) const PROOF: &str = "proof";
 
 /// The next batch. It takes no room until there is something in it.
 #[derive(Debug, Default)]
@@ -59,6 +61,10 @@ pub(crate) struct Side {
     pub reads: VecDeque<Read>,
     /// The last position of the log on this side.
     pub position: u64,
+    /// The running hash at the last relayed entry; `None` if the host does not vouch for its log.
+    pub hash: Option<Hash>,
+    /// The last position whose frames may have been delivered before the session was restored.
+    pub again: u64,
     pub transfers: Transfers,
     /// The number of the last value that this side has put.
     pub last_put: u64,
@@ -85,6 +91,8 @@ impl Side {
             batch: Pending::default(),
             reads: VecDeque::new(),
             position: 0,
+            hash: None,
+            again: 0,
             transfers,
             last_put: 0,
             due: BTreeSet::new(),
@@ -161,9 +169,11 @@ impl Side {
             Applied::default()
         };
         self.position = entry.position;
+        self.hash = entry.hash.or(self.hash);
         self.schedule.count(&entry);
         if entry.due {
-            self.deliver(&entry, frame);
+            let again = entry.position <= self.again;
+            self.deliver(&entry, frame, again);
         }
         if applied.cancelled {
             self.fire();
@@ -199,8 +209,8 @@ impl Side {
         })
     }
 
-    /// Hands a frame to the handlers of this side.
-    pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>) {
+    /// Hands a frame to the handlers of this side, which may have had it before.
+    pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) {
         self.due.insert(entry.position);
         let chains = &self.state.chains;
         let cause = frame.aid().map(|aid| chains.chain_of(&aid).clone());
@@ -211,7 +221,7 @@ impl Side {
             token.cancel();
         }
         let inbound = Inbound::new(entry.position, entry.sender, entry.text.clone(), token);
-        self.batch.get().inbound.push(inbound);
+        self.batch.get().inbound.push(inbound.again(again));
     }
 
     /// Fires the tokens of the cancelled chains.

@@ -26,6 +26,7 @@
 //!     cut: false,
 //!     due: true,
 //!     text: Arc::from("@hub>req:plan{}[mid:100000001001,seq:1,ts:1714000000]"),
+//!     hash: None,
 //! });
 //!
 //! let mut store = MemoryStore::new();

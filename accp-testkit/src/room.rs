@@ -63,11 +63,15 @@ impl<S: Store + Clone> Room<S> {
     }
 
     /// Kills a side and opens it again from its store. A member that restarts joins again. After a
-    /// restart of the host all members join again, because the host may have lost their joins.
+    /// restart of the host all members join again, because the host may have lost their joins. A
+    /// host that has lost time lets nobody in.
     pub fn restart(&mut self, id: MemberId) -> Result<(), DriverError> {
         let now = self.now;
         if let Some(side) = self.side(id) {
             side.restart(side.clock(now))?;
+        }
+        if self.host.session().lost_time().is_some() {
+            return Ok(());
         }
         for at in 0..self.members.len() {
             if id == MemberId::HOST || id == self.members[at].id {

@@ -29,6 +29,13 @@ impl<S> Tapped<S> {
     }
 }
 
+impl<S> Tapped<S> {
+    /// Returns the store itself.
+    pub fn inner_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+}
+
 impl<S: Store> Store for Tapped<S> {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         (self.commit)(&mut self.store, group)

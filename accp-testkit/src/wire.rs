@@ -110,6 +110,12 @@ impl Wire {
         self.cut.clear();
     }
 
+    /// Loses all frames under way to and from a member.
+    pub fn cut(&mut self, member: MemberId) {
+        self.under_way
+            .retain(|_, (_, frame)| frame.from != member && frame.to != member);
+    }
+
     /// Sends a frame.
     pub fn send(&mut self, now: Time, from: MemberId, to: MemberId, text: impl Into<String>) {
         let text = text.into();

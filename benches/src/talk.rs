@@ -6,7 +6,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use accp_runtime::session::{Inbound, MemberId, Options, Outbound, Rules, Scope, Session, Time};
+use accp_runtime::session::{
+    Inbound, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
+};
 use accp_runtime::{AgentId, Message, Registry, TokenCounter};
 use accp_session::{Batch, Output};
 use accp_store::MemoryStore;
@@ -38,6 +40,7 @@ pub fn options(name: &'static str, counter: &Counter) -> Options {
 pub fn rules(scope: Scope) -> Rules {
     Rules {
         scope,
+        key: Some(LogKey::new([7; 32])),
         ..Rules::default()
     }
 }

@@ -55,6 +55,13 @@ impl Hash {
     }
 }
 
+impl From<[u8; 32]> for Hash {
+    /// Takes a digest that was computed elsewhere.
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

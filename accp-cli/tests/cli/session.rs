@@ -277,6 +277,7 @@ fn verify_reads_what_stands_there() {
         cut: false,
         due: false,
         text: Arc::from(text),
+        hash: None,
     };
     let batch = Batch {
         host: true,

@@ -1,8 +1,12 @@
 //! The outbox of a member, with the frames whose fate it does not know.
 
+mod numbers;
+mod settle;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::delivery::backoff::Backoff;
 use crate::delivery::clock::Clock;
 use crate::options::Scope;
 use crate::send::outbound::with_pair;
@@ -14,68 +18,6 @@ use crate::{Mid, Outgoing, Part, Time};
 const WINDOW: usize = 32;
 /// The position of a frame that the host has accepted, and whose entry is still to come.
 pub(crate) const LATER: u64 = u64::MAX;
-/// The number of times that the waiting time doubles.
-const DOUBLINGS: u32 = 5;
-
-/// Returns the time to wait after so many tries. It doubles each time, up to a limit.
-pub(crate) fn waiting_time(first: Duration, tries: u32) -> Duration {
-    first * (1 << tries.min(DOUBLINGS))
-}
-
-/// A waiting time that grows each time nothing is heard.
-#[derive(Debug, Clone)]
-pub(crate) struct Backoff {
-    first: Duration,
-    tries: u32,
-    at: Option<Time>,
-}
-
-impl Backoff {
-    pub(crate) fn new(first: Duration) -> Self {
-        Self {
-            first,
-            tries: 0,
-            at: None,
-        }
-    }
-
-    /// Returns the time of the next try.
-    pub(crate) fn at(&self) -> Option<Time> {
-        self.at
-    }
-
-    pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.at.is_some_and(|at| at <= now)
-    }
-
-    /// Starts to wait, unless it waits already.
-    pub(crate) fn arm(&mut self, now: Time) {
-        if self.at.is_none() {
-            self.wait(now);
-        }
-    }
-
-    /// Waits again, twice as long as the last time.
-    pub(crate) fn again(&mut self, now: Time) {
-        self.tries += 1;
-        self.wait(now);
-    }
-
-    fn wait(&mut self, now: Time) {
-        self.at = Some(now + waiting_time(self.first, self.tries));
-    }
-
-    /// Stops waiting.
-    pub(crate) fn rest(&mut self) {
-        self.tries = 0;
-        self.at = None;
-    }
-
-    pub(crate) fn tries(&self) -> u32 {
-        self.tries
-    }
-}
-
 /// The frames whose fate is unknown, in the order in which they were sent.
 ///
 /// The first frame has the number [`sequence`](Self::sequence), and the others follow without a
@@ -96,6 +38,12 @@ pub(crate) struct Outbox {
     /// The number of frames, from the first on, that may ever have gone out.
     ever_sent: usize,
     next_order: u64,
+    /// The number of frames, from the first on, that the host had consumed when it last answered a
+    /// hello.
+    consumed: usize,
+    /// True while this side does not know the number of its first frame, because its store is an
+    /// old copy. Only the first frame goes out then, so that the host takes no later one before it.
+    careful: bool,
     /// The number that a refusal asked for and that the outbox has acted on.
     acted: Option<u64>,
     /// True while the first frame waits for the next timeout.
@@ -111,12 +59,14 @@ impl Outbox {
             taken: VecDeque::new(),
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
-            frames: frames.into(),
             sequence: sequence.max(1),
             sent: 0,
             next_order,
+            consumed: 0,
+            careful: sequence == 0,
             acted: None,
             waits: false,
+            frames: frames.into(),
             retry: Backoff::new(retry),
         }
     }
@@ -165,6 +115,11 @@ impl Outbox {
         &self.frames[last]
     }
 
+    /// Returns whether a frame of the outbox has this id.
+    pub(crate) fn contains(&self, mid: &Mid) -> bool {
+        self.find(mid).is_some() || self.taken.iter().any(|(frame, _)| frame.mid == *mid)
+    }
+
     fn find(&self, mid: &Mid) -> Option<usize> {
         self.frames.iter().position(|frame| frame.mid == *mid)
     }
@@ -172,84 +127,50 @@ impl Outbox {
     /// Notes that the host has consumed a frame and all frames before it. `at` is the number that
     /// the frame took, if the host says so. The log has these frames by position `until`.
     pub(crate) fn acknowledged(&mut self, mid: &Mid, at: Option<u64>, until: u64) {
-        let Some(index) = self.find(mid) else { return };
+        let sequence = self.sequence;
+        if !self.was_there(mid, at, until) {
+            return;
+        }
+        if let Some(at) = at {
+            self.sequence = at.saturating_add(1);
+        } else if self.careful {
+            self.sequence = sequence;
+        }
+        self.careful = false;
+    }
+
+    /// As [`Outbox::acknowledged`], for a frame that the host has consumed before. If each sender has
+    /// its own numbers, the number `at` may be from another run and tells nothing of the others.
+    pub(crate) fn was_there(&mut self, mid: &Mid, at: Option<u64>, until: u64) -> bool {
+        let Some(index) = self.find(mid) else {
+            return false;
+        };
         let gone = index + 1;
         let taken = self.frames.drain(..gone).map(|frame| (frame, until));
         self.taken.extend(taken);
         self.sent = self.sent.saturating_sub(gone);
         self.ever_sent = self.ever_sent.saturating_sub(gone);
-        self.sequence = match at {
-            Some(at) => at.saturating_add(1),
-            None => self.sequence + gone as u64,
-        };
+        self.consumed = self.consumed.saturating_sub(gone);
+        match at {
+            Some(at) if self.scope == Scope::Shared => self.sequence = at.saturating_add(1),
+            _ if self.careful => {}
+            _ => self.sequence += gone as u64,
+        }
         self.acted = None;
         self.progress();
-    }
-
-    /// Takes an entry of this side from the log: a frame, or the whole of a frame in parts. The host
-    /// has consumed all frames before it, too.
-    pub(crate) fn logged(&mut self, mid: &Mid, sequence: u64) -> Vec<Outgoing> {
-        let is_it = |frame: &Outgoing| frame.name() == *mid;
-        if let Some(last) = self.frames.iter().rev().find(|frame| is_it(frame)) {
-            let last = last.mid.clone();
-            self.acknowledged(&last, Some(sequence), LATER);
-        }
-        let last = self.taken.iter().rposition(|(frame, _)| is_it(frame));
-        self.take(last)
-    }
-
-    /// Returns the frames that the host has consumed, and that would be in the log up to this
-    /// position if the host had not dropped them.
-    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Outgoing> {
-        let is_due = |(frame, until): &(Outgoing, u64)| {
-            // A part is never in the log by itself.
-            *until <= position && frame.part().is_none_or(|part| part.index == part.total)
-        };
-        let last = self.taken.iter().rposition(is_due);
-        self.take(last)
-    }
-
-    /// As [`Outbox::passed_by`], for entries that this side has not seen.
-    pub(crate) fn missed(&mut self, position: u64) -> Vec<Outgoing> {
-        for (_, until) in self.taken.iter_mut().filter(|(_, until)| *until == LATER) {
-            *until = position;
-        }
-        self.passed_by(position)
-    }
-
-    fn take(&mut self, last: Option<usize>) -> Vec<Outgoing> {
-        let count = last.map_or(0, |last| last + 1);
-        self.taken.drain(..count).map(|(frame, _)| frame).collect()
-    }
-
-    /// Returns the other parts of a frame of which the host refused one.
-    pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
-        let taken = std::mem::take(&mut self.taken);
-        let (gone, left) = taken
-            .into_iter()
-            .partition(|(frame, _)| frame.part().is_some_and(|part| part.of == *of));
-        self.taken = left;
-        let gone: VecDeque<(Outgoing, u64)> = gone;
-        gone.into_iter().map(|(frame, _)| frame).collect()
-    }
-
-    /// Makes the frames that this side has not found in the log go out again. The host that has
-    /// consumed them may have lost them.
-    pub(crate) fn take_back(&mut self) {
-        self.sequence = self.first_sequence();
-        for (frame, _) in self.taken.drain(..).rev() {
-            self.frames.push_front(frame);
-            self.ever_sent += 1;
-            self.sent = 0;
-        }
+        true
     }
 
     /// Removes a frame that the host will never take. The frames behind it move up.
     pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
         let index = self.find(mid)?;
         let gone = self.frames.remove(index);
-        // The frames behind it have other numbers now.
+        // The frames behind it have other numbers now, unless an earlier run had it refused.
         self.sent = self.sent.min(index);
+        if index < self.consumed {
+            self.consumed -= 1;
+            self.sequence += u64::from(!self.careful);
+        }
         if index < self.ever_sent {
             self.ever_sent -= 1;
         }
@@ -308,32 +229,6 @@ impl Outbox {
         }
     }
 
-    /// Takes the number that the host waits for.
-    ///
-    /// With shared numbering, that is the number to use. Where each sender has its own numbers, it
-    /// only means that something was lost on the way, unless the number is beyond that of the frame.
-    /// Then other frames of this member have taken the numbers between: its store is an old copy.
-    pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
-        let Some(index) = self.find(mid).filter(|_| self.acted != Some(expected)) else {
-            return;
-        };
-        self.acted = Some(expected);
-        self.sent = 0;
-        let index = index as u64;
-        match self.scope {
-            Scope::Shared => self.sequence = expected,
-            Scope::Sender if expected > self.sequence + index => self.sequence = expected - index,
-            Scope::Sender => {}
-        }
-    }
-
-    /// Notes that another frame has taken the number `taken`, with shared numbering.
-    pub(crate) fn passed(&mut self, taken: u64) {
-        if self.scope == Scope::Shared && taken >= self.sequence {
-            self.sequence = taken + 1;
-        }
-    }
-
     /// Removes and returns unwanted frames that have never gone out.
     pub(crate) fn take_unsent(
         &mut self,
@@ -379,8 +274,8 @@ impl Outbox {
     /// Returns the texts that are to go out now.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<String> {
         let window = match self.scope {
-            Scope::Shared => 1,
-            Scope::Sender => WINDOW,
+            Scope::Sender if !self.careful => WINDOW,
+            _ => 1,
         };
         let end = self.frames.len().min(window);
         if end > 0 {

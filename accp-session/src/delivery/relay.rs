@@ -4,10 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::delivery::outbox::Backoff;
+use crate::delivery::backoff::Backoff;
+use accp_registry::Hash;
+
 use crate::log::by_member::ByMember;
+use crate::wire::link::Hello;
 use crate::wire::relay::Relay;
-use crate::{Entry, MemberId, Mid, Read, Time, Transmit};
+use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
 
 /// Entries under way to a member.
 const WINDOW: usize = 64;
@@ -32,6 +35,8 @@ pub(crate) struct Relays {
     /// The last relayed position of the log.
     last: u64,
     retry: Duration,
+    /// The secret of the log, if the host vouches for it. Then a member has to prove what it holds.
+    key: Option<LogKey>,
 }
 
 /// The progress of one member through the log.
@@ -57,8 +62,14 @@ pub(crate) struct Cursor {
     pub ack: Option<(Mid, u64)>,
     /// The hash of the schemas that the host last asked the member for.
     pub schemas: Option<String>,
-    /// The fold that the member may fetch, and its position.
-    pub offer: Option<(u64, Arc<[u8]>)>,
+    /// The fold that the member may fetch.
+    pub offer: Option<Offer<Arc<[u8]>>>,
+    /// The hello that waits for the hash at a position, which the store reads.
+    pub claim: Option<(u64, Box<Hello>)>,
+    /// False claims of the member in turn.
+    pub doubts: u8,
+    /// True if the member understands the pairs that vouch for an entry.
+    pub vouched: bool,
     /// The number of values that the member waits for.
     pub wants: u8,
     /// The furthest position that the member has said it holds.
@@ -74,6 +85,15 @@ struct Relayed {
     tokens: u32,
     cut: bool,
     text: Arc<str>,
+    hash: Option<Hash>,
+}
+
+/// A fold for members: its position, the running hash there, and the bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Offer<B> {
+    pub position: u64,
+    pub hash: Option<Hash>,
+    pub bytes: B,
 }
 
 impl Cursor {
@@ -94,11 +114,13 @@ impl Relayed {
             tokens: entry.tokens,
             cut: entry.cut,
             text: Arc::clone(&entry.text),
+            hash: entry.hash,
         }
     }
 
     /// Returns the text for a member that has the log up to `prev`.
-    fn text_after(&self, prev: u64) -> String {
+    fn text_after(&self, prev: u64, key: Option<&LogKey>) -> String {
+        let hash = self.hash.as_ref();
         let relay = Relay {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
             position: self.position,
@@ -106,13 +128,14 @@ impl Relayed {
             prev,
             tokens: self.tokens,
             cut: self.cut,
+            vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
         };
         relay.text()
     }
 }
 
 impl Relays {
-    pub(crate) fn new(last: u64, retry: Duration) -> Self {
+    pub(crate) fn new(last: u64, retry: Duration, key: Option<LogKey>) -> Self {
         Self {
             cursors: ByMember::default(),
             tail: VecDeque::new(),
@@ -120,7 +143,13 @@ impl Relays {
             before: last,
             last,
             retry,
+            key,
         }
+    }
+
+    /// Vouches for the log under another secret from now on.
+    pub(crate) fn set_key(&mut self, key: LogKey) {
+        self.key = Some(key);
     }
 
     /// Returns the cursor of a member.
@@ -138,6 +167,9 @@ impl Relays {
             ack: None,
             schemas: None,
             offer: None,
+            claim: None,
+            doubts: 0,
+            vouched: false,
             wants: 0,
             furthest: 0,
             hellos: 0,
@@ -148,6 +180,27 @@ impl Relays {
     pub(crate) fn held(&self, member: MemberId) -> u64 {
         let cursor = self.cursors.get(member);
         cursor.and_then(|cursor| cursor.acked).unwrap_or_default()
+    }
+
+    /// Returns the last position that a member has said it holds since the start of this host.
+    pub(crate) fn furthest(&self, member: MemberId) -> u64 {
+        self.cursors.get(member).map_or(0, |cursor| cursor.furthest)
+    }
+
+    /// Returns the running hash at a position that is at hand.
+    pub(crate) fn hash_at(&self, position: u64) -> Option<Hash> {
+        let found = self
+            .tail
+            .binary_search_by_key(&position, |entry| entry.position);
+        found.ok().and_then(|at| self.tail[at].hash)
+    }
+
+    /// Sends nothing to anybody, until the members are greeted again.
+    pub(crate) fn stop(&mut self) {
+        let members: Vec<_> = self.cursors.iter().map(|(member, _)| member).collect();
+        for member in members {
+            self.disconnected(member);
+        }
     }
 
     /// Takes an entry that goes to every member.
@@ -224,11 +277,14 @@ impl Relays {
     /// Takes the position that a member acknowledges.
     pub(crate) fn acknowledged(&mut self, member: MemberId, held: u64) {
         let last = self.last;
+        let is_vouched = self.key.is_some();
         let cursor = self.cursor(member);
         if held > last {
             return;
         }
         match cursor.acked {
+            // The member has to answer the greeting, and prove that its log is this log.
+            None if is_vouched && cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
                 // The member misses an entry. The host acts once on a repeated acknowledgement.
@@ -241,6 +297,7 @@ impl Relays {
                 cursor.acked = Some(held);
                 cursor.greeting = false;
                 cursor.offer = None;
+                cursor.furthest = cursor.furthest.max(held);
                 cursor.sent = cursor.sent.max(held);
                 cursor.rewound = None;
                 cursor.retry.rest();
@@ -263,6 +320,7 @@ impl Relays {
         cursor.greeting = false;
         cursor.gone = true;
         cursor.acked = None;
+        cursor.claim = None;
         cursor.retry.rest();
         self.trim();
     }
@@ -270,7 +328,9 @@ impl Relays {
     /// Returns whether every member that can be reached has everything.
     pub(crate) fn is_quiet(&self) -> bool {
         self.cursors.iter().all(|(_, cursor)| {
-            !cursor.greeting && cursor.acked.is_none_or(|acked| acked == self.last)
+            !cursor.greeting
+                && cursor.claim.is_none()
+                && cursor.acked.is_none_or(|acked| acked == self.last)
         })
     }
 
@@ -313,9 +373,10 @@ impl Relays {
                     break;
                 }
                 bytes += entry.text.len();
+                let key = self.key.as_ref().filter(|_| cursor.vouched);
                 sends.push(Transmit {
                     to: member,
-                    text: entry.text_after(cursor.sent),
+                    text: entry.text_after(cursor.sent, key),
                 });
                 cursor.sent = entry.position;
             }
@@ -359,9 +420,10 @@ impl Relays {
                 if entry.position <= cursor.sent {
                     continue;
                 }
+                let key = self.key.as_ref().filter(|_| cursor.vouched);
                 sends.push(Transmit {
                     to: member,
-                    text: Relayed::of(entry).text_after(cursor.sent),
+                    text: Relayed::of(entry).text_after(cursor.sent, key),
                 });
                 cursor.sent = entry.position;
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_registry::{Delta, Hash};
 
-use crate::delivery::outbox::waiting_time;
+use crate::delivery::backoff::waiting_time;
 use crate::log::by_member::ByMember;
 use crate::wire::link::Piece;
 use crate::{MemberId, Time};
@@ -84,6 +84,16 @@ fn is_urgent(key: &str) -> bool {
 /// Returns whether the bytes under this key are schemas.
 pub(crate) fn is_schemas(key: &str) -> bool {
     key.starts_with("reg_")
+}
+
+/// Returns the key of the entries of a member from a position on.
+pub(crate) fn log_key_of(position: u64) -> String {
+    format!("log_{position}")
+}
+
+/// Returns the position in a key of [`log_key_of`].
+pub(crate) fn log_key(key: &str) -> Option<u64> {
+    key.strip_prefix("log_")?.parse().ok()
 }
 
 impl Pull {

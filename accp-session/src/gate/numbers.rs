@@ -1,6 +1,6 @@
 //! Numbers that a host has given, and numbers that it expects.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,10 @@ pub(crate) struct Numbers {
     pub(crate) groups: Groups,
     /// The names of chains that are not message ids.
     pub(crate) names: Names,
+    /// Frames in parts that the host has taken back from a member: it does not know the ids of their
+    /// later parts.
+    #[serde(default)]
+    pub(crate) wholes: BTreeSet<Mid>,
 }
 
 /// A value to fetch from the member that put it.
@@ -99,6 +103,16 @@ impl Numbers {
             refused.pop_front();
         }
         refused.push_back((mid.clone(), code.number()));
+    }
+
+    /// Takes the `seq` that this member goes on with, where each sender has its own numbers. The host
+    /// has lost frames of the member that were dropped, or their entries.
+    pub(crate) fn jump(&mut self, member: MemberId, next: u64) {
+        let sender = self.sender(member);
+        if next > sender.last + 1 && next < 1 << 47 {
+            sender.last = next - 1;
+            sender.last_mid = None;
+        }
     }
 
     /// Notes that a frame of this member took this `seq`.

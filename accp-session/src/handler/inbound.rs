@@ -25,6 +25,7 @@ pub struct Inbound {
     sender: MemberId,
     text: Arc<str>,
     cancel: CancelToken,
+    redelivered: bool,
 }
 
 impl Inbound {
@@ -35,7 +36,20 @@ impl Inbound {
             sender,
             text,
             cancel,
+            redelivered: false,
         }
+    }
+
+    pub(crate) fn again(mut self, redelivered: bool) -> Self {
+        self.redelivered = redelivered;
+        self
+    }
+
+    /// Returns whether a handler of this side may have had the frame before: the session was
+    /// restored since, and its store has no mark of it. Nothing that the handler did is in the
+    /// session, but what it did elsewhere may have happened.
+    pub fn redelivered(&self) -> bool {
+        self.redelivered
     }
 
     /// Returns the place in the log, which marks the frame handled.

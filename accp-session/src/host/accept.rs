@@ -9,6 +9,7 @@ use crate::gate::content::check;
 use crate::gate::numbers::REFUSED;
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::log::effect::Effect;
+use crate::log::vouch::Hashed;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::Control;
 use crate::wire::link::{Link, Of, PeerError};
@@ -42,7 +43,9 @@ impl Host {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
             return self.tell(from, scanned.mid(), refusal, now);
         }
-        if self.side.is_busy() {
+        // A member whose log may be another one says hello first.
+        let is_unknown = self.key.is_some() && self.relays.cursor(from).greeting;
+        if self.side.is_busy() || self.lost.is_some() || is_unknown {
             return;
         }
         let first = self
@@ -117,9 +120,16 @@ impl Host {
         now: Time,
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
-        let groups = &mut self.gate.numbers.groups;
         // The whole frame takes the id of its first part, so no part may name another frame.
         let begins = part.index == 1 && part.of == mid;
+        if let Some(whole) =
+            self.gate.seen.get(&part.of).filter(|whole| {
+                whole.sender == sender && self.gate.numbers.wholes.contains(&part.of)
+            })
+        {
+            return Err(Refusal::duplicate(whole));
+        }
+        let groups = &mut self.gate.numbers.groups;
         if !begins && !groups.contains(sender, &part.of) {
             let expected = "of as the id of the first part, which this sender sent before";
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
@@ -161,20 +171,31 @@ impl Host {
             }
             _ => None,
         };
+        let (tokens, cut) = shown.map_or((0, false), |shown| (shown.tokens, shown.cut));
+        let text = match kind {
+            EntryKind::Refused(_) => refused_text(frame),
+            _ => Arc::from(frame.text),
+        };
+        let hashed = Hashed {
+            position,
+            sender,
+            tokens,
+            cut,
+            text: &text,
+        };
+        let before = self.side.hash.as_ref().filter(|_| kind.is_relayed());
         let entry = Entry {
+            hash: before.map(|before| hashed.after(before)),
             position,
             at: now,
             kind,
             sender,
             mid,
             sequence,
-            tokens: shown.map_or(0, |shown| shown.tokens),
-            cut: shown.is_some_and(|shown| shown.cut),
+            tokens,
+            cut,
             due: self.side.is_due(kind, sender),
-            text: match kind {
-                EntryKind::Refused(_) => refused_text(frame),
-                _ => Arc::from(frame.text),
-            },
+            text,
         };
         self.gate.see(&entry);
         self.gate.fold(&entry, frame);

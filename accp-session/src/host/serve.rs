@@ -1,13 +1,14 @@
 //! Link frames at the host, and the bytes that it serves.
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use accp_registry::{Delta, Hash};
 
 use super::Host;
-use crate::delivery::transfer::Progress;
+use crate::delivery::relay::Offer;
+use crate::delivery::transfer::{Progress, log_key};
 use crate::log::mid::epoch_of;
 use crate::options::Scope;
-use crate::side::ALL_SCHEMAS;
+use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
 use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::{Intent, Registry};
@@ -22,6 +23,7 @@ impl Host {
                 self.relays.acknowledged(from, held);
             }
             Link::Ack { .. } => {}
+            Link::Ping if self.lost.is_some() => {}
             Link::Ping => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(from, pong);
@@ -32,7 +34,9 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
-                self.greet(from, Some(&hello), now);
+                let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
+                self.relays.cursor(from).vouched = is_vouched;
+                self.hello(from, &hello, now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);
                 if self.rules.learn_schemas
@@ -53,12 +57,16 @@ impl Host {
         }
     }
 
-    /// Answers the hello of a member, or says hello to it.
-    pub(crate) fn greet(&mut self, member: MemberId, hello: Option<&Hello>, now: Time) {
-        let Some(party) = self.side.state.members.get(member).cloned() else {
-            return;
-        };
-        if !party.present {
+    /// Answers the hello of a member that holds the log up to a position, where it has this hash, or
+    /// says hello to the member.
+    pub(crate) fn greet(
+        &mut self,
+        member: MemberId,
+        hello: Option<(&Hello, u64, Option<Hash>)>,
+        now: Time,
+    ) {
+        let party = self.side.state.members.get(member);
+        if party.is_none_or(|party| !party.present) {
             return;
         }
         let mut answer = Hello {
@@ -66,20 +74,22 @@ impl Host {
             member: Some(member),
             ..self.side.hello()
         };
-        if let Some(hello) = hello {
+        if let Some((hello, held, hash)) = hello {
             let last = self.gate.seen.last_within(member.ids());
             answer.epoch = last.map(epoch_of);
-            let held = match hello.position {
-                0 => {
-                    let Some(fold) = self.offer(member) else {
-                        return;
-                    };
-                    answer.snapshot = Some(fold);
-                    party.joined
-                }
-                held => held.min(self.relays.last()),
-            };
+            let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
+            answer.next = Some(numbers.next(scope, member));
+            answer.last = numbers.last(member).map(|(mid, _)| mid.clone());
+            answer.puts = self.side.state.last_put(member);
+            answer.seen = Some(self.relays.furthest(member)).filter(|seen| *seen > 0);
+            if hello.position == 0 {
+                let Some(fold) = self.offer(member) else {
+                    return;
+                };
+                answer.snapshot = Some(fold.position);
+            }
             answer.from = Some(held);
+            answer.voucher = self.vouch(held, hash);
             self.relays.greeted(member, held, self.side.clock.timers());
             if hello.position == 0 {
                 self.relays.starting(member, self.side.clock.timers());
@@ -97,18 +107,19 @@ impl Host {
         let answer = Hello {
             sender_scope: self.side.state.scope == Scope::Sender,
             member: Some(member),
-            snapshot: Some(fold),
-            from: Some(fold),
+            snapshot: Some(fold.position),
+            from: Some(fold.position),
+            voucher: self.vouch(fold.position, fold.hash),
             ..self.side.hello()
         };
         self.side.say_hello(member, &answer, now);
     }
 
-    /// Returns the position of the fold that a member starts from. It stays the same until the
-    /// member has the fold. Returns `None` when the fold cannot be written.
-    pub(crate) fn offer(&mut self, member: MemberId) -> Option<u64> {
-        if let Some((position, _)) = self.relays.cursor(member).offer {
-            return Some(position);
+    /// Returns the fold that a member starts from. It stays the same until the member has the fold.
+    /// Returns `None` when the fold cannot be written.
+    pub(crate) fn offer(&mut self, member: MemberId) -> Option<Offer<Arc<[u8]>>> {
+        if let Some(offer) = &self.relays.cursor(member).offer {
+            return Some(offer.clone());
         }
         // Members that join at about the same time start from the same fold.
         let joined = self
@@ -117,23 +128,33 @@ impl Host {
             .members
             .get(member)
             .map_or(0, |party| party.joined);
-        let offer = self
-            .offer
-            .as_ref()
-            .filter(|(position, _)| *position >= joined);
-        if let Some((position, bytes)) = offer
-            && let Some(bytes) = bytes.upgrade()
-        {
-            self.relays.cursor(member).offer = Some((*position, bytes));
-            return Some(*position);
+        let offer = self.offer.as_ref().filter(|offer| offer.position >= joined);
+        let of = |offer: &Offer<Weak<[u8]>>, bytes| Offer {
+            position: offer.position,
+            hash: offer.hash,
+            bytes,
+        };
+        let kept = offer.and_then(|offer| Some(of(offer, offer.bytes.upgrade()?)));
+        if kept.is_some() {
+            self.relays.cursor(member).offer.clone_from(&kept);
+            return kept;
         }
-        let position = self.side.state.position;
-        match self.side.fold_text(&()) {
+        let (position, hash) = (self.side.state.position, self.side.hash);
+        let voucher = self.vouch(position, hash);
+        match self.side.fold_text(&(), voucher) {
             Ok(text) => {
                 let bytes: Arc<[u8]> = Arc::from(text.into_bytes());
-                self.offer = Some((position, Arc::downgrade(&bytes)));
-                self.relays.cursor(member).offer = Some((position, bytes));
-                Some(position)
+                let weak = Arc::downgrade(&bytes);
+                let new = of(
+                    self.offer.insert(Offer {
+                        position,
+                        hash,
+                        bytes: weak,
+                    }),
+                    bytes,
+                );
+                self.relays.cursor(member).offer = Some(new.clone());
+                Some(new)
             }
             Err(error) => {
                 self.side.tell(Event::NotWritten(error.to_string()));
@@ -161,6 +182,7 @@ impl Host {
         let key = piece.key.clone();
         match self.side.transfers.take(from, piece) {
             Progress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            Progress::Whole(bytes) if log_key(&key).is_some() => self.recovered(from, &bytes, now),
             Progress::Whole(bytes) => {
                 let cold = Cold {
                     key: key.clone(),
@@ -184,12 +206,16 @@ impl Host {
         }
         if let Some(fold) = key.strip_prefix("snap_") {
             match self.relays.cursor(to).offer.clone() {
-                Some((position, bytes)) if fold.parse() == Ok(position) => {
+                Some(Offer {
+                    position, bytes, ..
+                }) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
                     self.side.say_piece(to, &piece, now);
                 }
+                // The host has started again, and does not know what the member understands.
+                _ if self.relays.cursor(to).greeting => self.greet(to, None, now),
                 // The member asks for an older offer. The host offers a new fold.
-                _ => self.greet(to, Some(&Hello::default()), now),
+                _ => self.hello(to, &Hello::default(), now),
             }
             return;
         }
@@ -273,6 +299,8 @@ impl Host {
                 Ok(all)
             });
         match learnt {
+            // The log must not go on before somebody has decided where.
+            Ok(_) if self.lost.is_some() => {}
             Ok(registry) => {
                 self.side.set_registry(registry);
                 self.announce_schemas(now);

@@ -61,6 +61,13 @@ impl Mid {
         MemberId::new(u16::try_from(number).ok()?).filter(|_| is_decimal)
     }
 
+    /// Returns the epoch of an id that a generator made.
+    pub(crate) fn epoch(&self) -> Option<u32> {
+        self.maker()?;
+        let digits = self.to_string();
+        digits.get(3..9)?.parse().ok()
+    }
+
     /// Returns the 48 bits of an id in the form of the draft.
     pub fn as_bits(&self) -> Option<u64> {
         match self.0 {

@@ -103,6 +103,11 @@ impl State {
         puts.is_some_and(|puts| puts.contains(number))
     }
 
+    /// Returns the greatest number of the values that a member has put.
+    pub(crate) fn last_put(&self, member: MemberId) -> Option<u64> {
+        self.puts.get(member).map(Puts::last)
+    }
+
     pub(crate) fn has_checkpoint(&self, id: u64) -> bool {
         id > 0 && id <= self.warm.last()
     }

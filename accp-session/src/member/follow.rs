@@ -1,23 +1,24 @@
 //! Frames from the host, as a member takes them.
 use std::sync::Arc;
-use std::time::Duration;
 
 use accp_registry::{Delta, ErrorCode, Hash};
 
-use super::Member;
-use crate::delivery::outbox::LATER;
-use crate::delivery::transfer::{Progress, is_schemas};
-use crate::gate::envelope::has_expired;
+use super::{Fetching, Member};
+use crate::delivery::transfer::{Progress, is_schemas, log_key};
 use crate::log::effect::Effect;
-use crate::wire::control::{self, Control};
-use crate::wire::link::{Hello, Link, PeerError, Piece};
+use crate::log::vouch::Hashed;
+use crate::wire::control::Control;
+use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
 use crate::{
-    Cold, Entry, EntryKind, Event, MemberId, Mid, OutboxChange, Outgoing, Read, RestoreError,
-    Snapshot, Time,
+    Cold, Entry, EntryKind, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher,
 };
 use accp_frame::Intent;
+
+/// Entries that go to a host, which has lost them, at a time.
+const LOST_ENTRIES: usize = 256;
+
 impl Member {
     /// Takes an entry of the log.
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
@@ -47,13 +48,31 @@ impl Member {
         let Ok(effect) = self.side.effect(position, kind, &frame) else {
             return;
         };
+        let hashed = Hashed {
+            position,
+            sender: relay.sender,
+            tokens: relay.tokens,
+            cut: relay.cut,
+            text: &text,
+        };
+        let hash = self.side.hash.map(|before| hashed.after(&before));
+        if let (Some(hash), Some(held)) = (hash, self.voucher) {
+            let Some(vouched) = relay.vouched.filter(|vouched| vouched.is_of(&hash)) else {
+                // The relay was damaged on its way, or this is another log. The host finds out.
+                self.say.hello = true;
+                return;
+            };
+            if position >= held.position {
+                self.keep(held.followed_by(position, hash, &vouched));
+            }
+        }
         let sequence = if Control::is_host_s(&frame) {
             0
         } else {
             frame.envelope.sequence.unwrap_or_default()
         };
         if let Effect::Control(control) = &effect {
-            self.keep_puts(control);
+            self.keep_puts(control, self.outbox.contains(&mid));
         }
         let entry = Entry {
             position,
@@ -66,13 +85,25 @@ impl Member {
             cut: relay.cut,
             due: self.side.is_due(kind, relay.sender),
             text: Arc::clone(&text),
+            hash,
         };
         let applied = self.side.append(entry, &frame, effect);
         if sequence > 0 {
             self.outbox.passed(sequence);
         }
-        if relay.sender == self.side.me() {
-            for frame in self.outbox.logged(&mid, sequence) {
+        if relay.sender == self.side.me() && self.outbox.contradicts(&mid, &text) {
+            self.begin_anew(&mid);
+        } else if relay.sender == self.side.me() {
+            let chains = &self.side.state.chains;
+            let may_be_dropped = |frame: &Outgoing| {
+                let seen = frame
+                    .scan(|scanned| scanned.envelope.ttl > Some(0) || chains.is_cancelled(scanned));
+                seen == Some(true)
+            };
+            for frame in self
+                .outbox
+                .logged(&mid, (sequence, position), may_be_dropped)
+            {
                 if frame.name() == mid {
                     self.forget(frame, Event::Acknowledged);
                 } else {
@@ -87,6 +118,12 @@ impl Member {
         if let Some(hash) = applied.schemas {
             self.learn(hash);
         }
+    }
+
+    /// Keeps the word of the host for the log up to where this side holds it.
+    fn keep(&mut self, voucher: Voucher) {
+        self.voucher = Some(voucher);
+        self.side.batch.get().voucher = Some(voucher);
     }
 
     /// Fetches the schemas in force, unless this side knows them.
@@ -140,15 +177,12 @@ impl Member {
         format!("reg_{}", self.side.schemas)
     }
 
-    /// Notes the values that others put and the keys that expired. The bytes of a value come when
-    /// they are wanted.
-    fn keep_puts(&mut self, control: &Control) {
+    /// Notes the keys that expired, and the values that were put, unless this side has put them and
+    /// its store is no older copy. The bytes of a value come when they are wanted.
+    fn keep_puts(&mut self, control: &Control, is_here: bool) {
         match control {
-            Control::Put { values } => {
+            Control::Put { values } if !is_here => {
                 for (key, digest, length) in values.iter().cloned() {
-                    if control::put_key(&key).is_some_and(|(owner, _)| owner == self.side.me()) {
-                        continue;
-                    }
                     self.side.batch.get().cold.push(Cold {
                         key,
                         digest,
@@ -172,8 +206,14 @@ impl Member {
             } => match up {
                 // Otherwise this side would wait for an entry that does not come.
                 Some(up) if up > held => {}
+                // The acknowledgement is old, or the host has lost time.
+                Some(_) if held < self.side.position => {}
                 Some(up) => {
-                    self.outbox.acknowledged(&mid, at, up);
+                    if self.outbox.contains(&mid) {
+                        self.outbox.acknowledged(&mid, at, up);
+                    } else {
+                        self.outbox.consumed_up_to(&mid, up);
+                    }
                     self.conclude();
                 }
                 None => {
@@ -183,7 +223,8 @@ impl Member {
                     }
                 }
             },
-            Link::Ack { of: None, .. } | Link::Pong { .. } => {}
+            Link::Ack { of: None, .. } => {}
+            Link::Pong { held } => self.say.hello |= held < self.side.position,
             Link::Ping => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(MemberId::HOST, pong);
@@ -209,22 +250,43 @@ impl Member {
             return;
         };
         self.hello.rest();
-        self.met(hello.epoch);
+        // The frames of this run may have the ids of other frames.
+        self.met(hello);
+        // Entries that were under way may have come before the answer.
+        let needs_word = self.voucher.is_none() && hello.voucher.is_some();
+        let is_answer = from == self.side.position || from == self.said && !needs_word;
+        if is_answer {
+            self.outbox.go_again();
+        }
+        if let Some(next) = hello.next {
+            self.outbox.greeted(next, hello.last.as_ref());
+        }
         match hello.snapshot {
             // The log of the host does not have the entries any more that this side lacks.
             Some(fold) if self.side.position == 0 || from > self.side.position => {
-                if let Some((before, _)) = self.fetching.replace((fold, from))
-                    && before != fold
+                let fetching = Fetching {
+                    fold,
+                    from,
+                    voucher: hello.voucher,
+                };
+                if let Some(before) = self.fetching.replace(fetching)
+                    && before.fold != fold
                 {
-                    let key = format!("snap_{before}");
+                    let key = format!("snap_{}", before.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
             // Only the answer to the last hello tells where to go on; older answers do not count.
-            None if from == self.side.position => {
-                self.outbox.take_back();
+            None if is_answer => {
+                let word = hello.voucher.filter(|_| from == self.side.position);
+                if let Some(voucher) = word.filter(|word| self.voucher != Some(*word)) {
+                    self.side.hash = Some(voucher.hash);
+                    if self.voucher.is_none_or(|held| held.position <= from) {
+                        self.keep(voucher);
+                    }
+                }
                 self.now_joined();
                 // The schemas in force may have been tampered with on their way.
                 if let Some(hash) = self.side.state.schemas() {
@@ -238,14 +300,23 @@ impl Member {
     /// Lets frames out, once the host has answered this run. If the session has consumed ids of this
     /// side that this run would make again, because the store of this side is an old copy, the
     /// frames of this run get later ids.
-    fn met(&mut self, epoch: Option<u64>) {
+    ///
+    /// Frames that this side has had before are delivered again, too. It recognises them by the last
+    /// position that it has said it held.
+    fn met(&mut self, hello: &Hello) {
+        self.side.again = self.side.again.max(hello.seen.unwrap_or_default());
+        if let Some(puts) = hello.puts.filter(|puts| *puts > self.side.last_put) {
+            self.side.last_put = puts;
+            self.side.batch.get().last_put = Some(puts);
+        }
         if std::mem::replace(&mut self.met, true) {
             return;
         }
-        let last = epoch.and_then(|epoch| u32::try_from(epoch).ok());
+        let last = hello.epoch.and_then(|epoch| u32::try_from(epoch).ok());
         let Some(last) = last.filter(|last| *last >= self.side.mids.epoch()) else {
             return;
         };
+        self.side.again = self.side.again.max(hello.position);
         self.side.mids.raise(last);
         self.side.batch.get().epoch = Some(self.side.mids.epoch());
         let new = self
@@ -266,135 +337,18 @@ impl Member {
         }
     }
 
-    /// Tells the caller about the frames that the host has dropped: they would be in the log by now.
-    fn conclude(&mut self) {
-        for frame in self.outbox.passed_by(self.side.position) {
-            self.dropped(frame);
-        }
-    }
-
-    /// Tells the caller about the frames whose entries this side has missed. The host has accepted
-    /// them, unless they say themselves why it dropped them.
-    fn conclude_missed(&mut self) {
-        let now = self.side.clock.now;
-        for frame in self.outbox.missed(self.side.position) {
-            let chains = &self.side.state.chains;
-            let is_dropped = frame.scan(|scanned| {
-                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
-            });
-            if is_dropped == Some(true) {
-                self.dropped(frame);
-            } else {
-                self.forget(frame, Event::Acknowledged);
-            }
-        }
-    }
-
-    /// Tells the caller about a frame that the host has consumed and that is not in the log.
-    fn dropped(&mut self, frame: Outgoing) {
-        let chains = &self.side.state.chains;
-        let is_cancelled = frame.scan(|scanned| chains.is_cancelled(scanned));
-        if is_cancelled == Some(true) {
-            self.forget(frame, Event::Cancelled);
-        } else {
-            self.forget(frame, Event::Expired);
-        }
-    }
-
-    /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
-    /// under the id of its first part: when its last part was taken, or when one part was not.
-    pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
-        let batch = self.side.batch.get();
-        batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
-        batch.outbox_sequence = Some(self.outbox.first_sequence());
-        let Some(part) = frame.part() else {
-            return self.side.tell(event(frame.mid));
-        };
-        if self.ended.as_ref() == Some(&part.of) {
-            return;
-        }
-        let event = event(part.of.clone());
-        if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
-            self.ended = Some(part.of);
-            self.side.tell(event);
-        }
-    }
-
-    pub(crate) fn refused(&mut self, error: PeerError) {
-        let Some(mid) = error.of.clone() else {
-            self.side.tell(Event::PeerError(MemberId::HOST, error));
-            return;
-        };
-        match error.code {
-            ErrorCode::SEQUENCE_GAP => {
-                if let Some(expected) = error.expected_sequence {
-                    self.outbox.expected(&mid, expected);
-                }
-            }
-            ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
-                self.outbox.acknowledged(&mid, error.sequence, LATER);
-            }
-            // Another member has used this id, or the host could not take the frame for now.
-            code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
-                self.retry(&mid, code);
-            }
-            // The host consumed nothing, so the same frame goes out again.
-            code if error.retry => {
-                if self.outbox.refused_for_now(&mid, &self.side.clock) {
-                    let (old, new) = (mid.clone(), mid);
-                    self.side.tell(Event::Retried { old, new, code });
-                }
-            }
-            _ => {
-                if let Some(frame) = self.outbox.refused(&mid) {
-                    let others = self.outbox.others_of(&frame.name());
-                    for frame in others.into_iter().chain([frame]) {
-                        let error = error.clone();
-                        self.forget(frame, |mid| Event::Refused(mid, error));
-                    }
-                } else {
-                    self.side.tell(Event::PeerError(MemberId::HOST, error));
-                }
-            }
-        }
-    }
-
-    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
-    pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
-        if !self.outbox.frames().any(|frame| frame.mid == *old) {
-            return;
-        }
-        let new = self.side.next_mid();
-        let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
-        let changed = self.outbox.rename(old, &new, cause.as_deref());
-        let outbox = &mut self.side.batch.get().outbox;
-        for frame in changed {
-            let before = if frame.mid == new { old } else { &frame.mid };
-            outbox.push(OutboxChange::Remove(before.clone()));
-            outbox.push(OutboxChange::Put(frame));
-        }
-        let old = old.clone();
-        self.side.tell(Event::Retried { old, new, code });
-    }
-
-    /// Drops the frames of cancelled chains that never went out.
-    pub(crate) fn drop_cancelled(&mut self) {
-        let chains = &self.side.state.chains;
-        let gone = self.outbox.take_unsent(|frame| {
-            Scanned::of_entry(&frame.text(0))
-                .is_ok_and(|frame| frame.intent != Intent::CANCEL && chains.is_cancelled(&frame))
-        });
-        for frame in gone {
-            self.forget(frame, Event::Cancelled);
-        }
-    }
-
     pub(crate) fn serve(&mut self, key: String, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(&key, at) {
             return self.side.say_piece(MemberId::HOST, &piece, now);
         }
         if self.wanted.iter().all(|(wanted, _)| *wanted != key) {
-            self.side.reads.push_back(Read::Cold { key: key.clone() });
+            self.side.reads.push_back(match log_key(&key) {
+                Some(from) => Read::Entries {
+                    from,
+                    limit: LOST_ENTRIES,
+                },
+                None => Read::Cold { key: key.clone() },
+            });
         }
         self.wanted.push((key, at));
     }
@@ -405,8 +359,8 @@ impl Member {
         match self.side.transfers.take(MemberId::HOST, piece) {
             Progress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
             Progress::Whole(bytes) => match self.fetching.take() {
-                Some((fold, from)) if key == format!("snap_{fold}") => {
-                    if self.adopt(fold, from, bytes).is_err() {
+                Some(fetching) if key == format!("snap_{}", fetching.fold) => {
+                    if self.adopt(fetching, bytes).is_err() {
                         self.side.tell(Event::Tampered(key));
                         self.say.hello = true;
                     }
@@ -436,12 +390,12 @@ impl Member {
     }
 
     /// Starts from the host's fold; the log begins after `from`.
-    pub(crate) fn adopt(
-        &mut self,
-        fold: u64,
-        from: u64,
-        bytes: Vec<u8>,
-    ) -> Result<(), RestoreError> {
+    pub(crate) fn adopt(&mut self, fetched: Fetching, bytes: Vec<u8>) -> Result<(), RestoreError> {
+        let Fetching {
+            fold,
+            from,
+            voucher,
+        } = fetched;
         let text = String::from_utf8(bytes)
             .map_err(|error| RestoreError::new(fold, &error.utf8_error()))?;
         let snapshot = Snapshot {
@@ -449,8 +403,12 @@ impl Member {
             text,
         };
         let held = self.side.position;
-        self.side.restore(&snapshot)?;
+        let (_, of_fold) = self.side.restore(&snapshot)?;
         self.side.position = from;
+        self.side.hash = voucher.map(|word| word.hash);
+        if let Some(voucher) = of_fold.or(voucher) {
+            self.keep(voucher);
+        }
         if held > 0 {
             self.side.tell(Event::Missed(held + 1..=from));
         }

@@ -172,12 +172,16 @@ pub enum SendError {
     /// The outbox has no room. This many frames wait in it.
     Full(usize),
     /// The host has not yet told this side its number; wait for
-    /// [`Event::Joined`](crate::Event::Joined).
+    /// [`Event::Joined`](crate::Event::Joined). After a restart: the host has not yet answered, and
+    /// the frame has values that go by reference. Their keys are known when it has.
     NotJoined,
     /// The chain was cancelled.
     Cancelled,
     /// No frame at this position waits to be handled.
     NotDue(u64),
+    /// This host has lost time: a member holds the log up to this position. Somebody has to decide
+    /// how to go on; see [`Event::LostTime`](crate::Event::LostTime).
+    Stopped(u64),
     /// The session refuses the frame as the host would, with this code.
     Refused {
         /// The code.
@@ -194,7 +198,7 @@ impl SendError {
             Self::Encode(error) => error.code(),
             Self::Full(_) => ErrorCode::BUDGET_EXCEEDED,
             Self::NotJoined => ErrorCode::TIMEOUT,
-            Self::Cancelled | Self::NotDue(_) => ErrorCode::POLICY_DENIED,
+            Self::Cancelled | Self::NotDue(_) | Self::Stopped(_) => ErrorCode::POLICY_DENIED,
             Self::Refused { code, .. } => *code,
         }
     }
@@ -222,6 +226,11 @@ impl fmt::Display for SendError {
             Self::NotDue(position) => {
                 write!(f, "no frame at position {position} waits to be handled")
             }
+            Self::Stopped(position) => write!(
+                f,
+                "the store of this host is an old copy: a member holds the log up to position \
+                 {position}; recover the entries from it, or fork the log"
+            ),
             Self::Refused { code, expected } => write!(f, "{code}: expected {expected}"),
         }
     }

@@ -1,13 +1,14 @@
 //! The fold of a side as a text, and the restore from it.
 
 use accp_frame::DecodeError;
+use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
 use crate::log::effect::Effect;
 use crate::log::state::State;
 use crate::wire::scan::Scanned;
-use crate::{Entry, Event, Snapshot};
+use crate::{Entry, Event, Snapshot, Voucher};
 
 /// The smallest number of entries between two snapshots.
 const SNAPSHOT_ENTRIES: u64 = 1000;
@@ -37,6 +38,12 @@ struct Fold<S, J> {
     state: S,
     /// The last position of the log. A member that has just joined may not have reached it.
     received: u64,
+    /// The running hash there.
+    #[serde(default)]
+    hash: Option<Hash>,
+    /// For a member that starts from the fold: the word of the host for the log up to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proof: Option<String>,
     /// Data that only a host keeps.
     judge: J,
 }
@@ -63,7 +70,7 @@ impl Side {
             last,
             ..Schedule::default()
         };
-        let text = match self.fold_text(judge) {
+        let text = match self.fold_text(judge, None) {
             Ok(text) => text,
             Err(error) => return self.tell(Event::NotWritten(error.to_string())),
         };
@@ -76,21 +83,28 @@ impl Side {
     }
 
     /// Returns the fold as one text.
-    pub(crate) fn fold_text(&self, judge: &impl Serialize) -> serde_json::Result<String> {
+    pub(crate) fn fold_text(
+        &self,
+        judge: &impl Serialize,
+        voucher: Option<Voucher>,
+    ) -> serde_json::Result<String> {
         let fold = Fold {
             version: FOLD_VERSION,
             state: &self.state,
             received: self.position,
+            hash: self.hash,
+            proof: voucher.map(|voucher| voucher.digits()),
             judge,
         };
         serde_json::to_string(&fold)
     }
 
-    /// Takes over a fold, and returns the data that only a host keeps.
+    /// Takes over a fold, and returns the data that only a host keeps, and the word of the host for
+    /// the log up to the fold.
     pub(crate) fn restore(
         &mut self,
         snapshot: &Snapshot,
-    ) -> Result<serde_json::Value, RestoreError> {
+    ) -> Result<(serde_json::Value, Option<Voucher>), RestoreError> {
         let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
             .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         if fold.version != FOLD_VERSION {
@@ -100,7 +114,11 @@ impl Side {
         self.schedule.last = snapshot.text.len();
         self.state = fold.state;
         self.position = fold.received;
-        Ok(fold.judge)
+        self.hash = fold.hash;
+        Ok((
+            fold.judge,
+            fold.proof.and_then(|digits| Voucher::read(&digits)),
+        ))
     }
 
     /// Folds an entry that is already committed.
@@ -120,6 +138,7 @@ impl Side {
         }
         self.schedule.count(entry);
         self.position = self.position.max(entry.position);
+        self.hash = entry.hash.or(self.hash);
         Ok(())
     }
 
@@ -127,7 +146,7 @@ impl Side {
     pub(crate) fn redeliver(&mut self, entry: &Entry) -> Result<(), RestoreError> {
         let frame = Scanned::of_entry(&entry.text)
             .map_err(|error| RestoreError::new(entry.position, &error))?;
-        self.deliver(entry, &frame);
+        self.deliver(entry, &frame, true);
         Ok(())
     }
 }

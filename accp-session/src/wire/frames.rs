@@ -215,6 +215,26 @@ pub struct RegistrySync<'a> {
     ///
     /// `epoch` on the wire: any value, optional.
     pub epoch: Option<Value<'a>>,
+    /// The word of the host for its log up to a position: identity, hash and proof.
+    ///
+    /// `proof` on the wire: any value, optional.
+    pub proof: Option<Value<'a>>,
+    /// The number of the first frame that is not in the log; from the host: the number it expects.
+    ///
+    /// `next` on the wire: any value, optional.
+    pub next: Option<Value<'a>>,
+    /// The last position that the member has said it holds.
+    ///
+    /// `seen` on the wire: any value, optional.
+    pub seen: Option<Value<'a>>,
+    /// The number of the last value that the member has put.
+    ///
+    /// `puts` on the wire: any value, optional.
+    pub puts: Option<Value<'a>>,
+    /// The last frame of the member that the host has consumed.
+    ///
+    /// `last` on the wire: any value, optional.
+    pub last: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
     /// `ext` on the wire: any value, optional.

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid, Scope, Time};
+use crate::{MemberId, Mid, Scope, Time, Voucher};
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{
     AgentId, DecodeError, EncodeError, EncodeFrame, EncodeOptions, Envelope, ErrorCode, Intent,
@@ -63,6 +63,18 @@ pub(crate) struct Hello {
     pub from: Option<u64>,
     /// From the host: the last epoch among the ids of the member that the session has consumed.
     pub epoch: Option<u64>,
+    /// From a member: the last word of the host that it has, for the position that it holds or for
+    /// the fold that it started from. From the host: its word for the position `from`.
+    pub voucher: Option<Voucher>,
+    /// From a member: the number of its first frame that it has not found in the log. From the host:
+    /// the number that it expects of the member.
+    pub next: Option<u64>,
+    /// From the host: the last frame of the member that it has consumed.
+    pub last: Option<Mid>,
+    /// From the host: the last position that the member has said it holds.
+    pub seen: Option<u64>,
+    /// From the host: the number of the last value that the member has put.
+    pub puts: Option<u64>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
 }
@@ -203,6 +215,11 @@ impl From<RegistrySync<'_>> for Hello {
             snapshot: number_of(&said.snapshot),
             from: number_of(&said.from),
             epoch: number_of(&said.epoch),
+            voucher: text(said.proof.as_ref()).and_then(|digits| Voucher::read(&digits)),
+            next: number_of(&said.next),
+            seen: number_of(&said.seen),
+            puts: number_of(&said.puts),
+            last: text(said.last.as_ref()).map(|mid| Mid::parse(&mid)),
             extensions: extensions.into_iter().map(String::from).collect(),
         }
     }
@@ -232,6 +249,11 @@ impl Hello {
             snapshot: self.snapshot.map(number),
             from: self.from.map(number),
             epoch: self.epoch.map(number),
+            proof: self.voucher.map(|voucher| Value::from(voucher.digits())),
+            next: self.next.map(number),
+            seen: self.seen.map(number),
+            puts: self.puts.map(number),
+            last: self.last.as_ref().map(mid_value),
             extensions: Some(Value::Array(extensions.collect())),
         }
     }

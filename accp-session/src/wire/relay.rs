@@ -1,14 +1,16 @@
 //! An entry on its way to a member.
 
-use crate::MemberId;
+use crate::log::vouch::Vouched;
+use crate::{Entry, MemberId};
 
 /// The metadata pairs that only a host writes.
-pub(crate) const RESERVED: [&str; 5] = ["pos", "prev", "tok", "cut", "by"];
+pub(crate) const RESERVED: [&str; 7] = ["pos", "prev", "tok", "cut", "by", "sum", "proof"];
 
 /// A frame as its sender wrote it, with the pairs that the host adds.
 ///
 /// The host's pairs stand behind those of the sender:
-/// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,prev:4,tok:12,cut:true]`.
+/// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,prev:4,tok:12,cut:true]`. For a member that
+/// knows them, `sum` and `proof` follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Relay<'a> {
     /// The frame up to the bracket that closes its metadata.
@@ -19,9 +21,25 @@ pub(crate) struct Relay<'a> {
     pub prev: u64,
     pub tokens: u32,
     pub cut: bool,
+    /// The word of the host for the log up to this entry.
+    pub vouched: Option<Vouched>,
 }
 
 impl<'a> Relay<'a> {
+    /// Returns the text for a host that has lost this entry.
+    pub(crate) fn text_of(entry: &Entry) -> String {
+        let relay = Relay {
+            frame: entry.text.strip_suffix(']').unwrap_or(&entry.text),
+            position: entry.position,
+            sender: entry.sender,
+            prev: entry.position - 1,
+            tokens: entry.tokens,
+            cut: entry.cut,
+            vouched: None,
+        };
+        relay.text()
+    }
+
     /// Returns the text that goes to a member.
     pub(crate) fn text(&self) -> String {
         let Self {
@@ -31,6 +49,7 @@ impl<'a> Relay<'a> {
             prev,
             tokens,
             cut,
+            vouched,
         } = *self;
         let pair = |is_said: bool, key: &str, value: u64| {
             if is_said {
@@ -42,7 +61,8 @@ impl<'a> Relay<'a> {
         let prev = pair(prev + 1 != position, "prev", prev);
         let tokens = pair(tokens > 0, "tok", tokens.into());
         let cut = if cut { ",cut:true" } else { "" };
-        format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}]")
+        let vouched = vouched.map_or_else(String::new, |vouched| format!(",{vouched}"));
+        format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}{vouched}]")
     }
 
     /// Reads a text of [`Relay::text`]; `None` for any other frame.
@@ -60,6 +80,13 @@ impl<'a> Relay<'a> {
         let prev = number("prev:").unwrap_or(position.checked_sub(1)?);
         let tokens = u32::try_from(number("tok:").unwrap_or_default()).ok()?;
         let cut = pairs.next_if_eq(&"cut:true").is_some();
+        let vouched = match pairs.next_if(|pair| pair.starts_with("sum:")) {
+            Some(sum) => {
+                let proof = pairs.next()?.strip_prefix("proof:")?;
+                Some(Vouched::read(sum.strip_prefix("sum:")?, proof)?)
+            }
+            None => None,
+        };
         pairs.next().is_none().then_some(Self {
             frame,
             position,
@@ -67,6 +94,7 @@ impl<'a> Relay<'a> {
             prev,
             tokens,
             cut,
+            vouched,
         })
     }
 }
@@ -76,14 +104,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::LogKey;
 
     proptest! {
         #[test]
         fn reads_what_it_has_written(
             note in "[a-z,:]{0,8}|,pos:7",
             position in 1u64..1000, sender in 100u16..900, gap in 0u64..3,
-            tokens in 0u32..40, cut in any::<bool>(),
+            tokens in 0u32..40, cut in any::<bool>(), key in any::<Option<[u8; 32]>>(),
         ) {
+            let key = key.map(LogKey::new);
             let frame = format!("@a>req:plan{{}}[mid:101000001001,seq:1,note:{note}");
             let relay = Relay {
                 frame: &frame,
@@ -92,6 +122,7 @@ mod tests {
                 prev: position.saturating_sub(1 + gap),
                 tokens,
                 cut,
+                vouched: key.map(|key| key.pairs(position, &key.root())),
             };
             let text = relay.text();
             prop_assert_eq!(Relay::read(&text), Some(relay));
@@ -100,7 +131,7 @@ mod tests {
         #[test]
         fn takes_no_other_frame_for_one(
             tail in prop::collection::vec(
-                prop::sample::select(&[",pos:7", ",by:101", ",prev:2", ",tok:x", ",cut:true", ",a:b", "]"][..]),
+                prop::sample::select(&[",pos:7", ",by:101", ",prev:2", ",tok:x", ",cut:true", ",sum:0123456789abcdef", ",sum:\u{e9}", ",proof:x", ",a:b", "]"][..]),
                 0..6,
             ),
         ) {

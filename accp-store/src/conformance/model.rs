@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored};
+use accp_session::{
+    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored, Voucher,
+};
 
 use crate::{Freed, Kept, Retention, SideId, Summary};
 
@@ -25,6 +27,8 @@ struct Side {
     outbox_sequence: u64,
     last_put: u64,
     epoch: u32,
+    key: Option<LogKey>,
+    voucher: Option<Voucher>,
     registries: BTreeMap<Hash, String>,
     snapshot: Option<Snapshot>,
 }
@@ -76,6 +80,8 @@ impl Model {
             outbox_sequence: side.outbox_sequence,
             last_put: side.last_put,
             epoch: side.epoch,
+            key: side.key.clone(),
+            voucher: side.voucher,
             registries: side.registries.clone().into_iter().collect(),
         })
     }
@@ -260,6 +266,8 @@ impl Side {
         self.last_put = batch.last_put.unwrap_or(self.last_put);
         let epoch_fits = batch.epoch.is_none_or(|epoch| epoch > self.epoch);
         self.epoch = batch.epoch.unwrap_or(self.epoch);
+        self.key = batch.key.clone().or(self.key.take());
+        self.voucher = batch.voucher.or(self.voucher);
         for (digest, json) in &batch.registries {
             self.registries
                 .entry(*digest)

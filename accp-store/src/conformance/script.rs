@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{MemberId, Mid, Time};
-use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
+use accp_session::{
+    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Snapshot, Voucher,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -62,6 +64,8 @@ struct Parts {
     outbox: Vec<OutboxChange>,
     outbox_sequence: Option<u64>,
     last_put: Option<u64>,
+    key: Option<LogKey>,
+    voucher: Option<Voucher>,
     registry: Option<(Hash, String)>,
 }
 
@@ -102,6 +106,8 @@ impl Plan {
             outbox: parts.outbox,
             outbox_sequence: parts.outbox_sequence,
             last_put: parts.last_put,
+            key: parts.key,
+            voucher: parts.voucher,
             epoch: self
                 .epoch
                 .map(|ahead| model.epoch(side).saturating_add(ahead)),
@@ -188,16 +194,30 @@ fn parts() -> impl Strategy<Value = Parts> {
         vec(change(), 0..3),
         sometimes(0u64..9),
         sometimes(0u64..9),
+        sometimes(any::<[u8; 32]>().prop_map(LogKey::new)),
+        sometimes(vec(any::<u8>(), 72).prop_filter_map("72 bytes", |b| Voucher::from_bytes(&b))),
         sometimes(registry),
     )
         .prop_map(
-            |(cold, expired, entries, outbox, outbox_sequence, last_put, registry)| Parts {
+            |(
                 cold,
                 expired,
                 entries,
                 outbox,
                 outbox_sequence,
                 last_put,
+                key,
+                voucher,
+                registry,
+            )| Parts {
+                cold,
+                expired,
+                entries,
+                outbox,
+                outbox_sequence,
+                last_put,
+                key,
+                voucher,
                 registry,
             },
         )
@@ -234,6 +254,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         Just(EntryKind::Control),
         Just(EntryKind::Part),
         Just(EntryKind::Dropped),
+        Just(EntryKind::Lost),
         (0u16..=9999)
             .prop_filter_map("a code", ErrorCode::new)
             .prop_map(EntryKind::Refused),
@@ -251,9 +272,10 @@ fn entry() -> impl Strategy<Value = Entry> {
         any::<bool>(),
         any::<bool>(),
         text(),
+        any::<Option<[u8; 32]>>(),
     )
         .prop_map(
-            |(at, kind, sender, mid, sequence, tokens, cut, due, text)| Entry {
+            |(at, kind, sender, mid, sequence, tokens, cut, due, text, hash)| Entry {
                 position: 0, // the plan sets it
                 at,
                 kind,
@@ -264,6 +286,7 @@ fn entry() -> impl Strategy<Value = Entry> {
                 cut,
                 due,
                 text: text.into(),
+                hash: hash.map(Hash::from),
             },
         )
 }

@@ -4,7 +4,7 @@ use accp_runtime::session::{
     Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Rules, Session, Time,
 };
 use accp_runtime::{AgentId, Value};
-use accp_session::{Batch, Entry, Found, Need, Output, Resolved, Resolver, Stored};
+use accp_session::{Batch, Entry, Found, LogKey, Need, Output, Resolved, Resolver, Stored};
 
 use super::error::DriverError;
 use super::link::Link;
@@ -59,7 +59,12 @@ impl Course {
         }
         let session = match (rules, stored) {
             (Some(rules), Some(stored)) => Session::restore_host(options, rules, stored, now),
-            (Some(rules), None) => Ok(Session::host(options, rules, now)),
+            (Some(mut rules), None) => {
+                if rules.key.is_none() {
+                    rules.key = Some(draw_key().map_err(|error| error.in_side(&side))?);
+                }
+                Ok(Session::host(options, rules, now))
+            }
             (None, Some(stored)) => Session::restore_member(options, stored, now),
             (None, None) => Ok(Session::member(options, now)),
         };
@@ -217,4 +222,14 @@ impl Course {
         let (session, agent) = (options.session.as_str(), options.agent.as_str());
         tracing::debug!(target: "accp::frames", session, agent, way, frame);
     }
+}
+
+/// Draws the secret of a new log.
+fn draw_key() -> Result<LogKey, StoreError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let text = format!("the system gives no random bytes for the secret of the log: {error}");
+        StoreError::new(StoreErrorKind::Io, text)
+    })?;
+    Ok(LogKey::new(bytes))
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_runtime::session::Mid;
-use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Seen, Snapshot, Stored};
+use accp_session::{
+    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored, Voucher,
+};
 
 use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
 
@@ -27,6 +29,8 @@ pub(super) struct Side {
     outbox_sequence: u64,
     last_put: u64,
     epoch: u32,
+    key: Option<LogKey>,
+    voucher: Option<Voucher>,
     registries: BTreeMap<Hash, String>,
     snapshot: Option<Snapshot>,
 }
@@ -55,6 +59,8 @@ impl Side {
             outbox_sequence: 0,
             last_put: 0,
             epoch: 0,
+            key: None,
+            voucher: None,
             registries: BTreeMap::new(),
             snapshot: None,
         }
@@ -111,6 +117,14 @@ impl Side {
             }
             self.epoch = epoch;
             undo.push(Box::new(move |side| side.epoch = was));
+        }
+        if let Some(key) = &batch.key {
+            let was = self.key.replace(key.clone());
+            undo.push(Box::new(move |side| side.key = was));
+        }
+        if let Some(voucher) = batch.voucher {
+            let was = self.voucher.replace(voucher);
+            undo.push(Box::new(move |side| side.voucher = was));
         }
         for (digest, json) in &batch.registries {
             if let MapEntry::Vacant(place) = self.registries.entry(*digest) {
@@ -275,6 +289,8 @@ impl Side {
             outbox_sequence: self.outbox_sequence,
             last_put: self.last_put,
             epoch: self.epoch,
+            key: self.key.clone(),
+            voucher: self.voucher,
             registries: self
                 .registries
                 .iter()

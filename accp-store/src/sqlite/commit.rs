@@ -47,6 +47,10 @@ pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(),
         }
         side.epoch = epoch;
     }
+    if let Some(key) = &batch.key {
+        side.key = Some(key.clone());
+    }
+    side.voucher = batch.voucher.or(side.voucher);
     for (digest, json) in &batch.registries {
         let sql = "INSERT INTO registry VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
         let digest = ValueRef::Blob(digest.as_bytes());

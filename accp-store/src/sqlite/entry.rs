@@ -78,8 +78,8 @@ pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
         cut: columns.flag()?,
         due: columns.flag()?,
         text: Arc::from(""),
+        hash: columns.optional_digest()?,
     };
-    columns.reserved()?;
     Ok(entry)
 }
 
@@ -117,7 +117,10 @@ fn write_log(conn: &Connection, sql: &str, side: i64, entry: &Entry) -> Result<(
         ValueRef::Integer(entry.tokens.into()),
         ValueRef::Integer(entry.cut.into()),
         ValueRef::Integer(entry.due.into()),
-        ValueRef::Null, // the running hash is reserved
+        entry
+            .hash
+            .as_ref()
+            .map_or(ValueRef::Null, |hash| ValueRef::Blob(hash.as_bytes())),
     ];
     write(conn, sql, &columns)
 }
@@ -130,6 +133,7 @@ fn to_kind(kind: EntryKind) -> Result<i64, Fault> {
         EntryKind::Control => 2,
         EntryKind::Part => 3,
         EntryKind::Dropped => 4,
+        EntryKind::Lost => 5,
         EntryKind::Refused(code) => REFUSED + i64::from(code.number()),
         kind => {
             let text = format!("entries of kind {kind:?} are newer than this store: update it");
@@ -144,6 +148,7 @@ fn kind_from(kind: i64) -> Option<EntryKind> {
         2 => EntryKind::Control,
         3 => EntryKind::Part,
         4 => EntryKind::Dropped,
+        5 => EntryKind::Lost,
         REFUSED.. => {
             let code = u16::try_from(kind - REFUSED)
                 .ok()

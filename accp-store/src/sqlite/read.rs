@@ -29,6 +29,8 @@ pub(super) fn load(conn: &Connection, id: &SideId) -> Result<Option<Stored>, Fau
         outbox_sequence: side.outbox_sequence,
         last_put: side.last_put,
         epoch: side.epoch,
+        key: side.key,
+        voucher: side.voucher,
         registries: registries(conn, side.number)?,
     }))
 }

@@ -143,19 +143,24 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Reads a column that a later version may fill.
-    pub(super) fn reserved(&mut self) -> Result<(), Fault> {
+    /// Reads bytes, which may be absent.
+    pub(super) fn optional_blob(&mut self) -> Result<Option<&'a [u8]>, Fault> {
         match self.take()? {
-            ValueRef::Null => Ok(()),
-            _ => Err(self.wrong("nothing")),
+            ValueRef::Null => Ok(None),
+            ValueRef::Blob(bytes) => Ok(Some(bytes)),
+            _ => Err(self.wrong("bytes or nothing")),
         }
     }
 
+    pub(super) fn optional_digest(&mut self) -> Result<Option<Hash>, Fault> {
+        let bytes = self.optional_blob()?.map(<[u8; 32]>::try_from).transpose();
+        let bytes = bytes.map_err(|_| self.wrong("32 bytes"))?;
+        Ok(bytes.map(Hash::from))
+    }
+
     pub(super) fn digest(&mut self) -> Result<Hash, Fault> {
-        match self.take()? {
-            ValueRef::Blob(bytes) => hex(bytes).parse().map_err(|_| self.wrong("32 bytes")),
-            _ => Err(self.wrong("32 bytes")),
-        }
+        self.optional_digest()?
+            .ok_or_else(|| self.wrong("32 bytes"))
     }
 
     pub(super) fn member(&mut self) -> Result<MemberId, Fault> {
@@ -392,7 +397,8 @@ mod tests {
         assert_snapshot!(refusal(text(b"1"), |c| c.integer()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold an integer");
         assert_snapshot!(refusal(text(b"1"), |c| c.optional_integer()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold an integer or nothing");
         assert_snapshot!(refusal(ValueRef::Blob(&[0; 31]), |c| c.digest()), @"table `t`, row (7, 31 bytes): column `value` holds 31 bytes, and may hold 32 bytes");
-        assert_snapshot!(refusal(text(b"1"), |c| c.digest()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold 32 bytes");
+        assert_snapshot!(refusal(text(b"1"), |c| c.digest()), @"table `t`, row (7, `1`): column `value` holds `1`, and may hold bytes or nothing");
+        assert_snapshot!(refusal(ValueRef::Null, |c| c.digest()), @"table `t`, row (7, nothing): column `value` holds nothing, and may hold 32 bytes");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The rows of table `side`: the sides, and sums that otherwise would need a read of the log.
 
 use accp_runtime::session::Time;
-use accp_session::Entry;
+use accp_session::{Entry, LogId, LogKey, Voucher};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -29,6 +29,8 @@ pub(super) struct Side {
     pub epoch: u32,
     pub outbox_sequence: u64,
     pub last_put: u64,
+    pub key: Option<LogKey>,
+    pub voucher: Option<Voucher>,
 }
 
 const COLUMNS: usize = 18;
@@ -94,6 +96,8 @@ impl Side {
             epoch: 0,
             outbox_sequence: 0,
             last_put: 0,
+            key: None,
+            voucher: None,
         })
     }
 
@@ -103,7 +107,13 @@ impl Side {
             ?15, ?16, ?17, ?18)
             ON CONFLICT (side) DO UPDATE SET last = ?5, first = ?6, covered = ?7,
             entries = ?8, bytes = ?9, due = ?10, at = ?11, epoch = ?12,
-            outbox_sequence = ?13, last_put = ?14, crc = ?18";
+            outbox_sequence = ?13, last_put = ?14, identity = ?15, secret = ?16, proof = ?17,
+            crc = ?18";
+        let identity = self.identity();
+        let identity = identity.as_ref().map(|identity| &identity.as_bytes()[..]);
+        let voucher = self.voucher.map(|voucher| voucher.to_bytes());
+        let secret = self.key.as_ref().map(|key| &key.as_bytes()[..]);
+        let proof = voucher.as_ref().map(|voucher| &voucher[..]);
         let columns = [
             ValueRef::Integer(self.number),
             text(self.id.session()),
@@ -120,9 +130,9 @@ impl Side {
             ValueRef::Integer(self.epoch.into()),
             integer(self.outbox_sequence)?,
             integer(self.last_put)?,
-            ValueRef::Null, // identity, secret and proof are reserved
-            ValueRef::Null,
-            ValueRef::Null,
+            identity.map_or(ValueRef::Null, ValueRef::Blob),
+            secret.map_or(ValueRef::Null, ValueRef::Blob),
+            proof.map_or(ValueRef::Null, ValueRef::Blob),
         ];
         write(conn, sql, &columns)
     }
@@ -188,7 +198,7 @@ impl Side {
 
     fn read(row: &rusqlite::Row<'_>) -> Result<Self, Fault> {
         let mut columns = Columns::new(row, "side", 0, COLUMNS)?;
-        let side = Self {
+        let mut side = Self {
             number: columns.integer()?,
             id: SideId::new(columns.text()?, columns.text()?),
             host: columns.flag()?,
@@ -207,11 +217,33 @@ impl Side {
             epoch: columns.number()?,
             outbox_sequence: columns.number()?,
             last_put: columns.number()?,
+            key: None,
+            voucher: None,
         };
-        columns.reserved()?; // identity
-        columns.reserved()?; // secret
-        columns.reserved()?; // proof
+        let identity = columns.optional_blob()?;
+        if let Some(secret) = columns.optional_blob()? {
+            let secret = secret.try_into().map_err(|_| columns.wrong("32 bytes"))?;
+            side.key = Some(LogKey::new(secret));
+        }
+        if let Some(proof) = columns.optional_blob()? {
+            let voucher = Voucher::from_bytes(proof).ok_or_else(|| columns.wrong("72 bytes"))?;
+            side.voucher = Some(voucher);
+        }
+        let known = side.identity();
+        if known.as_ref().map(|known| &known.as_bytes()[..]) != identity {
+            return Err(Fault::Corrupt(format!(
+                "table `side`: the identity of the log of `{}` is not that of its secret or proof",
+                side.id
+            )));
+        }
         Ok(side)
+    }
+
+    /// Returns the identity of the log: on a host that of its secret, on a member that of the last
+    /// word of its host.
+    fn identity(&self) -> Option<LogId> {
+        let of_host = self.key.as_ref().map(LogKey::identity);
+        of_host.or_else(|| self.voucher.map(|voucher| voucher.log()))
     }
 }
 

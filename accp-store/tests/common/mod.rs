@@ -33,6 +33,7 @@ pub(crate) fn entry(position: u64) -> Entry {
             "@planner>req:schedule{{asgn:dev|task:impl_{position}|schema:TA}}[mid:{mid},seq:{position},ts:1714000000]"
         )
         .into(),
+        hash: None,
     }
 }
 

@@ -26,6 +26,11 @@ pub(crate) struct Counts {
     /// Frames of a hostile member.
     pub(crate) forged: u64,
     pub(crate) clock_steps: u64,
+    pub(crate) copies_back: u64,
+    pub(crate) lost_time: u64,
+    pub(crate) recovered: u64,
+    pub(crate) forks: u64,
+    pub(crate) removed: u64,
     pub(crate) tokens_fired: u64,
     pub(crate) values: u64,
     pub(crate) fetched: u64,
@@ -41,7 +46,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 35] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 40] {
         let Faulted {
             sent,
             delivered,
@@ -76,6 +81,11 @@ impl Counts {
             ("expiries concluded", &mut self.told_expired),
             ("frames of a hostile member", &mut self.forged),
             ("steps of clocks", &mut self.clock_steps),
+            ("old copies put back", &mut self.copies_back),
+            ("  hosts that lost time", &mut self.lost_time),
+            ("  recovered", &mut self.recovered),
+            ("  forked", &mut self.forks),
+            ("  members removed", &mut self.removed),
             ("  tokens fired", &mut self.tokens_fired),
             ("values put", &mut self.values),
             ("  fetched by members", &mut self.fetched),

@@ -168,6 +168,9 @@ impl World {
 
     /// Takes the hostile member out.
     pub(super) fn expel_enemy(&mut self) -> Result {
+        if self.room.host.session().lost_time().is_some() {
+            return Ok(()); // the operator decides first
+        }
         let Some(enemy) = self.enemy.take() else {
             return Ok(());
         };

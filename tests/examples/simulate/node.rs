@@ -33,6 +33,9 @@ pub(crate) struct Node {
     pub(crate) next: u64,
     /// Frames that the side can refer to, each with its chain.
     pub(crate) known: Vec<(Mid, Mid)>,
+    /// True from when an older copy of its store was put back until the host has answered. A member
+    /// that starts again meanwhile would not know which of its ids are in use (docs/design.md, Next).
+    pub(crate) is_unmet: bool,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
 }
@@ -47,6 +50,7 @@ impl Node {
             skew,
             next: 1,
             known: Vec::new(),
+            is_unmet: false,
             cut_off: None,
         }
     }

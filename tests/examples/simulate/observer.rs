@@ -13,13 +13,14 @@ use super::node::Result;
 use super::plan::Plan;
 use super::seen::Seen;
 use super::text::{CHECKPOINT, field, head, intent, maker, mid_in, number_in};
+use super::timeline::Timeline;
 
 /// Seconds that two clocks may differ, by default.
 const SKEW: i64 = 30;
 
 #[derive(Debug)]
 pub(crate) struct Observer {
-    scope: Scope,
+    pub(super) scope: Scope,
     /// The entries that the host has committed. The first entry has position 1.
     pub(super) log: Vec<Entry>,
     /// The position at which each id was consumed.
@@ -27,6 +28,8 @@ pub(crate) struct Observer {
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
+    /// Members that have left.
+    pub(super) left: BTreeSet<MemberId>,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
     /// Frames that came in parts.
@@ -34,13 +37,14 @@ pub(crate) struct Observer {
     /// Frames in parts whose end was reported.
     pub(super) ended: BTreeSet<Mid>,
     pub(super) senders: BTreeMap<MemberId, Sender>,
-    shared: u64,
+    pub(super) shared: u64,
     pub(super) chains: Chains,
     pub(super) expired: BTreeSet<String>,
     /// The host first, then the members.
     pub(super) sides: Vec<Seen>,
     /// Members whose ping the host has not answered yet.
     pub(super) asked: BTreeSet<MemberId>,
+    pub(super) timeline: Timeline,
 }
 
 /// Facts from the log about one sender.
@@ -48,10 +52,11 @@ pub(crate) struct Observer {
 pub(crate) struct Sender {
     /// The last `seq` that the sender used.
     pub(super) sequence: u64,
-    /// The last number that the sender put into a frame.
+    /// The last number that the sender put into a frame, and all of them.
     said: u64,
-    /// The number of the last value that the sender put.
-    puts: u64,
+    all: BTreeSet<u64>,
+    /// The numbers of the values that the sender has put.
+    puts: BTreeSet<u64>,
     pub(super) joined: u64,
 }
 
@@ -64,6 +69,7 @@ impl Observer {
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
+            left: BTreeSet::new(),
             enemy: None,
             wholes: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -73,6 +79,7 @@ impl Observer {
             expired: BTreeSet::new(),
             sides: (0..=plan.members).map(side).collect(),
             asked: BTreeSet::new(),
+            timeline: Timeline::default(),
         }
     }
 
@@ -80,7 +87,7 @@ impl Observer {
     pub(crate) fn keys(&self) -> Vec<String> {
         let keys = self.senders.iter();
         let keys =
-            keys.flat_map(|(id, sender)| (1..=sender.puts).map(move |n| format!("k{id}_{n}")));
+            keys.flat_map(|(id, sender)| sender.puts.iter().map(move |n| format!("k{id}_{n}")));
         keys.filter(|key| !self.expired.contains(key)).collect()
     }
 
@@ -93,8 +100,13 @@ impl Observer {
         counts: &mut Counts,
     ) -> Result {
         if who == 0 {
+            let back = Timeline::begin(events);
             for entry in &batch.entries {
-                self.decided(entry, counts)?;
+                if back.contains(&entry.position) {
+                    self.came_back(entry, counts)?;
+                } else {
+                    self.decided(entry, counts)?;
+                }
             }
             counts.expired += batch.expired.len() as u64;
             self.expired.extend(batch.expired.iter().cloned());
@@ -114,7 +126,7 @@ impl Observer {
     }
 
     /// Checks an entry that the host has given a position.
-    fn decided(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+    pub(super) fn decided(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let (position, mid, sender) = (entry.position, &entry.mid, entry.sender);
         if position != self.log.len() as u64 + 1 {
             return Err(format!("the log goes on at {position}"));
@@ -125,7 +137,19 @@ impl Observer {
                 // References lead beyond the end of the log, or to values that have expired, and
                 // changes of the shared state are made for another version.
                 ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED => true,
-                ErrorCode::POLICY_DENIED => intent(&entry.text) == "cancel",
+                // Another part of the frame came too late, by a clock that was wrong for a while.
+                ErrorCode::INVALID_TYPE => mid_in(&entry.text, "of").is_some_and(|of| {
+                    let is_part =
+                        |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
+                    let mut dropped = self.log.iter().rev();
+                    dropped.any(|e| e.kind == EntryKind::Dropped && is_part(e))
+                }),
+                ErrorCode::POLICY_DENIED => {
+                    // An old copy does not know which keys it has used.
+                    let is_put = entry.text.contains(">sync:put{");
+                    let is_used = is_put && self.timeline.was_put_back(sender);
+                    intent(&entry.text) == "cancel" || self.left.contains(&sender) || is_used
+                }
                 _ => false,
             };
             if !is_reason && Some(sender) != self.enemy {
@@ -189,7 +213,7 @@ impl Observer {
     }
 
     /// Checks a frame that takes its sequence number and uses up its id.
-    fn consumed_by(&mut self, entry: &Entry) -> Result {
+    pub(super) fn consumed_by(&mut self, entry: &Entry) -> Result {
         let (mid, sender) = (&entry.mid, entry.sender);
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
             return Err(format!("{mid} is consumed at {before} and again"));
@@ -203,7 +227,9 @@ impl Observer {
             return Err(format!("{mid} was given up by its sender and is consumed"));
         }
         let next = self.next_sequence(sender);
-        if entry.sequence != next {
+        // A host that has lost time may lack frames that it had dropped.
+        let may_jump = self.timeline.has_lost() && entry.sequence > next;
+        if entry.sequence != next && !may_jump {
             return Err(format!(
                 "{mid} takes seq {}, and {next} is next",
                 entry.sequence
@@ -214,25 +240,29 @@ impl Observer {
         Ok(())
     }
 
-    fn accepted(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+    pub(super) fn accepted(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let text = &entry.text;
         if intent(text) == "sync" {
             counts.deltas += 1;
         }
         let sender = self.senders.entry(entry.sender).or_default();
         if let Some(n) = field(text, "n") {
-            if n <= sender.said {
+            // A member with an older store sends some frames anew.
+            let is_early = self.timeline.was_put_back(entry.sender);
+            let was_renamed = self.timeline.renamed.contains(&(entry.sender, n));
+            if n <= sender.said && !is_early || !sender.all.insert(n) && !was_renamed {
                 let (id, said) = (entry.sender, sender.said);
                 return Err(format!("{id} has said {n} after {said}"));
             }
-            sender.said = n;
+            sender.said = sender.said.max(n);
         }
         for key in references(head(text)) {
             let is_there = match Reference::parse(key).map(|reference| reference.target) {
                 Some(Target::Hot(at) | Target::Cold(ColdKey::Frame(at))) => at < entry.position,
                 Some(Target::Cold(ColdKey::Value { member, number })) => {
-                    let puts = self.senders.get(&member).map_or(0, |sender| sender.puts);
-                    number <= puts && !self.expired.contains(&format!("k{member}_{number}"))
+                    let sender = self.senders.get(&member);
+                    let is_put = sender.is_some_and(|sender| sender.puts.contains(&number));
+                    is_put && !self.expired.contains(&format!("k{member}_{number}"))
                 }
                 _ => true,
             };
@@ -247,29 +277,42 @@ impl Observer {
         Ok(())
     }
 
-    fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+    pub(super) fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let text = &entry.text;
         if text.contains(">sync:join{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             let Some(member) = member else {
                 return Err(format!("nobody joins in {text}"));
             };
+            self.left.remove(&member);
             self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
-            if let Some(side) = self.sides.get_mut(who) {
+            if let Some(side) = self
+                .sides
+                .get_mut(who)
+                .filter(|_| !self.timeline.is_replayed)
+            {
                 side.starts_behind(entry.position);
             }
+        } else if text.contains(">sync:leave{") {
+            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
+            self.left.extend(member);
         } else if text.contains(CHECKPOINT) {
             counts.checkpoints += 1;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
+            // An older copy leaves gaps, where it has used keys again.
+            let may_leave_gaps = self.timeline.was_put_back(entry.sender);
             let sender = self.senders.entry(entry.sender).or_default();
             for key in text.split("[k").skip(1) {
-                let next = format!("{}_{},", entry.sender, sender.puts + 1);
-                if !key.starts_with(&next) {
+                let next = 1 + sender.puts.last().copied().unwrap_or_default();
+                let number = key.strip_prefix(&format!("{}_", entry.sender));
+                let number = number.and_then(|rest| rest.split(',').next()?.parse().ok());
+                let fits = |n: &u64| *n == next || *n > next && may_leave_gaps;
+                let Some(number) = number.filter(fits) else {
                     return Err(format!("{next} is the next value, not {key}"));
-                }
-                sender.puts += 1;
+                };
+                sender.puts.insert(number);
                 counts.values += 1;
             }
         }

@@ -40,6 +40,10 @@ pub(crate) struct Plan {
     pub(crate) hostile: bool,
     /// Steps of a clock in a thousand steps.
     pub(crate) clock_steps: u64,
+    /// Copies of stores that are made, or put back, in a thousand steps.
+    pub(crate) copies: u64,
+    /// The host's store is copied, too.
+    pub(crate) host_copies: bool,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -53,7 +57,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 15] = [
+    pub(crate) const PIECES: [&str; 17] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -69,6 +73,8 @@ impl Plan {
         "company",
         "enemy",
         "clocks",
+        "copies",
+        "host-copies",
     ];
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
@@ -95,6 +101,7 @@ impl Plan {
             delayed_by: Duration::from_millis(some(longest, 1000)),
         };
         let clock_steps = some(30, 250);
+        let copies = some(30, 250);
         let crashes = if long { 5 } else { 1 };
         let skew = |rng: &mut Rng| {
             if rng.per_mille(500) {
@@ -126,6 +133,8 @@ impl Plan {
             learns: rng.per_mille(200),
             hostile,
             clock_steps,
+            copies,
+            host_copies: rng.per_mille(600),
         }
     }
 
@@ -149,6 +158,8 @@ impl Plan {
                 "counting" => self.counted = false,
                 "enemy" => self.hostile = false,
                 "clocks" => self.clock_steps = 0,
+                "copies" => self.copies = 0,
+                "host-copies" => self.host_copies = false,
                 "company" => {
                     self.members = 1;
                     self.late = false;

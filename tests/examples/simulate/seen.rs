@@ -10,11 +10,13 @@ use super::node::Result;
 use super::text::field;
 
 /// One side: the host or a member.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,
     /// Whether the side handles frames.
     handles: bool,
+    /// The position after which the side's log begins.
+    first: u64,
     /// The last position of the side's log.
     pub(super) last: u64,
     /// The positions that wait to be handled.
@@ -34,6 +36,7 @@ impl Seen {
         Self {
             id: MemberId::new(100 + who as u16).unwrap_or(MemberId::HOST),
             handles,
+            first: 0,
             last: 0,
             due: BTreeSet::new(),
             told: 0,
@@ -45,7 +48,10 @@ impl Seen {
 
     /// Makes the log begin after the position at which the side joined.
     pub(super) fn starts_behind(&mut self, position: u64) {
-        self.last = position;
+        if self.last == self.first {
+            self.last = position;
+        }
+        self.first = position;
     }
 
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
@@ -62,7 +68,12 @@ impl Seen {
     }
 
     /// Checks that a mark and its replies are in the same batch, or in no batch.
-    pub(super) fn handled(&mut self, batch: &Batch, renamed: &BTreeSet<&Mid>) -> Result {
+    pub(super) fn handled(
+        &mut self,
+        batch: &Batch,
+        renamed: &BTreeSet<&Mid>,
+        back: &RangeInclusive<u64>,
+    ) -> Result {
         let id = self.id;
         let kept = batch.outbox.iter().filter_map(|change| match change {
             OutboxChange::Put(frame) if !renamed.contains(&frame.mid) => Some(&*frame.head),
@@ -70,7 +81,8 @@ impl Seen {
         });
         let is_said = |e: &&Entry| e.sender == MemberId::HOST && e.kind == EntryKind::Frame;
         let said = batch.entries.iter().filter(is_said);
-        let said = said.filter(|_| id == MemberId::HOST);
+        // What comes back was said before.
+        let said = said.filter(|e| id == MemberId::HOST && !back.contains(&e.position));
         let heads = kept.chain(said.map(|entry| &*entry.text));
         let mut replies: BTreeMap<u64, usize> = BTreeMap::new();
         for position in heads.filter_map(|head| field(head, "re")) {

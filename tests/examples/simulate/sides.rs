@@ -8,7 +8,8 @@ use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{intent, mid_in};
+use super::text::{field, head, intent, mid_in};
+use super::timeline::Timeline;
 
 impl Observer {
     /// Notes that a side has started from its store.
@@ -45,12 +46,14 @@ impl Observer {
             }
             self.sides[who].took(entry)?;
         }
+        self.note_renamed(who, batch, events);
         let renamed = events.iter().filter_map(|event| match event {
             Event::Retried { new, .. } => Some(new),
             _ => None,
         });
         counts.handled += batch.handled.len() as u64;
-        self.sides[who].handled(batch, &renamed.collect())?;
+        let back = Timeline::begin(events);
+        self.sides[who].handled(batch, &renamed.collect(), &back)?;
         for change in &batch.outbox {
             match change {
                 OutboxChange::Put(frame) => self.put(who, frame)?,
@@ -60,10 +63,27 @@ impl Observer {
         Ok(())
     }
 
+    fn note_renamed(&mut self, who: usize, batch: &Batch, events: &[Event]) {
+        let id = self.sides[who].id;
+        for change in &batch.outbox {
+            let OutboxChange::Put(frame) = change else {
+                continue;
+            };
+            let is_it =
+                |event: &Event| matches!(event, Event::Retried { new, .. } if *new == frame.mid);
+            if let Some(n) = field(&frame.head, "n").filter(|_| events.iter().any(is_it)) {
+                self.timeline.renamed.insert((id, n));
+            }
+        }
+    }
+
     /// Checks that a member copies the host's next relayed entry, unchanged.
     fn followed(&self, who: usize, copy: &Entry) -> Result {
         let side = &self.sides[who];
-        let rest = &self.log[side.last as usize..];
+        if self.timeline.is_from_before(copy) {
+            return Ok(());
+        }
+        let rest = self.log.get(side.last as usize..).unwrap_or_default();
         let next = rest.iter().find(|entry| entry.kind.is_relayed());
         let is_same = next.is_some_and(|entry| {
             let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
@@ -81,7 +101,11 @@ impl Observer {
 
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
-        if self.consumed.contains_key(&frame.mid) || !side.used.insert(frame.mid.clone()) {
+        // An older copy does not know its last ids. The session renames the frame later.
+        let may_repeat = self.timeline.was_put_back(side.id);
+        let is_old = self.consumed.contains_key(&frame.mid);
+        let is_used = !side.used.insert(frame.mid.clone());
+        if (is_used || is_old) && !may_repeat {
             return Err(format!("{} uses {} again", side.id, frame.mid));
         }
         side.outbox.insert(frame.mid.clone(), frame.clone());
@@ -108,13 +132,19 @@ impl Observer {
             _ => false,
         });
         let entry = |mid: &Mid| {
-            let at = self.consumed.get(mid)?;
-            Some(&self.log[*at as usize - 1]).filter(|entry| entry.sender == id)
+            let at = self.consumed.get(mid);
+            let entry = at.map(|at| &self.log[*at as usize - 1]);
+            let entry = entry.or_else(|| self.timeline.entry(mid));
+            entry.filter(|entry| entry.sender == id)
         };
-        let is_consumed = entry(mid).is_some();
+        let has_words = |e: &&Entry| first.is_some() || head(&e.text) == frame.head;
+        let is_consumed = entry(mid).as_ref().is_some_and(has_words);
         // Of a frame in parts the log has the whole, under the id of the first part.
         let is_logged = |name: &Mid| {
-            let is_it = |e: &Entry| e.mid == *name && e.sender == id && e.kind.is_relayed();
+            let is_it = |e: &Entry| {
+                let words = first.is_some() || head(&e.text) == frame.head;
+                words && e.mid == *name && e.kind.is_relayed()
+            };
             entry(name).is_some_and(is_it) || first.is_some() && self.wholes.contains(name)
         };
         let is_dropped = entry(mid).is_some_and(|entry| entry.kind == EntryKind::Dropped);
@@ -124,16 +154,27 @@ impl Observer {
             _ if first.is_some() && is_consumed => true,
             None if first.is_some() => self.ended.contains(name),
             None => return Err(format!("{id} forgets {mid} without an event")),
-            Some(Event::Refused(..)) => self.refused.contains(&(id, mid.clone())),
+            Some(Event::Refused(..)) => {
+                let refused = (id, mid.clone());
+                let was_refused = self.refused.contains(&refused);
+                // The frame may need values that the host has refused.
+                let may_be = self.timeline.was_put_back(id) && !is_consumed;
+                was_refused || self.timeline.refused.contains(&refused) || may_be
+            }
             Some(Event::Cancelled(_)) => {
                 counts.withdrawn += 1;
-                (!is_consumed || is_dropped) && self.chains.may_be_cancelled(&text)
+                // The cancellation may be in the log that the host has lost.
+                let may_be = self.chains.may_be_cancelled(&text) || self.timeline.has_lost();
+                (!is_consumed || is_dropped) && may_be
             }
             Some(Event::Expired(_)) => {
                 counts.told_expired += 1;
+                let was_refused = self.refused.contains(&(id, mid.clone()));
                 is_dropped && text.contains(",ttl:")
+                    || was_refused && self.timeline.was_put_back(id)
             }
-            Some(_) => !is_consumed,
+            // An older copy may use an id again, and even for the same words.
+            Some(_) => !is_consumed || self.timeline.was_put_back(id),
         };
         if first.is_some() && fate.is_some() {
             self.ended.insert(name.clone());
@@ -141,7 +182,7 @@ impl Observer {
         if !is_true {
             return Err(format!("{id} wrongly reports {mid} as {fate:?}"));
         }
-        if !is_consumed {
+        if !is_consumed && !self.timeline.was_put_back(id) {
             self.withdrawn.insert(mid.clone());
         }
         Ok(())
@@ -163,8 +204,13 @@ impl Observer {
             ));
         }
         side.told = position;
-        let entry = &self.log[position as usize - 1];
-        if (inbound.text(), inbound.sender()) != (&*entry.text, entry.sender) {
+        let entries = [
+            self.log.get(position as usize - 1),
+            self.timeline.at(position),
+        ];
+        let mut entries = entries.into_iter().flatten();
+        let is_it = |e: &Entry| (inbound.text(), inbound.sender()) == (&*e.text, e.sender);
+        if !entries.any(is_it) {
             return Err(format!(
                 "{position} is delivered to {id} as {}",
                 inbound.text()
@@ -179,12 +225,16 @@ impl Observer {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
-        if !fired && self.chains.is_cancelled(text, side.last) {
+        // The member may follow the log that the host has lost.
+        let follows = who == 0 || !self.timeline.has_lost();
+        if !fired && follows && self.chains.is_cancelled(text, side.last) {
             return Err(format!(
                 "the handler of {position} at {id} is not told to stop"
             ));
         }
-        if fired && !self.chains.may_be_cancelled(text) {
+        // The cancellation may be in the log that the host has lost.
+        let may_be = self.chains.may_be_cancelled(text) || self.timeline.has_lost();
+        if fired && !may_be {
             return Err(format!("the handler of {position} at {id} is told to stop"));
         }
         Ok(fired)

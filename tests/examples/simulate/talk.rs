@@ -117,6 +117,9 @@ impl World {
     /// Lets the host do its own work, such as registering a schema.
     pub(super) fn administer(&mut self) -> Result {
         let now = self.room.now;
+        if self.room.host.session().lost_time().is_some() {
+            return Ok(());
+        }
         let what = self.rng.below(1000);
         let learns = self.plan.learns;
         let count = self.counts.schemas;
@@ -196,7 +199,9 @@ impl World {
                 node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
             }
             // Try again later.
-            Err(SendError::Full(_) | SendError::NotJoined) => side.inbox.insert(0, inbound),
+            Err(SendError::Full(_) | SendError::NotJoined | SendError::Stopped(_)) => {
+                side.inbox.insert(0, inbound);
+            }
             Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
         }
         self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));

@@ -1,6 +1,9 @@
 //! A simple reader of the frames of a run. It only knows the shapes that runs produce.
 
+use std::fmt::Write as _;
+
 use accp_runtime::session::{MemberId, Mid};
+use accp_session::{Batch, OutboxChange};
 
 /// The start of the host's frame about a checkpoint.
 pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
@@ -53,4 +56,44 @@ pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
     let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
     let number = id.get(..3).filter(|_| is_made)?;
     MemberId::new(number.parse().ok()?)
+}
+
+/// Returns a batch as the script shows it.
+pub(crate) fn in_short(batch: &Batch) -> String {
+    let mut out = String::new();
+    for entry in &batch.entries {
+        let (position, kind, text) = (entry.position, entry.kind, &entry.text);
+        let _ = write!(out, "{kind:?} {position}={text}, ");
+    }
+    for change in &batch.outbox {
+        let _ = match change {
+            OutboxChange::Put(frame) => write!(out, "keeps {}, ", frame.text(0)),
+            OutboxChange::Remove(mid) => write!(out, "forgets {mid}, "),
+        };
+    }
+    for cold in &batch.cold {
+        let bytes = if cold.bytes.is_some() {
+            "the bytes of "
+        } else {
+            ""
+        };
+        let _ = write!(out, "{bytes}{}, ", cold.key);
+    }
+    for position in &batch.handled {
+        let _ = write!(out, "{position} is handled, ");
+    }
+    if let Some(snapshot) = &batch.snapshot {
+        let _ = write!(out, "a snapshot at {}, ", snapshot.position);
+    }
+    for (what, number) in [
+        ("outbox from", batch.outbox_sequence),
+        ("last put", batch.last_put),
+        ("epoch", batch.epoch.map(u64::from)),
+    ] {
+        if let Some(number) = number {
+            let _ = write!(out, "{what} {number}, ");
+        }
+    }
+    let _ = write!(out, "then {} sends", batch.sends.len());
+    out
 }

@@ -20,7 +20,9 @@ impl Observer {
                 self.sides[who].last
             };
             let held: u64 = number_in(text, "seq").unwrap_or_default();
-            if held > last {
+            // A member may hold the log that the host has lost.
+            let is_before = who > 0 && self.timeline.has_lost();
+            if held > last && !is_before {
                 return says(format!("{who} says it holds {held}, and {last} is durable"));
             }
         } else if let Some(position) = number_in::<u64>(text, "pos") {
@@ -36,6 +38,8 @@ impl Observer {
         match (who, mid_in(text, "of")) {
             // A hostile member may ask about anything.
             (0, Some(_)) if Some(to) == self.enemy => Ok(()),
+            // The answer is about no frame.
+            (0, Some(of)) if of == Mid::parse("~") => Ok(()),
             (0, Some(of)) => self.answers(to, &of, text).or_else(says),
             _ => Ok(()),
         }
@@ -78,14 +82,19 @@ impl Observer {
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
         // The host may have answered so before the frame's turn had come.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
-        if is_dropped && !is_early {
+        // Whoever has left hears the same about all its frames.
+        let has_left = self.left.contains(&to);
+        if is_dropped && !is_early && !has_left {
             return Err(format!("{of} was dropped and is answered"));
         }
         let is_true = match code {
+            // A part of a frame that came back whole.
+            Some("E3002") if place.is_none() => self.timeline.has_lost(),
             Some("E3002") => place.is_some_and(|entry| {
                 field(text, "holder") == Some(u64::from(entry.sender.number()))
                     && field(text, "seq") == Some(entry.sequence)
             }),
+            Some("E5001") if has_left => true,
             // The clock of the sender is ahead. The frame may be consumed meanwhile.
             Some("E1004") if text.contains("|retry:true") => true,
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),

@@ -3,16 +3,19 @@
 
 mod chains;
 mod clocks;
+mod copies;
 mod counts;
 mod enemy;
 mod node;
 mod observer;
 mod plan;
+mod rewind;
 mod seen;
 mod sides;
 mod talk;
 mod tape;
 mod text;
+mod timeline;
 mod verdict;
 mod wire;
 
@@ -22,17 +25,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Rules, Session, Time, Transmit};
+use accp_runtime::session::{
+    Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time, Transmit,
+};
 use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
+use copies::Copies;
 use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
+use text::in_short;
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -84,6 +91,7 @@ struct World {
     counts: Counts,
     script: Option<Vec<String>>,
     enemy: Option<Enemy>,
+    copies: Copies,
 }
 
 impl World {
@@ -95,8 +103,11 @@ impl World {
             .map(|who| Node::new(who, &plan))
             .collect();
         let tape = Tape::new(Rng::new(rng.next_u64()));
+        let mut secret = [0; 32];
+        secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
         let rules = Rules {
             scope: plan.scope,
+            key: Some(LogKey::new(secret)),
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
@@ -117,6 +128,7 @@ impl World {
             },
             script: script.then(Vec::new),
             enemy: None,
+            copies: Copies::default(),
             plan,
         };
         let plan = format!("{:?}", world.plan);
@@ -187,12 +199,15 @@ impl World {
             let who = self.rng.below(1 + self.plan.members as u64) as usize;
             self.step_clock(who);
         }
+        if self.rng.per_mille(self.plan.copies) {
+            self.copy_or_restore()?;
+        }
         if self.rng.per_mille(self.plan.host_crashes) {
             self.restart(0)?;
         }
         if self.rng.per_mille(self.plan.member_crashes) {
             let who = any_member(&mut self.rng, self.plan.members);
-            if who <= self.room.members.len() {
+            if who <= self.room.members.len() && !self.nodes[who].is_unmet {
                 self.restart(who)?;
             }
         }
@@ -209,7 +224,8 @@ impl World {
         self.room.restart(self.nodes[who].id).map_err(said)?;
         for node in &self.nodes {
             let member = self.room.host.session().state().member_of(node.agent);
-            if self.room.side(node.id).is_some() && member != Some(node.id) {
+            let has_lost = self.room.host.session().lost_time().is_some();
+            if !has_lost && self.room.side(node.id).is_some() && member != Some(node.id) {
                 return Err(format!(
                     "@{} is {member:?} to the host, not {}",
                     node.agent, node.id
@@ -246,7 +262,8 @@ impl World {
     /// Lets the late member join, unless it has joined already.
     fn enter_late(&mut self) -> Result {
         let last = self.plan.members;
-        if self.room.members.len() == last {
+        let has_lost = self.room.host.session().lost_time().is_some();
+        if self.room.members.len() == last || has_lost {
             return Ok(());
         }
         self.enter(last)
@@ -264,6 +281,7 @@ impl World {
 
     /// Moves time on, and delivers the frames that arrive.
     fn advance(&mut self, by: Duration) -> Result {
+        self.decide()?;
         self.room.now = self.room.now + by;
         let now = self.room.now;
         for frame in self.room.arrive().map_err(said)? {
@@ -272,6 +290,14 @@ impl World {
                 enemy.hears(&frame.text);
             } else if !self.is_side(frame.to) {
                 return Err(format!("a frame for {}, which is not a side", frame.to));
+            }
+            let is_answer = frame.text.contains(">sync:registry{") && frame.text.contains("|from:");
+            if let Some(node) = self
+                .nodes
+                .iter_mut()
+                .find(|node| node.id == frame.to && is_answer)
+            {
+                node.is_unmet = false;
             }
             if frame.to == MemberId::HOST {
                 self.observer.heard(frame.from, &frame.text);
@@ -298,6 +324,7 @@ impl World {
 
     /// Carries out the batches of one side, or makes the side crash on the way.
     fn flush(&mut self, who: usize, may_crash: bool) -> Result {
+        let may_crash = may_crash && !self.nodes[who].is_unmet;
         let rate = match (may_crash, who) {
             (false, _) => 0,
             (_, 0) => self.plan.host_crashes,
@@ -377,6 +404,9 @@ impl World {
         *snapshots += u64::from(batch.snapshot.is_some());
         self.observer
             .committed(who, batch, &batch.events, &mut self.counts)?;
+        if who == 0 {
+            self.hear_of_the_log(&batch.events);
+        }
         self.judge_context(who, batch)
     }
 
@@ -415,6 +445,8 @@ impl World {
         }
         for _ in 0..2000 {
             self.rest(Duration::from_millis(500))?;
+            self.enter_late()?;
+            self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
                 return Ok(());
@@ -435,49 +467,6 @@ impl World {
         }
         Ok(())
     }
-}
-
-/// Returns a batch as the script shows it.
-fn in_short(batch: &Batch) -> String {
-    use accp_session::OutboxChange;
-    use std::fmt::Write as _;
-
-    let mut out = String::new();
-    for entry in &batch.entries {
-        let (position, kind, text) = (entry.position, entry.kind, &entry.text);
-        let _ = write!(out, "{kind:?} {position}={text}, ");
-    }
-    for change in &batch.outbox {
-        let _ = match change {
-            OutboxChange::Put(frame) => write!(out, "keeps {}, ", frame.text(0)),
-            OutboxChange::Remove(mid) => write!(out, "forgets {mid}, "),
-        };
-    }
-    for cold in &batch.cold {
-        let bytes = if cold.bytes.is_some() {
-            "the bytes of "
-        } else {
-            ""
-        };
-        let _ = write!(out, "{bytes}{}, ", cold.key);
-    }
-    for position in &batch.handled {
-        let _ = write!(out, "{position} is handled, ");
-    }
-    if let Some(snapshot) = &batch.snapshot {
-        let _ = write!(out, "a snapshot at {}, ", snapshot.position);
-    }
-    for (what, number) in [
-        ("outbox from", batch.outbox_sequence),
-        ("last put", batch.last_put),
-        ("epoch", batch.epoch.map(u64::from)),
-    ] {
-        if let Some(number) = number {
-            let _ = write!(out, "{what} {number}, ");
-        }
-    }
-    let _ = write!(out, "then {} sends", batch.sends.len());
-    out
 }
 
 /// Fails if a side sends more than the batches that it has kept.

@@ -195,6 +195,7 @@ fn entry(position: u64, random: &mut Random) -> Entry {
         cut: random.once_in(9),
         due: random.once_in(2),
         text: format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]").into(),
+        hash: None,
     }
 }
 

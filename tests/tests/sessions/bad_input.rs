@@ -117,7 +117,9 @@ fn bad_frames() -> Vec<(&'static str, String)> {
     ] {
         frames.push((operation, with(&format!("@dev>sync:{operation}{{}}"), "")));
     }
-    for key in ["pos:7", "prev:1", "tok:9", "cut:true", "by:100"] {
+    for key in [
+        "pos:7", "prev:1", "tok:9", "cut:true", "by:100", "sum:1", "proof:1",
+    ] {
         frames.push((key, with("@dev>req:plan{}", &format!(",{key}"))));
     }
     frames
@@ -182,11 +184,13 @@ fn is_refused_with_its_code_and_changes_nothing() {
     schemas: E5001 an operation that is not the host's own
     veto: E5001 an operation that is not the host's own
     checkpoint: E5001 an operation that is not the host's own
-    pos:7: E1001 none of pos, prev, tok, cut and by, which a host adds
-    prev:1: E1001 none of pos, prev, tok, cut and by, which a host adds
-    tok:9: E1001 none of pos, prev, tok, cut and by, which a host adds
-    cut:true: E1001 none of pos, prev, tok, cut and by, which a host adds
-    by:100: E1001 none of pos, prev, tok, cut and by, which a host adds
+    pos:7: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    prev:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    tok:9: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    cut:true: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    by:100: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    sum:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    proof:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
     ");
 }
 
@@ -224,6 +228,7 @@ fn is_refused_of_strangers() {
     desk.session_mut()
         .join(&AgentId::new("dev").unwrap(), NOW)
         .unwrap();
+    desk.greets(NOW);
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
@@ -260,6 +265,8 @@ fn is_passed_over_in_link_frames() {
         assert_eq!(desk.state(), &before, "{text}");
     }
     assert!(desk.cold("k101_1").is_none());
+    // One of them was a request for a fold.
+    desk.greets(NOW);
     desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 

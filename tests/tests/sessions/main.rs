@@ -23,5 +23,6 @@ mod context;
 mod corners;
 mod enemies;
 mod large;
+mod lineage;
 mod room;
 mod sides;

@@ -85,6 +85,11 @@ pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
     desk
 }
 
+/// Returns the hello of a member that does not know what its host vouches for.
+fn hello(agent: &str, position: u64) -> String {
+    format!("@{agent}>sync:registry{{hash:ffffff|pos:{position}|v:1}}[mid:910100000001,seq:0]")
+}
+
 /// Actions and queries of a test on a side.
 pub(crate) trait Node {
     fn it(&self) -> &Side;
@@ -215,11 +220,27 @@ pub(crate) trait Node {
         self.it_mut().restart(NOW).unwrap();
     }
 
-    /// Opens the side again, and carries out its first work.
+    /// Opens the side again, and carries out its first work. The members of a host say hello.
     fn restart_as(&mut self, options: Options) {
         self.reopen(options);
         self.carries_out(NOW);
+        self.greets(NOW);
         self.it_mut().inbox.clear();
+    }
+
+    /// Lets the members say hello to the host. They have the whole log.
+    fn greets(&mut self, now: Time) {
+        let session = self.it().session();
+        let (position, members) = (session.position(), session.state().members());
+        let present = members.filter(|(id, party)| *id != MemberId::HOST && party.present);
+        let hellos: Vec<_> = present
+            .filter(|_| session.is_host())
+            .map(|(id, party)| (id, hello(&party.agents[0], position)))
+            .collect();
+        for (id, hello) in hellos {
+            self.session_mut().receive(id, hello.as_bytes(), now);
+        }
+        self.carries_out(now);
     }
 
     /// Returns the payload of a frame, with every reference into cold state followed.

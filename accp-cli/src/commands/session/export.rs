@@ -16,7 +16,7 @@ use crate::store_file::{Log, Opened, SessionArgs, Side};
 /// Write the log of a session, and the values in its cold state, for programs
 ///
 /// As JSON Lines, one object for each entry: `position`, `at` (milliseconds since 1970), `kind`
-/// (frame, control, part, dropped, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
+/// (frame, control, part, dropped, lost, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
 /// `tokens`, `cut` and `due`, `message` under full names, and `frame`, the text as it was written.
 /// A reference is written as {"$ref": "tier.key"}.
 ///
@@ -119,6 +119,7 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
         EntryKind::Control => ("control", None),
         EntryKind::Part => ("part", None),
         EntryKind::Dropped => ("dropped", None),
+        EntryKind::Lost => ("lost", None),
         EntryKind::Refused(code) => ("refused", Some(code.to_string())),
         _ => ("other", None),
     };

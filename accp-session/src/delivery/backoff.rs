@@ -1,0 +1,67 @@
+//! Waiting times that grow.
+
+use std::time::Duration;
+
+use crate::Time;
+
+/// The number of times that the waiting time doubles.
+const DOUBLINGS: u32 = 5;
+
+/// Returns the time to wait after so many tries. It doubles each time, up to a limit.
+pub(crate) fn waiting_time(first: Duration, tries: u32) -> Duration {
+    first * (1 << tries.min(DOUBLINGS))
+}
+
+/// A waiting time that grows each time nothing is heard.
+#[derive(Debug, Clone)]
+pub(crate) struct Backoff {
+    first: Duration,
+    tries: u32,
+    at: Option<Time>,
+}
+
+impl Backoff {
+    pub(crate) fn new(first: Duration) -> Self {
+        Self {
+            first,
+            tries: 0,
+            at: None,
+        }
+    }
+
+    /// Returns the time of the next try.
+    pub(crate) fn at(&self) -> Option<Time> {
+        self.at
+    }
+
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.at.is_some_and(|at| at <= now)
+    }
+
+    /// Starts to wait, unless it waits already.
+    pub(crate) fn arm(&mut self, now: Time) {
+        if self.at.is_none() {
+            self.wait(now);
+        }
+    }
+
+    /// Waits again, twice as long as the last time.
+    pub(crate) fn again(&mut self, now: Time) {
+        self.tries += 1;
+        self.wait(now);
+    }
+
+    fn wait(&mut self, now: Time) {
+        self.at = Some(now + waiting_time(self.first, self.tries));
+    }
+
+    /// Stops waiting.
+    pub(crate) fn rest(&mut self) {
+        self.tries = 0;
+        self.at = None;
+    }
+
+    pub(crate) fn tries(&self) -> u32 {
+        self.tries
+    }
+}

@@ -1,0 +1,83 @@
+//! The numbers of the frames, against what the host says.
+
+use super::Outbox;
+use crate::Mid;
+use crate::options::Scope;
+
+impl Outbox {
+    /// Returns how many of the first frames have ids that this side made before this one, or this
+    /// one. The host takes the frames of a side in order.
+    fn not_after(&self, last: &Mid) -> usize {
+        let is_made = |mid: &Mid| mid.maker().is_some() && mid.maker() == last.maker();
+        let frames = self.frames.iter();
+        frames
+            .take_while(|frame| frame.mid == *last || is_made(&frame.mid) && frame.mid < *last)
+            .count()
+    }
+
+    /// Takes the last frame that the host has consumed, in answer to a ping. What comes before it was
+    /// consumed too, in an earlier run, of which this store is an older copy. The host is silent
+    /// about frames that it dropped, so they would hold up the others.
+    pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
+        let count = self.not_after(last);
+        if let Some(frame) = count.checked_sub(1).and_then(|at| self.frames.get(at)) {
+            let mid = frame.mid.clone();
+            self.was_there(&mid, None, until);
+        }
+    }
+
+    /// Returns the number of the first frame that this side has not found in the log, if it knows it.
+    pub(crate) fn known_sequence(&self) -> Option<u64> {
+        (!self.careful).then(|| self.first_sequence())
+    }
+
+    /// Takes the number that the host expects, and the last frame that it has consumed. If the store
+    /// of this side was an old copy, other frames of an earlier run have taken numbers since. Then a
+    /// later frame of the outbox must not go out under the number that the host expects of the first.
+    pub(crate) fn greeted(&mut self, expected: u64, last: Option<&Mid>) {
+        if self.scope == Scope::Shared {
+            return;
+        }
+        if !self.careful && expected < self.sequence {
+            return; // an older answer
+        }
+        let consumed = last.and_then(|last| self.find(last));
+        self.consumed = consumed.map_or(0, |index| index + 1);
+        self.careful |= self.sequence + self.consumed as u64 != expected;
+        if self.careful {
+            self.sequence = expected;
+            self.sent = 0;
+        }
+    }
+
+    /// Takes the number that the host waits for.
+    ///
+    /// With shared numbering, that is the number to use. Where each sender has its own numbers, it
+    /// usually means that a frame before this one was lost on the way. If the frame is the first, or
+    /// the number is beyond that of the frame, this side is wrong about its numbers.
+    pub(crate) fn expected(&mut self, mid: &Mid, expected: u64) {
+        let Some(index) = self.find(mid).filter(|_| self.acted != Some(expected)) else {
+            return;
+        };
+        self.acted = Some(expected);
+        self.sent = 0;
+        let index = index as u64;
+        match self.scope {
+            Scope::Shared => self.sequence = expected,
+            Scope::Sender if index == 0 || expected > self.sequence + index => {
+                // A host that has lost time may lack frames that it had consumed.
+                self.go_again();
+                self.careful = true;
+                self.sequence = expected;
+            }
+            Scope::Sender => {}
+        }
+    }
+
+    /// Notes that another frame has taken the number `taken`, with shared numbering.
+    pub(crate) fn passed(&mut self, taken: u64) {
+        if self.scope == Scope::Shared && taken >= self.sequence {
+            self.sequence = taken + 1;
+        }
+    }
+}

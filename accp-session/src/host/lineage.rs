@@ -1,0 +1,423 @@
+//! The log of a host against the logs of its members: which is older, and which is another.
+
+use std::sync::Arc;
+
+use accp_registry::{ErrorCode, Hash};
+
+use super::Host;
+use crate::delivery::transfer::log_key_of;
+use crate::gate::refusal::Refusal;
+use crate::log::effect::Effect;
+use crate::log::vouch::Hashed;
+use crate::options::Scope;
+use crate::side::ALL_SCHEMAS;
+use crate::wire::control::{self, Control};
+use crate::wire::link::Hello;
+use crate::wire::relay::Relay;
+use crate::wire::scan::Scanned;
+use crate::{
+    Entry, EntryKind, Event, InputError, LogKey, MemberId, Read, SendError, Time, Voucher,
+};
+
+/// False claims in turn after which a member has to leave. The link may have damaged one.
+const DOUBTS: u8 = 3;
+
+/// What shows that this host has lost time.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    /// The word of this host for a log that it does not have.
+    claim: Voucher,
+    /// The member that has given it back, since the start of this host.
+    from: Option<MemberId>,
+    /// The entries that the member has sent so far.
+    taken: Vec<Taken>,
+}
+
+/// An entry that a member has.
+#[derive(Debug)]
+struct Taken {
+    position: u64,
+    sender: MemberId,
+    tokens: u32,
+    cut: bool,
+    text: Arc<str>,
+}
+
+impl Taken {
+    fn of(relay: &Relay<'_>) -> Self {
+        Self {
+            position: relay.position,
+            sender: relay.sender,
+            tokens: relay.tokens,
+            cut: relay.cut,
+            text: format!("{}]", relay.frame).into(),
+        }
+    }
+
+    fn hash_after(&self, before: &Hash) -> Hash {
+        let hashed = Hashed {
+            position: self.position,
+            sender: self.sender,
+            tokens: self.tokens,
+            cut: self.cut,
+            text: &self.text,
+        };
+        hashed.after(before)
+    }
+}
+
+impl Host {
+    /// Fails while this host does nothing, because it has lost time.
+    pub(crate) fn check_running(&self) -> Result<(), SendError> {
+        match &self.lost {
+            Some(lost) => Err(SendError::Stopped(lost.claim.position)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what stopped an earlier run, unless somebody has decided since how to go on.
+    pub(crate) fn unsettled(&self, claim: Option<Voucher>) -> Option<Lost> {
+        let claim =
+            claim.filter(|claim| self.key.as_ref().is_some_and(|key| key.vouched(claim)))?;
+        Some(Lost {
+            claim,
+            from: None,
+            taken: Vec::new(),
+        })
+    }
+
+    /// Vouches for the log up to a position with this hash.
+    pub(crate) fn vouch(&self, position: u64, hash: Option<Hash>) -> Option<Voucher> {
+        Some(self.key.as_ref()?.vouch(position, hash?))
+    }
+
+    /// Takes the hello of a member. The host answers when it knows that the log of the member is
+    /// its own log, or the beginning of it.
+    pub(crate) fn hello(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        let (last, claim) = (self.relays.last(), hello.voucher);
+        // The state of a member may be further than its log: it started from a fold.
+        let held = claim.map_or_else(|| self.held(member, hello), |claim| claim.position);
+        if let Some(claim) = claim.filter(|_| self.key.is_some() && held > last) {
+            return self.contradicted(member, claim, now);
+        }
+        let is_vouched = self.key.is_some() && self.relays.cursor(member).vouched;
+        let known = if held == last {
+            self.side.hash
+        } else {
+            self.relays.hash_at(held)
+        };
+        let known = known.filter(|_| is_vouched);
+        if known.is_some() || !is_vouched {
+            return self.compare(member, hello, (held, known), now);
+        }
+        self.relays.cursor(member).claim = Some((held, Box::new(hello.clone())));
+        self.side.reads.push_back(Read::Entries {
+            from: held,
+            limit: 1,
+        });
+    }
+
+    /// Returns the position after which a member gets the log.
+    fn held(&self, member: MemberId, hello: &Hello) -> u64 {
+        let joined = self
+            .side
+            .state
+            .members
+            .get(member)
+            .map(|party| party.joined);
+        let held = match hello.position {
+            0 => joined.unwrap_or_default(),
+            held => held,
+        };
+        held.min(self.relays.last())
+    }
+
+    /// Takes an entry that was read for the hash at its position.
+    pub(crate) fn answer_claims(&mut self, from: u64, entries: &[Entry], now: Time) {
+        let waiting: Vec<_> = self
+            .relays
+            .cursors
+            .iter_mut()
+            .filter_map(|(member, cursor)| {
+                let (_, hello) = cursor.claim.take_if(|(position, _)| *position == from)?;
+                Some((member, hello))
+            })
+            .collect();
+        let entry = entries.first().filter(|entry| entry.position == from);
+        let hash = entry.and_then(|entry| entry.hash);
+        // What a member holds was relayed to it.
+        let is_void = entry.is_some_and(|entry| !entry.kind.is_relayed());
+        for (member, hello) in waiting {
+            if let Some(claim) = hello.voucher.filter(|_| is_void) {
+                self.contradicted(member, claim, now);
+                continue;
+            }
+            self.compare(member, &hello, (from, hash), now);
+        }
+    }
+
+    /// Answers a hello, unless the member holds another log than this one.
+    fn compare(
+        &mut self,
+        member: MemberId,
+        hello: &Hello,
+        (at, hash): (u64, Option<Hash>),
+        now: Time,
+    ) {
+        let claim = hello.voucher.filter(|claim| claim.position == at);
+        if let (Some(claim), Some(hash)) = (claim, hash)
+            && claim.hash != hash
+        {
+            return self.contradicted(member, claim, now);
+        }
+        if self.lost.is_some() {
+            return;
+        }
+        self.relays.cursor(member).doubts = 0;
+        if let (Scope::Sender, Some(next)) = (self.side.state.scope, hello.next) {
+            self.gate.numbers.jump(member, next);
+        }
+        let held = self.held(member, hello);
+        let hash = hash.filter(|_| held == at);
+        self.greet(member, Some((hello, held, hash)), now);
+    }
+
+    /// Takes a claim that the log of this host does not bear out. If this host has made it, the host
+    /// has lost time: its store is an old copy. It stops. Any other claim is false.
+    fn contradicted(&mut self, member: MemberId, claim: Voucher, now: Time) {
+        if self.key.as_ref().is_some_and(|key| key.vouched(&claim)) {
+            return self.lose(member, claim);
+        }
+        let cursor = self.relays.cursor(member);
+        cursor.doubts = cursor.doubts.saturating_add(1);
+        if cursor.doubts < DOUBTS {
+            self.greet(member, None, now);
+        } else if self.lost.is_none() {
+            cursor.doubts = 0;
+            let expected = "the log of this session; this side holds another log, so open it anew";
+            let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected);
+            self.tell(member, None, refusal, now);
+            self.leave(member, now);
+            self.side.tell(Event::Removed(member));
+        }
+    }
+
+    fn lose(&mut self, member: MemberId, claim: Voucher) {
+        let position = claim.position;
+        let before = self.lost.as_deref();
+        let is_news = before.is_none_or(|lost| {
+            lost.claim.position < position || lost.from.is_none() && lost.claim == claim
+        });
+        if !is_news {
+            return;
+        }
+        if before.is_none_or(|lost| lost.claim != claim) {
+            self.side.batch.get().voucher = Some(claim);
+        }
+        self.lost = Some(Box::new(Lost {
+            claim,
+            from: Some(member),
+            taken: Vec::new(),
+        }));
+        self.relays.stop();
+        self.side.tell(Event::LostTime { member, position });
+    }
+
+    /// Begins to take the entries that this host has lost from the member that has them.
+    pub(crate) fn recover(&mut self) -> Result<(), InputError> {
+        let Some(lost) = &mut self.lost else {
+            return Err(InputError::Recover("this host has lost no time"));
+        };
+        let Some(from) = lost.from else {
+            let why = "no member that is ahead of this host has come back yet";
+            return Err(InputError::Recover(why));
+        };
+        lost.taken.clear();
+        let key = log_key_of(self.relays.last() + 1);
+        self.side.transfers.want(&key, from, None);
+        Ok(())
+    }
+
+    /// Goes on without the entries that were lost. The log has the identity of this key from now on,
+    /// so members that are ahead have to begin anew.
+    pub(crate) fn fork(&mut self, key: LogKey) {
+        let hash = self.side.hash.unwrap_or_else(|| key.root());
+        self.side.hash = Some(hash);
+        self.side.batch.get().key = Some(key.clone());
+        self.relays.set_key(key.clone());
+        self.key = Some(key);
+        self.resume();
+    }
+
+    fn resume(&mut self) {
+        self.lost = None;
+        let state = &self.side.state;
+        let present = state.members().filter(|(_, party)| party.present);
+        let members: Vec<_> = present.map(|(id, _)| id).collect();
+        for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
+            self.relays.cursor(member).greeting = true;
+        }
+    }
+
+    /// Takes entries of the log from the member that has them. When they are all here, and lead from
+    /// this log to the claim, they go into the log at once.
+    pub(crate) fn recovered(&mut self, from: MemberId, bytes: &[u8], now: Time) {
+        let own_end = self.relays.last();
+        let Some(lost) = self.lost.as_mut().filter(|lost| lost.from == Some(from)) else {
+            return;
+        };
+        let texts: Vec<String> = serde_json::from_slice(bytes).unwrap_or_default();
+        let before = lost.taken.len();
+        for relay in texts.iter().filter_map(|text| Relay::read(text)) {
+            let after = lost.taken.last().map_or(own_end, |taken| taken.position);
+            if relay.position > after && relay.position <= lost.claim.position {
+                lost.taken.push(Taken::of(&relay));
+            }
+        }
+        let reached = lost.taken.last().map_or(own_end, |taken| taken.position);
+        if reached < lost.claim.position && lost.taken.len() > before {
+            let key = log_key_of(reached + 1);
+            return self.side.transfers.want(&key, from, None);
+        }
+        let (claim, taken) = (lost.claim, std::mem::take(&mut lost.taken));
+        let own = self.side.hash.filter(|_| reached == claim.position);
+        let hash = own.map(|own| {
+            taken
+                .iter()
+                .fold(own, |hash, taken| taken.hash_after(&hash))
+        });
+        // The log may have gone on with entries that are not relayed.
+        let first = taken.first().map_or(0, |taken| taken.position);
+        let has_place = first > self.side.position;
+        if !has_place || hash != Some(claim.hash) || !self.take_over(from, &taken, now) {
+            return self.side.tell(Event::NotRecovered(from));
+        }
+        // The claim is settled: nobody vouches for this one.
+        self.side.batch.get().voucher = Some(Voucher {
+            proof: [0; 16],
+            ..claim
+        });
+        self.resume();
+        self.side
+            .tell(Event::Recovered(own_end + 1..=claim.position));
+        self.announce_schemas(now);
+        self.turn.current = Some(claim.position);
+        self.end_turn(now);
+        // Which bytes of this host's own values are missing is nowhere else.
+        self.side.take_snapshot(&self.gate.numbers);
+        self.side.transfers.want(ALL_SCHEMAS, from, None);
+    }
+
+    /// Appends entries that this host once made. Returns false, and appends nothing, if one of them
+    /// cannot be read or has the id of an entry that is there.
+    fn take_over(&mut self, from: MemberId, taken: &[Taken], now: Time) -> bool {
+        let frames = taken.iter().map(|taken| Scanned::of_entry(&taken.text));
+        let Ok(frames) = frames.collect::<Result<Vec<_>, _>>() else {
+            return false;
+        };
+        let mids = frames.iter().filter_map(|frame| frame.mid());
+        // The host may have dropped one of them since.
+        if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
+            return false;
+        }
+        let own = mids.filter(|mid| mid.maker() == Some(MemberId::HOST));
+        if let Some(epoch) = own.filter_map(crate::Mid::epoch).max()
+            && epoch >= self.side.mids.epoch()
+        {
+            self.side.mids.raise(epoch);
+            self.side.batch.get().epoch = Some(self.side.mids.epoch());
+        }
+        self.side.again = taken.last().map_or(0, |taken| taken.position);
+        for (taken, frame) in taken.iter().zip(&frames) {
+            while self.side.position + 1 < taken.position {
+                self.fill(now);
+            }
+            self.take_entry(from, taken, frame, now);
+        }
+        true
+    }
+
+    /// Notes that an entry which was never relayed is lost.
+    fn fill(&mut self, now: Time) {
+        let mid = self.side.next_control_mid();
+        let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
+        // The text is a frame as any other.
+        if let Ok(frame) = Scanned::of_entry(&text) {
+            let effect = Effect::Void(EntryKind::Lost);
+            self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        }
+    }
+
+    /// Lets a value of this host expire that nobody has: an old copy of the store lacks its bytes.
+    pub(crate) fn gone(&mut self, key: &str, now: Time) {
+        let is_own = control::put_key(key).is_some_and(|(owner, _)| owner == MemberId::HOST);
+        if is_own && self.lost.is_none() {
+            self.expire(&[key], now);
+        }
+    }
+
+    fn take_entry(&mut self, from: MemberId, taken: &Taken, frame: &Scanned<'_>, now: Time) {
+        let kind = if Control::is(frame) {
+            EntryKind::Control
+        } else {
+            EntryKind::Frame
+        };
+        let (Some(mid), Ok(effect)) = (
+            frame.mid().cloned(),
+            self.side.effect(taken.position, kind, frame),
+        ) else {
+            return;
+        };
+        let sequence = if Control::is_host_s(frame) {
+            0
+        } else {
+            frame.envelope.sequence.unwrap_or_default()
+        };
+        if let Effect::Control(control) = &effect {
+            self.take_control(from, taken.sender, control);
+        }
+        let entry = Entry {
+            position: taken.position,
+            at: now,
+            kind,
+            sender: taken.sender,
+            mid,
+            sequence,
+            tokens: taken.tokens,
+            cut: taken.cut,
+            due: self.side.is_due(kind, taken.sender),
+            text: Arc::clone(&taken.text),
+            hash: self.side.hash.map(|before| taken.hash_after(&before)),
+        };
+        // Only a frame in parts takes more than one number.
+        let numbers = &mut self.gate.numbers;
+        if sequence > numbers.next(self.side.state.scope, taken.sender) {
+            numbers.wholes.insert(entry.mid.clone());
+        }
+        self.gate.see(&entry);
+        self.gate.fold(&entry, frame);
+        self.relays.push(&entry);
+        self.side.append(entry, frame, effect);
+    }
+
+    /// Takes note of a control entry that this host once made. The bytes of its own values are at
+    /// the member, if they are anywhere.
+    fn take_control(&mut self, from: MemberId, sender: MemberId, control: &Control) {
+        self.gate.fold_control(sender, control);
+        match control {
+            Control::Put { values } if sender == MemberId::HOST => {
+                self.fetch_puts(from, values);
+                let numbers = values
+                    .iter()
+                    .filter_map(|(key, _, _)| control::put_key(key));
+                if let Some(last) = numbers.map(|(_, number)| number).max() {
+                    self.side.last_put = self.side.last_put.max(last);
+                    self.side.batch.get().last_put = Some(self.side.last_put);
+                }
+            }
+            Control::Put { values } => self.fetch_puts(sender, values),
+            Control::Expire { keys } => self.side.batch.get().expired.extend(keys.iter().cloned()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The fate of the frames that a member has sent.
+use std::time::Duration;
+
+use accp_registry::ErrorCode;
+
+use super::Member;
+use crate::delivery::outbox::LATER;
+use crate::gate::envelope::has_expired;
+use crate::wire::link::PeerError;
+use crate::wire::scan::Scanned;
+use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
+use accp_frame::Intent;
+
+impl Member {
+    /// Tells the caller about the frames that the host has dropped: they would be in the log by now.
+    /// Until the host has answered a hello, its log may be another one.
+    pub(crate) fn conclude(&mut self) {
+        if !self.is_greeted() {
+            return;
+        }
+        for frame in self.outbox.passed_by(self.side.position) {
+            self.dropped(frame);
+        }
+    }
+
+    /// Tells the caller about the frames whose entries this side has missed. The host has accepted
+    /// them, unless they say themselves why it dropped them.
+    pub(crate) fn conclude_missed(&mut self) {
+        let now = self.side.clock.now;
+        for frame in self.outbox.missed(self.side.position) {
+            let chains = &self.side.state.chains;
+            let is_dropped = frame.scan(|scanned| {
+                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
+            });
+            if is_dropped == Some(true) {
+                self.dropped(frame);
+            } else {
+                self.forget(frame, Event::Acknowledged);
+            }
+        }
+    }
+
+    /// Tells the caller about a frame that the host has consumed and that is not in the log.
+    pub(crate) fn dropped(&mut self, frame: Outgoing) {
+        let chains = &self.side.state.chains;
+        let is_cancelled = frame.scan(|scanned| chains.is_cancelled(scanned));
+        if is_cancelled == Some(true) {
+            self.forget(frame, Event::Cancelled);
+        } else {
+            self.forget(frame, Event::Expired);
+        }
+    }
+
+    /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
+    /// under the id of its first part: when its last part was taken, or when one part was not.
+    pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
+        let batch = self.side.batch.get();
+        batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
+        batch.outbox_sequence = Some(self.outbox.known_sequence().unwrap_or(0));
+        let Some(part) = frame.part() else {
+            return self.side.tell(event(frame.mid));
+        };
+        if self.ended.as_ref() == Some(&part.of) {
+            return;
+        }
+        let event = event(part.of.clone());
+        if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
+            self.ended = Some(part.of);
+            self.side.tell(event);
+        }
+    }
+
+    pub(crate) fn refused(&mut self, error: PeerError) {
+        let Some(mid) = error.of.clone() else {
+            self.side.tell(Event::PeerError(MemberId::HOST, error));
+            return;
+        };
+        match error.code {
+            ErrorCode::SEQUENCE_GAP => {
+                if let Some(expected) = error.expected_sequence {
+                    self.outbox.expected(&mid, expected);
+                }
+            }
+            ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
+                self.outbox.was_there(&mid, error.sequence, LATER);
+            }
+            // Another member has used this id, or the host could not take the frame for now.
+            code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
+                self.retry(&mid, code);
+            }
+            // The host consumed nothing, so the same frame goes out again.
+            code if error.retry => {
+                if self.outbox.refused_for_now(&mid, &self.side.clock) {
+                    let (old, new) = (mid.clone(), mid);
+                    self.side.tell(Event::Retried { old, new, code });
+                }
+            }
+            _ => {
+                if let Some(frame) = self.outbox.refused(&mid) {
+                    let mut gone = self.outbox.others_of(&frame.name());
+                    let values = self.outbox.take_readers(&frame);
+                    gone.push(frame);
+                    for frame in gone.into_iter().chain(values) {
+                        let error = error.clone();
+                        self.forget(frame, |mid| Event::Refused(mid, error));
+                    }
+                } else {
+                    self.side.tell(Event::PeerError(MemberId::HOST, error));
+                }
+            }
+        }
+    }
+
+    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
+    pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
+        if !self.outbox.frames().any(|frame| frame.mid == *old) {
+            return;
+        }
+        let new = self.side.next_mid();
+        let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
+        let changed = self.outbox.rename(old, &new, cause.as_deref());
+        let outbox = &mut self.side.batch.get().outbox;
+        for frame in changed {
+            let before = if frame.mid == new { old } else { &frame.mid };
+            outbox.push(OutboxChange::Remove(before.clone()));
+            outbox.push(OutboxChange::Put(frame));
+        }
+        let old = old.clone();
+        self.side.tell(Event::Retried { old, new, code });
+    }
+
+    /// Sends a frame under a new id whose id an earlier run has used, of which this store is an older
+    /// copy.
+    pub(crate) fn begin_anew(&mut self, old: &Mid) {
+        let new = self.side.next_mid();
+        let Some(frame) = self.outbox.begin_anew(old, &new) else {
+            return;
+        };
+        let batch = self.side.batch.get();
+        batch.outbox.push(OutboxChange::Remove(old.clone()));
+        batch.outbox.push(OutboxChange::Put(frame));
+        let (old, code) = (old.clone(), ErrorCode::DUPLICATE);
+        self.side.tell(Event::Retried { old, new, code });
+    }
+
+    /// Drops the frames of cancelled chains that never went out.
+    pub(crate) fn drop_cancelled(&mut self) {
+        let chains = &self.side.state.chains;
+        let gone = self.outbox.take_unsent(|frame| {
+            Scanned::of_entry(&frame.text(0))
+                .is_ok_and(|frame| frame.intent != Intent::CANCEL && chains.is_cancelled(&frame))
+        });
+        for frame in gone {
+            self.forget(frame, Event::Cancelled);
+        }
+    }
+}

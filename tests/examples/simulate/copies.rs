@@ -1,0 +1,177 @@
+//! Copies of stores that are put back later, and an operator who decides what a host does then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
+
+use accp_runtime::session::{Event, Input, LogKey, MemberId};
+use accp_store::{MemoryStore, Store};
+
+use super::World;
+use super::node::{Result, said};
+use super::seen::Seen;
+
+/// The copies of a run, and what an operator has to do.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    stores: BTreeMap<usize, Copy>,
+    /// True once the store of the host was put back, which happens once in a run.
+    host_is_back: bool,
+    /// True if a member can give the host what it has lost.
+    may_recover: bool,
+    must_fork: bool,
+    /// Turns that the host has been stopped.
+    stopped: u64,
+    /// Members that hold another log than the host.
+    removed: BTreeSet<usize>,
+    /// Values whose bytes nobody gives the host.
+    gone: BTreeSet<String>,
+}
+
+/// A copy of a store, and what the observer knew of its side.
+#[derive(Debug)]
+struct Copy {
+    store: MemoryStore,
+    seen: Seen,
+    /// The length of the host's log.
+    last: usize,
+}
+
+/// Turns after which an operator goes on without what the host has lost.
+const PATIENCE: u64 = 400;
+
+impl World {
+    /// Copies the store of a side, or puts an older copy back.
+    pub(super) fn copy_or_restore(&mut self) -> Result {
+        let first = u64::from(!self.plan.host_copies || self.copies.host_is_back);
+        let who = first + self.rng.below(1 + self.plan.members as u64 - first);
+        let who = who as usize;
+        if self.nodes[who].is_unmet {
+            return Ok(());
+        }
+        let Some(side) = self.room.side(self.nodes[who].id) else {
+            return Ok(());
+        };
+        let mut store = side.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(copy) = self.copies.stores.remove(&who) else {
+            let copy = Copy {
+                store: store.inner_mut().clone(),
+                seen: self.observer.sides[who].clone(),
+                last: self.observer.log.len(),
+            };
+            drop(store);
+            self.copies.stores.insert(who, copy);
+            return Ok(());
+        };
+        *store.inner_mut() = copy.store;
+        drop(store);
+        self.counts.copies_back += 1;
+        let id = self.nodes[who].id;
+        // The links of the side are new.
+        self.room.wire.cut(id);
+        self.note(|| format!("{who} is put back to its copy"));
+        if who == 0 {
+            self.copies.host_is_back = true;
+            self.observer.rewind(&self.plan, copy.seen, copy.last)?;
+        } else {
+            self.nodes[who].is_unmet = true;
+            self.observer.put_back(who, copy.seen);
+        }
+        self.restart(who)
+    }
+
+    /// Takes note of what the host says of its log.
+    pub(super) fn hear_of_the_log(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::LostTime { .. } => {
+                    self.counts.lost_time += 1;
+                    self.copies.may_recover = true;
+                }
+                Event::NotRecovered(_) => self.copies.must_fork = true,
+                Event::Unavailable(key) => {
+                    let owner = key.get(1..4).and_then(|owner| owner.parse().ok());
+                    let owner = owner.and_then(MemberId::new);
+                    if owner.is_some_and(|owner| self.observer.timeline.was_put_back(owner)) {
+                        self.copies.gone.insert(key.clone());
+                    }
+                }
+                Event::Recovered(_) => self.counts.recovered += 1,
+                Event::Removed(member) => {
+                    self.counts.removed += 1;
+                    let who = member.number() - MemberId::HOST.number();
+                    self.copies.removed.insert(usize::from(who));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets the operator decide, sooner or later.
+    pub(super) fn decide(&mut self) -> Result {
+        let now = self.room.now;
+        if self.room.host.session().lost_time().is_none() {
+            self.copies.stopped = 0;
+            (self.copies.may_recover, self.copies.must_fork) = (false, false);
+            self.open_anew()?;
+            let host = self.room.host.driver.session_mut().map_err(said)?;
+            for key in std::mem::take(&mut self.copies.gone) {
+                host.handle(Input::Expire(&[&key]), now).map_err(said)?;
+            }
+            return Ok(());
+        }
+        self.copies.stopped += 1;
+        let waits_in_vain = self.copies.stopped > PATIENCE;
+        let host = self.room.host.driver.session_mut().map_err(said)?;
+        if self.copies.must_fork || waits_in_vain {
+            let secret = [1 + self.counts.forks as u8; 32];
+            host.handle(Input::Fork(LogKey::new(secret)), now)
+                .map_err(said)?;
+            self.counts.forks += 1;
+            self.note(|| "the host forks its log".into());
+        } else if self.copies.may_recover && self.rng.per_mille(200) {
+            self.copies.may_recover = false;
+            // The host may have started again since, and know no member that is ahead.
+            if host.handle(Input::Recover, now).is_ok() {
+                self.note(|| "the host recovers its log".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the sides of members anew that hold another log than the host.
+    fn open_anew(&mut self) -> Result {
+        let now = self.room.now;
+        while let Some(who) = self.copies.removed.pop_first() {
+            if who > self.room.members.len() {
+                continue;
+            }
+            self.note(|| format!("{who} is opened anew"));
+            let id = self.nodes[who].id;
+            self.copies.stores.remove(&who);
+            self.observer.begin_anew(who);
+            let side = self.nodes[who].open(&self.plan, &self.tape, now)?;
+            let agent = side.options.agent.clone();
+            self.room.members[who - 1] = side;
+            let joined = self.room.host.driver.join(&agent, now).map_err(said)?;
+            if joined != id {
+                return Err(format!("@{agent} is {id} and joins as {joined}"));
+            }
+            // Nobody has the bytes any more that only this member had.
+            let prefix = format!("k{id}_");
+            for key in self
+                .observer
+                .keys()
+                .iter()
+                .filter(|key| key.starts_with(&prefix))
+            {
+                let host = &mut self.room.host;
+                let kept = host.store.cold(host.driver.side(), key).map_err(said)?;
+                if kept.is_none_or(|kept| kept.value.bytes.is_none()) {
+                    let session = host.driver.session_mut().map_err(said)?;
+                    session.handle(Input::Expire(&[key]), now).map_err(said)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

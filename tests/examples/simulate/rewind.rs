@@ -1,0 +1,115 @@
+//! Older copies of stores, as the observer sees them: the log goes back, and comes back.
+
+use accp_session::{Entry, EntryKind};
+
+use super::counts::Counts;
+use super::node::Result;
+use super::observer::Observer;
+use super::plan::Plan;
+use super::seen::Seen;
+use super::timeline::is_same;
+
+impl Observer {
+    /// Takes the log of the host back to a position.
+    pub(crate) fn rewind(&mut self, plan: &Plan, host: Seen, last: usize) -> Result {
+        let mut fresh = Self::new(plan);
+        let mut counts = Counts::default();
+        fresh.timeline.is_replayed = true;
+        fresh.enemy = self.enemy;
+        fresh.timeline.early = std::mem::take(&mut self.timeline.early);
+        fresh.timeline.renamed = std::mem::take(&mut self.timeline.renamed);
+        fresh.timeline.early.extend(self.senders.keys());
+        std::mem::swap(&mut fresh.sides, &mut self.sides);
+        for entry in &self.log[..last] {
+            fresh.decided(entry, &mut counts)?;
+        }
+        fresh.timeline.is_replayed = false;
+        fresh.timeline.before = std::mem::take(&mut self.log);
+        fresh.timeline.refused = std::mem::take(&mut self.refused);
+        let expired = fresh
+            .log
+            .iter()
+            .filter(|e| e.text.contains(">sync:expire{"));
+        let expired: String = expired.map(|entry| entry.text.as_ref()).collect();
+        let is_expired = |key: &String| {
+            [',', ']']
+                .iter()
+                .any(|end| expired.contains(&format!("{key}{end}")))
+        };
+        fresh.expired = std::mem::take(&mut self.expired);
+        fresh.expired.retain(is_expired);
+        fresh.ended = std::mem::take(&mut self.ended);
+        fresh.wholes.append(&mut self.wholes);
+        fresh.sides[0] = host;
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Takes a member back to an older state.
+    pub(crate) fn put_back(&mut self, who: usize, copy: Seen) {
+        let used = std::mem::take(&mut self.sides[who].used);
+        let id = copy.id;
+        self.sides[who] = copy;
+        let joined = self.senders.get(&id).map_or(0, |sender| sender.joined);
+        let side = &mut self.sides[who];
+        side.starts_behind(joined);
+        // Ids that nobody has seen may be used again.
+        let used = used
+            .into_iter()
+            .filter(|mid| self.consumed.contains_key(mid));
+        self.sides[who].used.extend(used);
+        self.timeline.early.insert(id);
+        // What it had given up may come again.
+        self.withdrawn.clear();
+    }
+
+    /// Begins a member anew, whose store was deleted.
+    pub(crate) fn begin_anew(&mut self, who: usize) {
+        let id = self.sides[who].id;
+        let mut seen = Seen::new(who, true);
+        seen.used = std::mem::take(&mut self.sides[who].used);
+        seen.used.retain(|mid| self.consumed.contains_key(mid));
+        // The member may have joined again already, with its old store.
+        if !self.left.contains(&id) {
+            seen.starts_behind(self.senders.get(&id).map_or(0, |sender| sender.joined));
+        }
+        self.sides[who] = seen;
+        self.timeline.early.insert(id);
+    }
+
+    /// Checks an entry that the host has taken back from a member.
+    pub(super) fn came_back(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
+        let position = entry.position;
+        if position != self.log.len() as u64 + 1 {
+            return Err(format!("the log goes on at {position}"));
+        }
+        let Some(before) = self.timeline.before.get(position as usize - 1) else {
+            return Err(format!("{position} comes back and was never there"));
+        };
+        let is_relayed = before.kind.is_relayed();
+        if is_relayed != is_same(before, entry) || is_relayed == (entry.kind == EntryKind::Lost) {
+            return Err(format!(
+                "{position} comes back as something else: {}",
+                entry.text
+            ));
+        }
+        if entry.sequence > 0 {
+            self.consumed_by(entry)?;
+        }
+        match entry.kind {
+            EntryKind::Frame => {
+                counts.frames += 1;
+                self.accepted(entry, counts)?;
+            }
+            EntryKind::Control => {
+                self.timeline.is_replayed = true;
+                let read = self.controlled(entry, counts);
+                self.timeline.is_replayed = false;
+                read?;
+            }
+            _ => {}
+        }
+        self.log.push(entry.clone());
+        Ok(())
+    }
+}
