@@ -76,7 +76,14 @@ impl World {
             self.nodes[who].is_unmet = true;
             self.observer.put_back(who, copy.seen);
         }
-        self.restart(who)
+        self.restart(who)?;
+        for member in 1..self.nodes.len() {
+            if let Some((session, at)) = self.session(member)?.filter(|_| who == 0) {
+                let connected = Input::Connected(MemberId::HOST);
+                session.handle(connected, at).map_err(said)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes note of what the host says of its log.

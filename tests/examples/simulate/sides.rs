@@ -128,7 +128,7 @@ impl Observer {
             | Event::Refused(of, _)
             | Event::Cancelled(of)
             | Event::Expired(of) => of == name,
-            Event::Retried { old, .. } => old == mid,
+            Event::Retried { old, new, .. } => old == mid && new != mid,
             _ => false,
         });
         let entry = |mid: &Mid| {
