@@ -14,8 +14,8 @@ use super::seen::Seen;
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     stores: BTreeMap<usize, Copy>,
-    /// True once the store of the host was put back, which happens once in a run.
-    host_is_back: bool,
+    /// Sides whose store was put back, which happens once in a run.
+    back: BTreeSet<usize>,
     /// True if a member can give the host what it has lost.
     may_recover: bool,
     must_fork: bool,
@@ -42,10 +42,10 @@ const PATIENCE: u64 = 400;
 impl World {
     /// Copies the store of a side, or puts an older copy back.
     pub(super) fn copy_or_restore(&mut self) -> Result {
-        let first = u64::from(!self.plan.host_copies || self.copies.host_is_back);
+        let first = u64::from(!self.plan.host_copies);
         let who = first + self.rng.below(1 + self.plan.members as u64 - first);
         let who = who as usize;
-        if self.nodes[who].is_unmet {
+        if self.nodes[who].is_unmet || self.copies.back.contains(&who) {
             return Ok(());
         }
         let Some(side) = self.room.side(self.nodes[who].id) else {
@@ -65,12 +65,12 @@ impl World {
         *store.inner_mut() = copy.store;
         drop(store);
         self.counts.copies_back += 1;
+        self.copies.back.insert(who);
         let id = self.nodes[who].id;
         // The links of the side are new.
         self.room.wire.cut(id);
         self.note(|| format!("{who} is put back to its copy"));
         if who == 0 {
-            self.copies.host_is_back = true;
             self.observer.rewind(&self.plan, copy.seen, copy.last)?;
         } else {
             self.nodes[who].is_unmet = true;
