@@ -44,6 +44,10 @@ impl Gate {
         frame: &Scanned<'_>,
         now: Time,
     ) -> Result<(Mid, u64), Ruling> {
+        let place = frame.mid().and_then(|mid| self.seen.get(mid));
+        if let Some(place) = place.filter(|place| place.sender == from) {
+            return Err(again(place));
+        }
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame)?;
         // The ids of a member belong to it before they appear. The host does not remember this frame.
@@ -52,13 +56,8 @@ impl Gate {
         if let Some(owner) = mid.maker().filter(is_taken) {
             return Err(Refusal::foreign(owner).into());
         }
-        if let Some(place) = self.seen.get(&mid) {
-            // A sender that repeats a dropped frame must learn nothing.
-            return Err(if place.dropped {
-                Ruling::Ignore
-            } else {
-                Ruling::Refuse(Refusal::duplicate(place))
-            });
+        if let Some(place) = place {
+            return Err(again(place));
         }
         if let Some(code) = self.numbers.refused(from, &mid) {
             let expected = "another frame: this one was refused before";
@@ -177,8 +176,24 @@ impl Gate {
         self.seen.get(mid).is_some() || self.numbers.refused(from, mid).is_some()
     }
 
+    /// Returns whether the host has a frame of this member and did not drop it.
+    pub(crate) fn has(&self, member: MemberId, mid: &Mid) -> bool {
+        let place = self.seen.get(mid);
+        place.is_some_and(|place| place.sender == member && !place.dropped)
+    }
+
     pub(crate) fn restore_seen(&mut self, seen: &[Seen]) {
         self.seen = SeenSet::from_stored(seen);
+    }
+}
+
+/// Returns what a host does about an id that was consumed. A sender that repeats a dropped frame must
+/// learn nothing. One that has left since learns what became of its frames.
+fn again(place: Place) -> Ruling {
+    if place.dropped {
+        Ruling::Ignore
+    } else {
+        Ruling::Refuse(Refusal::duplicate(place))
     }
 }
 

@@ -232,9 +232,10 @@ impl Host {
             return Err(JoinError::Taken(agent.to_string()));
         }
         let agents: Vec<_> = agents.iter().map(AgentId::to_string).collect();
-        let is_news = state.members.get(member).is_none_or(|party| {
-            !party.present || party.agents != agents || party.supervisor != supervisor
-        });
+        let before = state.members.get(member);
+        let is_back = before.is_some_and(|party| !party.present);
+        let is_news = is_back
+            || before.is_none_or(|party| party.agents != agents || party.supervisor != supervisor);
         if is_news {
             let join = Control::Join {
                 member,
@@ -244,7 +245,8 @@ impl Host {
             self.control(join, now);
             self.gate.numbers.joins(member);
         }
-        self.relays.cursor(member);
+        // Nobody has told the member that it was out, so it may wait and say nothing.
+        self.relays.cursor(member).greeting |= is_back;
         Ok(member)
     }
 

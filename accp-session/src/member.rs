@@ -262,6 +262,7 @@ impl Member {
             let hello = Hello {
                 voucher: self.voucher.filter(|held| held.position >= position),
                 next: self.outbox.known_sequence(),
+                asks: self.outbox.asks(),
                 ..side.hello()
             };
             side.say_hello(MemberId::HOST, &hello, now);

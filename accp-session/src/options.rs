@@ -68,6 +68,10 @@ pub struct Options {
     pub context: ContextLimits,
     /// The changes that the peer's registry may make to this one.
     pub schemas: DeltaPolicy,
+    /// The smallest number of entries between two snapshots of the state; 1,000 by default. With
+    /// fewer, a side starts faster and a store can discard its log sooner. A snapshot is never longer
+    /// than the log since the last one.
+    pub snapshot_entries: u64,
 }
 
 impl Options {
@@ -90,6 +94,7 @@ impl Options {
             handles: true,
             context: ContextLimits::DRAFT,
             schemas: DeltaPolicy::default(),
+            snapshot_entries: 1000,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{MemberId, Options, Rules, Time, Transmit};
+use accp_runtime::AgentId;
+use accp_runtime::session::{Answer, Input, MemberId, Options, Rules, Time, Transmit};
 use accp_store::{DriverError, Store};
 
 use crate::{Delivery, Faults, Shared, Side, Wire};
@@ -40,15 +41,24 @@ impl<S: Store + Clone> Room<S> {
 
     /// Lets an agent in, opens its side, and returns its member id.
     pub fn enter(&mut self, store: S, options: Options) -> Result<MemberId, DriverError> {
-        let id = self.let_in(&options)?;
+        let id = self.let_in(&options.agent, false)?;
         let side = Side::open(id, store, Vec::new(), options, None, self.now)?;
         self.members.push(side);
         Ok(id)
     }
 
-    fn let_in(&mut self, options: &Options) -> Result<MemberId, DriverError> {
-        let now = self.host.clock(self.now);
-        self.host.driver.join(&options.agent, now)
+    /// Lets an agent in, or in again.
+    pub fn let_in(
+        &mut self,
+        agent: &AgentId<'_>,
+        supervisor: bool,
+    ) -> Result<MemberId, DriverError> {
+        let (now, agents) = (self.host.clock(self.now), std::slice::from_ref(agent));
+        let session = self.host.driver.session_mut()?;
+        match session.handle(Input::Join { agents, supervisor }, now)? {
+            Answer::Joined(id) => Ok(id),
+            _ => session.join(agent, now).map_err(DriverError::from),
+        }
     }
 
     /// Returns the host, then the members.
@@ -75,8 +85,9 @@ impl<S: Store + Clone> Room<S> {
         }
         for at in 0..self.members.len() {
             if id == MemberId::HOST || id == self.members[at].id {
-                let options = self.members[at].options.clone();
-                self.let_in(&options)?;
+                let side = &self.members[at];
+                let (agent, supervises) = (side.options.agent.clone(), side.supervises);
+                self.let_in(&agent, supervises)?;
             }
         }
         Ok(())

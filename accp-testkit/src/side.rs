@@ -25,6 +25,8 @@ pub struct Side<S = Shared, L = Vec<Transmit>> {
     pub ahead: i64,
     /// The options with which the side is opened again.
     pub options: Options,
+    /// True if the side joins as a supervisor.
+    pub supervises: bool,
     rules: Option<Rules>,
 }
 
@@ -46,6 +48,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             events: Vec::new(),
             ahead: 0,
             options,
+            supervises: false,
             rules,
         })
     }

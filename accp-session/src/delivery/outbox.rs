@@ -27,9 +27,14 @@ pub(crate) const LATER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Outbox {
     scope: Scope,
-    /// Frames that the host has consumed, and that this side has not found in the log so far, each
-    /// with the position by which it is there, unless the host dropped it.
-    taken: VecDeque<(Outgoing, u64)>,
+    /// Frames that the host has consumed, and that this side has not found in the log so far.
+    taken: VecDeque<Taken>,
+    /// Frames that the host has consumed, and whose entries this side may have missed. It asks the
+    /// host whether the log has them.
+    unsure: Vec<Outgoing>,
+    /// The order of the first frame whose entry this side cannot have missed. It may have missed the
+    /// entries of frames that a store gave back.
+    sure_from: u64,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
     sequence: u64,
@@ -51,12 +56,24 @@ pub(crate) struct Outbox {
     pub retry: Backoff,
 }
 
+/// A frame that the host has consumed.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub frame: Outgoing,
+    /// The position by which the frame is in the log, unless the host dropped it.
+    until: u64,
+    /// True if the host has said that it did not drop the frame.
+    pub accepted: bool,
+}
+
 impl Outbox {
     pub(crate) fn new(frames: Vec<Outgoing>, sequence: u64, retry: Duration) -> Self {
         let next_order = frames.last().map_or(1, |last| last.order + 1);
         Self {
             scope: Scope::Shared,
             taken: VecDeque::new(),
+            unsure: Vec::new(),
+            sure_from: next_order,
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
             sequence: sequence.max(1),
@@ -81,7 +98,7 @@ impl Outbox {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.taken.len() + self.frames.len()
+        self.unsure.len() + self.taken.len() + self.frames.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -117,7 +134,7 @@ impl Outbox {
 
     /// Returns whether a frame of the outbox has this id.
     pub(crate) fn contains(&self, mid: &Mid) -> bool {
-        self.find(mid).is_some() || self.taken.iter().any(|(frame, _)| frame.mid == *mid)
+        self.find(mid).is_some() || self.taken.iter().any(|taken| taken.frame.mid == *mid)
     }
 
     fn find(&self, mid: &Mid) -> Option<usize> {
@@ -146,7 +163,11 @@ impl Outbox {
             return false;
         };
         let gone = index + 1;
-        let taken = self.frames.drain(..gone).map(|frame| (frame, until));
+        let taken = self.frames.drain(..gone).map(|frame| Taken {
+            frame,
+            until,
+            accepted: false,
+        });
         self.taken.extend(taken);
         self.sent = self.sent.saturating_sub(gone);
         self.ever_sent = self.ever_sent.saturating_sub(gone);
@@ -278,7 +299,8 @@ impl Outbox {
             _ => 1,
         };
         let end = self.frames.len().min(window);
-        if end > 0 {
+        // Nothing else may tell when the log has what the host has consumed.
+        if end > 0 || self.taken.iter().any(|taken| taken.until == LATER) {
             self.retry.arm(now);
         }
         if self.waits || self.sent >= end {

@@ -119,17 +119,17 @@ impl Host {
 
     /// Returns the position after which a member gets the log.
     fn held(&self, member: MemberId, hello: &Hello) -> u64 {
-        let joined = self
-            .side
-            .state
-            .members
-            .get(member)
-            .map(|party| party.joined);
         let held = match hello.position {
-            0 => joined.unwrap_or_default(),
+            0 => self.joined(member).unwrap_or_default(),
             held => held,
         };
         held.min(self.relays.last())
+    }
+
+    /// Returns the position at which a member has joined.
+    pub(crate) fn joined(&self, member: MemberId) -> Option<u64> {
+        let party = self.side.state.members.get(member)?;
+        Some(party.joined)
     }
 
     /// Takes an entry that was read for the hash at its position.

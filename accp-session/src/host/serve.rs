@@ -10,7 +10,7 @@ use crate::log::mid::epoch_of;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
-use crate::{Cold, Entry, Event, MemberId, Read, Time};
+use crate::{Cold, Entry, Event, MemberId, Mid, Read, Time};
 use accp_frame::{Intent, Registry};
 
 /// Values that a member may wait for at a time.
@@ -77,6 +77,9 @@ impl Host {
         if let Some((hello, held, hash)) = hello {
             let last = self.gate.seen.last_within(member.ids());
             answer.epoch = last.map(epoch_of);
+            let has = |mid: &&Mid| self.gate.has(member, mid);
+            answer.has = hello.asks.iter().filter(has).cloned().collect();
+            answer.asks.clone_from(&hello.asks);
             let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
             answer.next = Some(numbers.next(scope, member));
             answer.last = numbers.last(member).map(|(mid, _)| mid.clone());
@@ -101,6 +104,11 @@ impl Host {
     /// Offers the fold of now to a member that lacks entries which the log does not have any more.
     pub(crate) fn greet_behind(&mut self, member: MemberId, now: Time) {
         self.offer = None;
+        let cursor = self.relays.cursor(member);
+        // The member has this fold already, and the log goes on later.
+        let held = cursor.acked;
+        let is_held = |offer: &mut Offer<_>| held.is_some_and(|held| held >= offer.position);
+        cursor.offer.take_if(is_held);
         let Some(fold) = self.offer(member) else {
             return;
         };
@@ -118,16 +126,13 @@ impl Host {
     /// Returns the fold that a member starts from. It stays the same until the member has the fold.
     /// Returns `None` when the fold cannot be written.
     pub(crate) fn offer(&mut self, member: MemberId) -> Option<Offer<Arc<[u8]>>> {
-        if let Some(offer) = &self.relays.cursor(member).offer {
+        let joined = self.joined(member).unwrap_or_default();
+        // A member that has joined again needs a later fold.
+        let offer = self.relays.cursor(member).offer.as_ref();
+        if let Some(offer) = offer.filter(|offer| offer.position >= joined) {
             return Some(offer.clone());
         }
         // Members that join at about the same time start from the same fold.
-        let joined = self
-            .side
-            .state
-            .members
-            .get(member)
-            .map_or(0, |party| party.joined);
         let offer = self.offer.as_ref().filter(|offer| offer.position >= joined);
         let of = |offer: &Offer<Weak<[u8]>>, bytes| Offer {
             position: offer.position,
@@ -205,7 +210,10 @@ impl Host {
             return self.side.say_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
-            match self.relays.cursor(to).offer.clone() {
+            let joined = self.joined(to);
+            let cursor = self.relays.cursor(to);
+            let lags_behind = cursor.acked > joined;
+            match cursor.offer.clone() {
                 Some(Offer {
                     position, bytes, ..
                 }) if fold.parse() == Ok(position) => {
@@ -213,8 +221,10 @@ impl Host {
                     self.side.say_piece(to, &piece, now);
                 }
                 // The host has started again, and does not know what the member understands.
-                _ if self.relays.cursor(to).greeting => self.greet(to, None, now),
-                // The member asks for an older offer. The host offers a new fold.
+                _ if cursor.greeting => self.greet(to, None, now),
+                // The member asks for an older offer. The host offers a new fold, to a member that
+                // starts and to one that lags behind.
+                _ if lags_behind => self.greet_behind(to, now),
                 _ => self.hello(to, &Hello::default(), now),
             }
             return;

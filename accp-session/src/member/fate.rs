@@ -1,11 +1,9 @@
 //! The fate of the frames that a member has sent.
-use std::time::Duration;
-
 use accp_registry::ErrorCode;
 
 use super::Member;
-use crate::delivery::outbox::LATER;
-use crate::gate::envelope::has_expired;
+use crate::delivery::outbox::{LATER, Taken};
+use crate::log::chain::Chains;
 use crate::wire::link::PeerError;
 use crate::wire::scan::Scanned;
 use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
@@ -18,26 +16,43 @@ impl Member {
         if !self.is_greeted() {
             return;
         }
-        for frame in self.outbox.passed_by(self.side.position) {
-            self.dropped(frame);
+        for taken in self.outbox.passed_by(self.side.position) {
+            self.settled(taken);
         }
     }
 
-    /// Tells the caller about the frames whose entries this side has missed. The host has accepted
-    /// them, unless they say themselves why it dropped them.
+    /// Settles the frames whose entries this side may have missed.
     pub(crate) fn conclude_missed(&mut self) {
-        let now = self.side.clock.now;
-        for frame in self.outbox.missed(self.side.position) {
-            let chains = &self.side.state.chains;
-            let is_dropped = frame.scan(|scanned| {
-                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
-            });
-            if is_dropped == Some(true) {
+        for taken in self.outbox.missed(self.side.position) {
+            self.settled(taken);
+        }
+    }
+
+    /// Tells the caller about a frame that the host has consumed, and that is not in the log as far
+    /// as this side has seen it. If this side may have missed its entry, it asks the host.
+    pub(crate) fn settled(&mut self, taken: Taken) {
+        if taken.accepted {
+            self.forget(taken.frame, Event::Acknowledged);
+        } else if let Some(frame) = self.outbox.ask(taken.frame) {
+            self.dropped(frame);
+        } else {
+            self.say.hello = true;
+        }
+    }
+
+    /// Takes the answer of the host about frames whose entries this side may have missed: the log
+    /// has some of them. If there was no reason to drop one of the others, the host never took it.
+    pub(crate) fn told(&mut self, asked: &[Mid], has: &[Mid]) {
+        for frame in self.outbox.answered(asked).into_iter().rev() {
+            if has.contains(&frame.mid) {
+                self.forget(frame, Event::Acknowledged);
+            } else if may_be_dropped(&self.side.state.chains, &frame) {
                 self.dropped(frame);
             } else {
-                self.forget(frame, Event::Acknowledged);
+                self.outbox.send_again(frame);
             }
         }
+        self.say.hello |= !asked.is_empty() && !self.outbox.asks().is_empty();
     }
 
     /// Tells the caller about a frame that the host has consumed and that is not in the log.
@@ -83,6 +98,7 @@ impl Member {
             }
             ErrorCode::DUPLICATE if error.holder == Some(self.side.me()) => {
                 self.outbox.was_there(&mid, error.sequence, LATER);
+                self.outbox.accepted(&mid);
             }
             // Another member has used this id, or the host could not take the frame for now.
             code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
@@ -154,4 +170,10 @@ impl Member {
             self.forget(frame, Event::Cancelled);
         }
     }
+}
+
+/// Returns whether the host may have a reason to drop a frame.
+pub(crate) fn may_be_dropped(chains: &Chains, frame: &Outgoing) -> bool {
+    let seen = frame.scan(|scanned| scanned.envelope.ttl > Some(0) || chains.is_cancelled(scanned));
+    seen == Some(true)
 }

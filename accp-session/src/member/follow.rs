@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use accp_registry::{Delta, ErrorCode, Hash};
 
+use super::fate::may_be_dropped;
 use super::{Fetching, Member};
 use crate::delivery::transfer::{Progress, is_schemas, log_key};
 use crate::log::effect::Effect;
@@ -95,19 +96,13 @@ impl Member {
             self.begin_anew(&mid);
         } else if relay.sender == self.side.me() {
             let chains = &self.side.state.chains;
-            let may_be_dropped = |frame: &Outgoing| {
-                let seen = frame
-                    .scan(|scanned| scanned.envelope.ttl > Some(0) || chains.is_cancelled(scanned));
-                seen == Some(true)
-            };
-            for frame in self
-                .outbox
-                .logged(&mid, (sequence, position), may_be_dropped)
-            {
-                if frame.name() == mid {
-                    self.forget(frame, Event::Acknowledged);
+            let may_be_dropped = |frame: &Outgoing| may_be_dropped(chains, frame);
+            let place = (sequence, position);
+            for taken in self.outbox.logged(&mid, place, may_be_dropped) {
+                if taken.frame.name() == mid {
+                    self.forget(taken.frame, Event::Acknowledged);
                 } else {
-                    self.dropped(frame);
+                    self.settled(taken);
                 }
             }
         }
@@ -214,12 +209,13 @@ impl Member {
                     } else {
                         self.outbox.consumed_up_to(&mid, up);
                     }
+                    self.outbox.is_there_by(&mid, up);
                     self.conclude();
                 }
                 None => {
                     self.outbox.acknowledged(&mid, at, 0);
-                    for frame in self.outbox.passed_by(0) {
-                        self.forget(frame, Event::Acknowledged);
+                    for taken in self.outbox.passed_by(0) {
+                        self.forget(taken.frame, Event::Acknowledged);
                     }
                 }
             },
@@ -257,6 +253,7 @@ impl Member {
         let is_answer = from == self.side.position || from == self.said && !needs_word;
         if is_answer {
             self.outbox.go_again();
+            self.told(&hello.asks, &hello.has);
         }
         if let Some(next) = hello.next {
             self.outbox.greeted(next, hello.last.as_ref());

@@ -10,9 +10,6 @@ use crate::log::state::State;
 use crate::wire::scan::Scanned;
 use crate::{Entry, Event, Snapshot, Voucher};
 
-/// The smallest number of entries between two snapshots.
-const SNAPSHOT_ENTRIES: u64 = 1000;
-
 /// The schedule of snapshots. They cost at most as much as the log itself.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
@@ -59,7 +56,7 @@ impl Side {
             bytes,
             last,
         } = self.schedule;
-        if entries >= SNAPSHOT_ENTRIES && bytes >= last {
+        if entries >= self.options.snapshot_entries && bytes >= last {
             self.take_snapshot(judge);
         }
     }
@@ -76,8 +73,9 @@ impl Side {
         };
         self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {
-            // The fold that a member starts from is ahead of its log.
-            position: self.state.position.min(self.position),
+            // The state may be further: a member starts from a fold that is ahead of its log. It may
+            // be less far, too, because it does not count void entries.
+            position: self.position,
             text,
         });
     }

@@ -235,6 +235,14 @@ pub struct RegistrySync<'a> {
     ///
     /// `last` on the wire: any value, optional.
     pub last: Option<Value<'a>>,
+    /// Frames that the member has sent, whose entries it has missed.
+    ///
+    /// `asks` on the wire: any value, optional.
+    pub asks: Option<Value<'a>>,
+    /// Those of the frames asked for that the log has.
+    ///
+    /// `has` on the wire: any value, optional.
+    pub has: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
     /// `ext` on the wire: any value, optional.

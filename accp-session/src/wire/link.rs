@@ -75,6 +75,10 @@ pub(crate) struct Hello {
     pub seen: Option<u64>,
     /// From the host: the number of the last value that the member has put.
     pub puts: Option<u64>,
+    /// From a member: frames of its own whose entries it has missed. From the host: the same.
+    pub asks: Vec<Mid>,
+    /// From the host: those of them that the log has.
+    pub has: Vec<Mid>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
 }
@@ -202,10 +206,13 @@ impl Link {
 impl From<RegistrySync<'_>> for Hello {
     fn from(said: RegistrySync<'_>) -> Self {
         let number_of = |value: &Option<Value<'_>>| number(value.as_ref());
-        let extensions = match &said.extensions {
-            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-            _ => Vec::new(),
+        let texts = |value: &Option<Value<'_>>| -> Vec<String> {
+            match value {
+                Some(Value::Array(all)) => all.iter().filter_map(|one| text(Some(one))).collect(),
+                _ => Vec::new(),
+            }
         };
+        let mids = |value| texts(value).iter().map(|mid| Mid::parse(mid)).collect();
         Self {
             version: number_of(&said.version).unwrap_or_default(),
             hash: text(said.hash.as_ref()).unwrap_or_default(),
@@ -220,7 +227,9 @@ impl From<RegistrySync<'_>> for Hello {
             seen: number_of(&said.seen),
             puts: number_of(&said.puts),
             last: text(said.last.as_ref()).map(|mid| Mid::parse(&mid)),
-            extensions: extensions.into_iter().map(String::from).collect(),
+            asks: mids(&said.asks),
+            has: mids(&said.has),
+            extensions: texts(&said.extensions),
         }
     }
 }
@@ -236,6 +245,10 @@ impl Hello {
 
     pub(crate) fn frame(&self) -> RegistrySync<'_> {
         let number = |number: u64| Value::Integer(signed(number));
+        let mids = |mids: &[Mid]| {
+            let all = || Value::Array(mids.iter().map(mid_value).collect());
+            (!mids.is_empty()).then(all)
+        };
         let extensions = self
             .extensions
             .iter()
@@ -254,6 +267,8 @@ impl Hello {
             seen: self.seen.map(number),
             puts: self.puts.map(number),
             last: self.last.as_ref().map(mid_value),
+            asks: mids(&self.asks),
+            has: mids(&self.has),
             extensions: Some(Value::Array(extensions.collect())),
         }
     }

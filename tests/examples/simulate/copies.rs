@@ -1,7 +1,6 @@
 //! Copies of stores that are put back later, and an operator who decides what a host does then.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
 
 use accp_runtime::session::{Event, Input, LogKey, MemberId};
 use accp_store::{MemoryStore, Store};
@@ -48,22 +47,21 @@ impl World {
         if self.nodes[who].is_unmet || self.copies.back.contains(&who) {
             return Ok(());
         }
-        let Some(side) = self.room.side(self.nodes[who].id) else {
+        if self.room.side(self.nodes[who].id).is_none() {
             return Ok(());
-        };
-        let mut store = side.store.lock().unwrap_or_else(PoisonError::into_inner);
+        }
         let Some(copy) = self.copies.stores.remove(&who) else {
-            let copy = Copy {
-                store: store.inner_mut().clone(),
-                seen: self.observer.sides[who].clone(),
-                last: self.observer.log.len(),
-            };
-            drop(store);
-            self.copies.stores.insert(who, copy);
+            if let Some(store) = self.disks.copy(who) {
+                let copy = Copy {
+                    store,
+                    seen: self.observer.sides[who].clone(),
+                    last: self.observer.log.len(),
+                };
+                self.copies.stores.insert(who, copy);
+            }
             return Ok(());
         };
-        *store.inner_mut() = copy.store;
-        drop(store);
+        self.disks.put_back(who, copy.store);
         self.counts.copies_back += 1;
         self.copies.back.insert(who);
         let id = self.nodes[who].id;
@@ -156,13 +154,8 @@ impl World {
             let id = self.nodes[who].id;
             self.copies.stores.remove(&who);
             self.observer.begin_anew(who);
-            let side = self.nodes[who].open(&self.plan, &self.tape, now)?;
-            let agent = side.options.agent.clone();
-            self.room.members[who - 1] = side;
-            let joined = self.room.host.driver.join(&agent, now).map_err(said)?;
-            if joined != id {
-                return Err(format!("@{agent} is {id} and joins as {joined}"));
-            }
+            self.room.members[who - 1] = self.open(who)?;
+            self.let_in(who)?;
             // Nobody has the bytes any more that only this member had.
             let prefix = format!("k{id}_");
             for key in self

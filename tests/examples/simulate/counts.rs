@@ -43,10 +43,16 @@ pub(crate) struct Counts {
     pub(crate) deltas: u64,
     pub(crate) schemas: u64,
     pub(crate) steps: u64,
+    pub(crate) left: u64,
+    /// Entries that stores have discarded.
+    pub(crate) discarded: u64,
+    /// Gaps in the logs of members that were told.
+    pub(crate) missed: u64,
+    pub(crate) in_sqlite: u64,
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 40] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 44] {
         let Faulted {
             sent,
             delivered,
@@ -97,6 +103,10 @@ impl Counts {
             ("parts", &mut self.parts),
             ("state deltas", &mut self.deltas),
             ("schemas registered", &mut self.schemas),
+            ("members that left", &mut self.left),
+            ("entries discarded", &mut self.discarded),
+            ("  gaps told to members", &mut self.missed),
+            ("runs in SQLite", &mut self.in_sqlite),
             ("steps", &mut self.steps),
         ]
     }

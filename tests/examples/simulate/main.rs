@@ -20,13 +20,16 @@ use std::time::Instant;
 use world::{Counts, Plan, Trim};
 
 const USAGE: &str = "\
-usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..] [--sends N]";
+usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..] [--sends N] [--all]
+
+--all goes on after a seed has failed, and prints a line for each.";
 
 #[derive(Debug)]
 struct Args {
     first: u64,
     seeds: u64,
     script: bool,
+    all: bool,
     trim: Trim,
 }
 
@@ -71,6 +74,7 @@ fn args() -> Option<Args> {
         first: 0,
         seeds: 1000,
         script: false,
+        all: false,
         trim: Trim::default(),
     };
     let mut args = std::env::args().skip(1);
@@ -81,6 +85,7 @@ fn args() -> Option<Args> {
             "--from" => parsed.first = number()?,
             "--seed" => (parsed.first, parsed.seeds) = (number()?, 1),
             "--script" => parsed.script = true,
+            "--all" => parsed.all = true,
             "--sends" => parsed.trim.sends = Some(number()? as usize),
             "--without" => {
                 let pieces = args.next()?;
@@ -97,7 +102,7 @@ fn args() -> Option<Args> {
     Some(parsed)
 }
 
-/// Runs seeds, and stops at the lowest seed that fails.
+/// Runs seeds. It stops at the lowest seed that fails, unless all are to run.
 fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
     let end = args.first + args.seeds;
     let next = AtomicU64::new(args.first);
@@ -117,7 +122,11 @@ fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
                 println!("{}", outcome.script.join("\n"));
             }
             let Err(what) = outcome.verdict else { continue };
-            bound.fetch_min(seed, Ordering::Relaxed);
+            if args.all {
+                println!("seed {seed} failed: {what}");
+            } else {
+                bound.fetch_min(seed, Ordering::Relaxed);
+            }
             if let Ok(mut all) = all.lock()
                 && all.1.as_ref().is_none_or(|(lowest, _)| seed < *lowest)
             {

@@ -1,18 +1,23 @@
 //! One side of a run: its options, and the facts about it that its session does not hold.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
+use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{MemberId, Mid, Options, Time};
 use accp_runtime::{AgentId, Registry, TokenCounter};
 use accp_testkit::Side;
 
 use super::plan::Plan;
-use super::tape::{Kept, Tape};
+use super::tape::Kept;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Arc::new(Registry::standard()));
 const SESSION: &str = "s";
-const AGENTS: [&str; 6] = ["hub", "a1", "a2", "a3", "a4", "a5"];
+/// The agents of the host and of the members.
+static AGENTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let members = (1..=50).map(|n| format!("a{n}"));
+    std::iter::once("hub".into()).chain(members).collect()
+});
 
 /// A result whose error is a text for people.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
@@ -27,6 +32,9 @@ pub(crate) fn said(error: impl std::fmt::Display) -> String {
 pub(crate) struct Node {
     pub(crate) id: MemberId,
     pub(crate) agent: &'static str,
+    pub(crate) supervises: bool,
+    /// Knows a schema of its own from the start.
+    brings: bool,
     /// Milliseconds that the side's clock is ahead.
     pub(crate) skew: i64,
     /// The number in the side's next frame.
@@ -46,7 +54,9 @@ impl Node {
         let skew = index.checked_sub(1).map_or(0, |member| plan.skew[member]);
         Self {
             id: MemberId::new(100 + index as u16).unwrap_or(MemberId::HOST),
-            agent: AGENTS[index],
+            agent: &AGENTS[index],
+            supervises: plan.supervised && index == 2,
+            brings: plan.brings && index % 2 == 1,
             skew,
             next: 1,
             known: Vec::new(),
@@ -57,7 +67,8 @@ impl Node {
 
     pub(crate) fn options(&self, plan: &Plan) -> Result<Options> {
         let agent = AgentId::new(self.agent).map_err(said)?;
-        let mut options = Options::new(SESSION, agent, Arc::clone(&REGISTRY));
+        let mut options = Options::new(SESSION, agent, self.registry()?);
+        options.snapshot_entries = plan.snapshots;
         if plan.counted {
             options.counter = Some(Arc::new(Quarters));
         }
@@ -66,18 +77,25 @@ impl Node {
         Ok(options)
     }
 
+    fn registry(&self) -> Result<Arc<Registry>> {
+        if !self.brings {
+            return Ok(Arc::clone(&REGISTRY));
+        }
+        let (name, code) = (format!("of_{}", self.agent), format!("OF{}", self.id));
+        let mut schema = Schema::new(&name, &code);
+        schema.fields.push(Field::new("topic", Type::String));
+        let mut registry = (**REGISTRY).clone();
+        registry.register(schema).map_err(said)?;
+        Ok(Arc::new(registry))
+    }
+
     /// Opens the side of a member, which begins its session.
-    pub(crate) fn open(
-        &self,
-        plan: &Plan,
-        tape: &Arc<Mutex<Tape>>,
-        now: Time,
-    ) -> Result<Side<Kept>> {
+    pub(crate) fn open(&self, plan: &Plan, store: Kept, now: Time) -> Result<Side<Kept>> {
         let options = self.options(plan)?;
         let now = Time::from_millis(now.as_millis() + self.skew);
-        let side = Side::open(self.id, Tape::store(tape), Vec::new(), options, None, now);
+        let side = Side::open(self.id, store, Vec::new(), options, None, now);
         let mut side = side.map_err(said)?;
-        side.ahead = self.skew;
+        (side.ahead, side.supervises) = (self.skew, self.supervises);
         Ok(side)
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_runtime::ErrorCode;
-use accp_runtime::session::{Event, MemberId, Mid, Reference, Scope};
-use accp_session::{Batch, ColdKey, Entry, EntryKind, Target, references};
+use accp_runtime::session::{Event, MemberId, Mid, Scope};
+use accp_session::{Batch, Entry, EntryKind};
 
 use super::chains::Chains;
 use super::counts::Counts;
 use super::node::Result;
 use super::plan::Plan;
+use super::rights::Rights;
 use super::seen::Seen;
-use super::text::{CHECKPOINT, field, head, intent, maker, mid_in, number_in};
+use super::text::{CHECKPOINT, field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
 
 /// Seconds that two clocks may differ, by default.
@@ -45,6 +45,7 @@ pub(crate) struct Observer {
     /// Members whose ping the host has not answered yet.
     pub(super) asked: BTreeSet<MemberId>,
     pub(super) timeline: Timeline,
+    pub(super) rights: Rights,
 }
 
 /// Facts from the log about one sender.
@@ -56,7 +57,7 @@ pub(crate) struct Sender {
     said: u64,
     all: BTreeSet<u64>,
     /// The numbers of the values that the sender has put.
-    puts: BTreeSet<u64>,
+    pub(super) puts: BTreeSet<u64>,
     pub(super) joined: u64,
 }
 
@@ -80,6 +81,7 @@ impl Observer {
             sides: (0..=plan.members).map(side).collect(),
             asked: BTreeSet::new(),
             timeline: Timeline::default(),
+            rights: Rights::default(),
         }
     }
 
@@ -109,7 +111,9 @@ impl Observer {
                 }
             }
             counts.expired += batch.expired.len() as u64;
-            self.expired.extend(batch.expired.iter().cloned());
+            if !batch.expired.iter().all(|key| self.expired.contains(key)) {
+                return Err(format!("{:?} expire without an entry", batch.expired));
+            }
         }
         self.kept(who, batch, events, counts)
     }
@@ -133,26 +137,7 @@ impl Observer {
         }
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
-            let is_reason = match code {
-                // References lead beyond the end of the log, or to values that have expired, and
-                // changes of the shared state are made for another version.
-                ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED => true,
-                // Another part of the frame came too late, by a clock that was wrong for a while.
-                ErrorCode::INVALID_TYPE => mid_in(&entry.text, "of").is_some_and(|of| {
-                    let is_part =
-                        |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
-                    let mut dropped = self.log.iter().rev();
-                    dropped.any(|e| e.kind == EntryKind::Dropped && is_part(e))
-                }),
-                ErrorCode::POLICY_DENIED => {
-                    // An old copy does not know which keys it has used.
-                    let is_put = entry.text.contains(">sync:put{");
-                    let is_used = is_put && self.timeline.was_put_back(sender);
-                    intent(&entry.text) == "cancel" || self.left.contains(&sender) || is_used
-                }
-                _ => false,
-            };
-            if !is_reason && Some(sender) != self.enemy {
+            if Some(sender) != self.enemy && !self.is_reason(code, entry) {
                 return Err(format!("{mid} is refused for no reason: {code}"));
             }
             if self.consumed.contains_key(mid) {
@@ -256,29 +241,19 @@ impl Observer {
             }
             sender.said = sender.said.max(n);
         }
-        for key in references(head(text)) {
-            let is_there = match Reference::parse(key).map(|reference| reference.target) {
-                Some(Target::Hot(at) | Target::Cold(ColdKey::Frame(at))) => at < entry.position,
-                Some(Target::Cold(ColdKey::Value { member, number })) => {
-                    let sender = self.senders.get(&member);
-                    let is_put = sender.is_some_and(|sender| sender.puts.contains(&number));
-                    is_put && !self.expired.contains(&format!("k{member}_{number}"))
-                }
-                _ => true,
-            };
-            if !is_there {
-                return Err(format!(
-                    "{} refers to {key}, which does not exist",
-                    entry.mid
-                ));
-            }
+        if Some(entry.sender) != self.enemy {
+            self.judge_rights(entry)?;
         }
+        self.note_rights(entry);
         self.chains.apply(text, entry.position, entry.sender);
         Ok(())
     }
 
     pub(super) fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let text = &entry.text;
+        if entry.sender == MemberId::HOST {
+            self.note_decision(text);
+        }
         if text.contains(">sync:join{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             let Some(member) = member else {
@@ -292,17 +267,22 @@ impl Observer {
                 .get_mut(who)
                 .filter(|_| !self.timeline.is_replayed)
             {
-                side.starts_behind(entry.position);
+                side.joins(entry.position);
             }
         } else if text.contains(">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);
+        } else if let Some(keys) = text.split(">sync:expire{keys:[").nth(1) {
+            let keys = keys.split(']').next().unwrap_or_default();
+            self.expired.extend(keys.split(',').map(String::from));
         } else if text.contains(CHECKPOINT) {
             counts.checkpoints += 1;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
-            // An older copy leaves gaps, where it has used keys again.
-            let may_leave_gaps = self.timeline.was_put_back(entry.sender);
+            // A refused announcement leaves a gap, and so does an older copy that uses keys again.
+            let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
+            let may_leave_gaps = self.timeline.was_put_back(entry.sender)
+                || self.refused.iter().any(|refused| is_of_it(&refused));
             let sender = self.senders.entry(entry.sender).or_default();
             for key in text.split("[k").skip(1) {
                 let next = 1 + sender.puts.last().copied().unwrap_or_default();

@@ -44,6 +44,20 @@ pub(crate) struct Plan {
     pub(crate) copies: u64,
     /// The host's store is copied, too.
     pub(crate) host_copies: bool,
+    /// The log has no key, so nobody can prove what it holds.
+    pub(crate) keyless: bool,
+    /// Members that leave or come back, in a thousand steps.
+    pub(crate) leaves: u64,
+    /// The second member supervises.
+    pub(crate) supervised: bool,
+    /// Some members know schemas that the host learns from them.
+    pub(crate) brings: bool,
+    /// Stores that discard what is not needed, in a thousand steps.
+    pub(crate) discards: u64,
+    /// The smallest number of entries between two snapshots.
+    pub(crate) snapshots: u64,
+    /// All sides have one store, in SQLite.
+    pub(crate) sqlite: bool,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -57,7 +71,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 17] = [
+    pub(crate) const PIECES: [&str; 24] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -75,11 +89,19 @@ impl Plan {
         "clocks",
         "copies",
         "host-copies",
+        "keyless",
+        "leaving",
+        "supervision",
+        "bringing",
+        "discarding",
+        "snapshots",
+        "sqlite",
     ];
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let pair = rng.per_mille(650);
-        let members = if pair { 1 } else { 5 };
+        let crowd = rng.per_mille(60).then(|| 10 + rng.below(41) as usize);
+        let members = if pair { 1 } else { crowd.unwrap_or(5) };
         // Enough sends for a snapshot of the log, which comes every thousand entries.
         let long = rng.per_mille(20);
         let late_ones = rng.per_mille(400);
@@ -102,6 +124,8 @@ impl Plan {
         };
         let clock_steps = some(30, 250);
         let copies = some(30, 250);
+        let leaves = some(30, 250);
+        let discards = some(60, 300);
         let crashes = if long { 5 } else { 1 };
         let skew = |rng: &mut Rng| {
             if rng.per_mille(500) {
@@ -135,6 +159,13 @@ impl Plan {
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
+            keyless: copies == 0 && rng.per_mille(250),
+            leaves,
+            supervised: rng.per_mille(300),
+            brings: rng.per_mille(200),
+            discards,
+            snapshots: [20, 100, 1000][rng.below(3) as usize],
+            sqlite: copies == 0 && rng.per_mille(200),
         }
     }
 
@@ -160,6 +191,13 @@ impl Plan {
                 "clocks" => self.clock_steps = 0,
                 "copies" => self.copies = 0,
                 "host-copies" => self.host_copies = false,
+                "keyless" => self.keyless = false,
+                "leaving" => self.leaves = 0,
+                "supervision" => self.supervised = false,
+                "bringing" => self.brings = false,
+                "discarding" => self.discards = 0,
+                "snapshots" => self.snapshots = 1000,
+                "sqlite" => self.sqlite = false,
                 "company" => {
                     self.members = 1;
                     self.late = false;

@@ -52,7 +52,7 @@ impl Observer {
         self.sides[who] = copy;
         let joined = self.senders.get(&id).map_or(0, |sender| sender.joined);
         let side = &mut self.sides[who];
-        side.starts_behind(joined);
+        side.joins(joined);
         // Ids that nobody has seen may be used again.
         let used = used
             .into_iter()
@@ -71,7 +71,7 @@ impl Observer {
         seen.used.retain(|mid| self.consumed.contains_key(mid));
         // The member may have joined again already, with its old store.
         if !self.left.contains(&id) {
-            seen.starts_behind(self.senders.get(&id).map_or(0, |sender| sender.joined));
+            seen.joins(self.senders.get(&id).map_or(0, |sender| sender.joined));
         }
         self.sides[who] = seen;
         self.timeline.early.insert(id);

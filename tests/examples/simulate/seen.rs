@@ -15,8 +15,9 @@ pub(crate) struct Seen {
     pub(super) id: MemberId,
     /// Whether the side handles frames.
     handles: bool,
-    /// The position after which the side's log begins.
-    first: u64,
+    /// Positions after which the side's log may begin: a member starts where it has joined, or
+    /// where it has joined again before it could start.
+    starts: Vec<u64>,
     /// The last position of the side's log.
     pub(super) last: u64,
     /// The positions that wait to be handled.
@@ -36,7 +37,7 @@ impl Seen {
         Self {
             id: MemberId::new(100 + who as u16).unwrap_or(MemberId::HOST),
             handles,
-            first: 0,
+            starts: Vec::new(),
             last: 0,
             due: BTreeSet::new(),
             told: 0,
@@ -46,12 +47,31 @@ impl Seen {
         }
     }
 
-    /// Makes the log begin after the position at which the side joined.
-    pub(super) fn starts_behind(&mut self, position: u64) {
-        if self.last == self.first {
+    /// Notes that the side joins at a position, perhaps again.
+    pub(super) fn joins(&mut self, position: u64) {
+        if self.last == self.starts.last().copied().unwrap_or_default() {
             self.last = position;
+            self.starts.push(position);
         }
-        self.first = position;
+    }
+
+    /// Returns the positions after which the next entry of the side may come.
+    pub(super) fn lasts(&self) -> &[u64] {
+        match self.starts.last() {
+            Some(last) if *last == self.last => &self.starts,
+            _ => std::slice::from_ref(&self.last),
+        }
+    }
+
+    /// Takes note of entries that the host does not have any more and the side never got.
+    pub(super) fn missed(&mut self, gap: &RangeInclusive<u64>) -> Result {
+        let (id, last) = (self.id, self.last);
+        let follows = self.lasts().iter().any(|last| *gap.start() == last + 1);
+        if !follows || gap.is_empty() {
+            return Err(format!("{id} is at {last} and has missed {gap:?}"));
+        }
+        self.last = *gap.end();
+        Ok(())
     }
 
     pub(super) fn took(&mut self, entry: &Entry) -> Result {

@@ -40,11 +40,24 @@ impl Observer {
         events: &[Event],
         counts: &mut Counts,
     ) -> Result {
+        let mut missed = events.iter().filter_map(|event| match event {
+            Event::Missed(positions) => Some(positions.clone()),
+            _ => None,
+        });
+        let mut missed = missed.by_ref().peekable();
         for entry in &batch.entries {
+            while let Some(gap) = missed.next_if(|gap| *gap.end() < entry.position) {
+                self.sides[who].missed(&gap)?;
+                counts.missed += 1;
+            }
             if who > 0 {
                 self.followed(who, entry)?;
             }
             self.sides[who].took(entry)?;
+        }
+        for gap in missed {
+            self.sides[who].missed(&gap)?;
+            counts.missed += 1;
         }
         self.note_renamed(who, batch, events);
         let renamed = events.iter().filter_map(|event| match event {
@@ -83,16 +96,18 @@ impl Observer {
         if self.timeline.is_from_before(copy) {
             return Ok(());
         }
-        let rest = self.log.get(side.last as usize..).unwrap_or_default();
-        let next = rest.iter().find(|entry| entry.kind.is_relayed());
-        let is_same = next.is_some_and(|entry| {
+        let after = |last: &u64| {
+            let rest = self.log.get(*last as usize..).unwrap_or_default();
+            rest.iter().find(|entry| entry.kind.is_relayed())
+        };
+        let is_same = |entry: &Entry| {
             let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
             facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
-        });
-        if is_same {
+        };
+        if side.lasts().iter().filter_map(after).any(is_same) {
             return Ok(());
         }
-        let next = next.map(|entry| entry.position);
+        let next = after(&side.last).map(|entry| entry.position);
         let (id, position) = (side.id, copy.position);
         Err(format!(
             "{id} copies {position}, which is not the next entry {next:?} or differs from it"
@@ -154,8 +169,11 @@ impl Observer {
             _ if first.is_some() && is_consumed => true,
             None if first.is_some() => self.ended.contains(name),
             None => return Err(format!("{id} forgets {mid} without an event")),
-            Some(Event::Refused(..)) => {
-                let refused = (id, mid.clone());
+            Some(Event::Refused(_, error)) => {
+                // A frame is refused with the announcement of the values that it refers to.
+                let has_lost = self.timeline.has_lost();
+                let of = error.of.clone().filter(|_| !is_consumed || has_lost);
+                let refused = (id, of.unwrap_or_else(|| mid.clone()));
                 let was_refused = self.refused.contains(&refused);
                 // The frame may need values that the host has refused.
                 let may_be = self.timeline.was_put_back(id) && !is_consumed;

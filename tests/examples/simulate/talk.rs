@@ -95,12 +95,13 @@ impl World {
             } else {
                 1 + self.rng.below(last + 1)
             };
-            let tier = if self.rng.per_mille(500) {
-                "cold"
-            } else {
-                "hot"
+            let key = match self.rng.below(5) {
+                0..2 => format!("cold.p{position}"),
+                2..4 => format!("hot.p{position}"),
+                // A session that the host may have granted.
+                _ => format!("ext.other_{}.k101_1", 4 + position % 6),
             };
-            message = message.with("see", Value::Ref(format!("{tier}.p{position}").into()));
+            message = message.with("see", Value::Ref(key.into()));
         }
         if self.rng.per_mille(150) {
             message.envelope.correlation_id = chain.map(Into::into);

@@ -3,14 +3,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_session::Batch;
-use accp_store::{MemoryStore, SideId, Store, StoreError, StoreErrorKind};
+use accp_store::{SideId, Store, StoreError, StoreErrorKind};
 use accp_testkit::{Rng, Tapped};
 
 /// More batches than any turn of a session has.
 const ENDLESS: usize = 1000;
 
+/// A store of any kind.
+pub(crate) type Disk = Box<dyn Store + Send>;
+
 /// A store that writes its commits to the tape.
-pub(crate) type Kept = Arc<Mutex<Tapped<MemoryStore>>>;
+pub(crate) type Kept = Arc<Mutex<Tapped<Disk>>>;
 
 /// The batches of a turn, each with its fate.
 #[derive(Debug)]
@@ -44,9 +47,9 @@ impl Tape {
     }
 
     /// Makes a store whose commits go on this tape.
-    pub(crate) fn store(tape: &Arc<Mutex<Self>>) -> Kept {
+    pub(crate) fn store(tape: &Arc<Mutex<Self>>, disk: Disk) -> Kept {
         let tape = Arc::clone(tape);
-        let tapped = Tapped::new(MemoryStore::new(), move |store, group| {
+        let tapped = Tapped::new(disk, move |store, group| {
             let mut group = group.iter();
             group.try_for_each(|(side, batch)| held(&tape).commit(store, side, batch))
         });
@@ -64,12 +67,7 @@ impl Tape {
         std::mem::take(&mut held(tape).batches)
     }
 
-    fn commit(
-        &mut self,
-        store: &mut MemoryStore,
-        side: &SideId,
-        batch: &Batch,
-    ) -> Result<(), StoreError> {
+    fn commit(&mut self, store: &mut Disk, side: &SideId, batch: &Batch) -> Result<(), StoreError> {
         let gone = |why| Err(StoreError::new(StoreErrorKind::Io, why));
         if self.batches.len() == ENDLESS {
             return gone("the turn has too many batches");

@@ -62,13 +62,26 @@ impl World {
                 self.fetch(who, key, original.as_deref())?;
             }
             let log = &self.observer.log;
-            let entry = &log[self.rng.below(log.len() as u64) as usize];
-            if entry.kind.is_relayed() {
+            let entry_at = self.rng.below(log.len() as u64) as usize;
+            let is_kept = self.is_kept(entry_at as u64 + 1)?;
+            let log = &self.observer.log;
+            let entry = &log[entry_at];
+            if is_kept && entry.kind.is_relayed() {
                 let (key, text) = (format!("p{}", entry.position), Arc::clone(&entry.text));
                 self.fetch(who, &key, Some(text.as_bytes()))?;
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the store of the host has the text of an entry.
+    fn is_kept(&mut self, position: u64) -> Result<bool> {
+        let host = &mut self.room.host;
+        let entries = host.store.entries(host.driver.side(), position, 1);
+        let entries = entries.map_err(said)?;
+        Ok(entries
+            .first()
+            .is_some_and(|entry| entry.position == position))
     }
 
     /// Returns the cold state value that a side holds under a key.
@@ -111,6 +124,7 @@ impl World {
         self.judge_parts()?;
         self.judge_shared()?;
         self.judge_values()?;
+        self.judge_stores()?;
         self.judge_words()
     }
 
@@ -152,7 +166,8 @@ impl World {
                 ));
             }
             // A host that has lost schemas may get them back too late; the members keep them.
-            let may_differ = self.observer.timeline.has_lost() && self.plan.learns;
+            let may_differ =
+                self.observer.timeline.has_lost() && (self.plan.learns || self.plan.brings);
             let is_same = side.options().registry.hash() == host.options().registry.hash();
             if !is_same && !may_differ {
                 return Err(format!("the schemas of @{agent} are not those of the host"));

@@ -82,11 +82,10 @@ impl Observer {
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
         // The host may have answered so before the frame's turn had come.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
-        // Whoever has left hears the same about all its frames.
         let has_left = self.left.contains(&to);
         // A stamp in the future may have become a stamp that is too old, by a clock that was wrong.
         let is_for_now = code == Some("E1004") && text.contains("|retry:true");
-        if is_dropped && !is_early && !has_left && !is_for_now {
+        if is_dropped && !is_early && !is_for_now {
             return Err(format!("{of} was dropped and is answered"));
         }
         let is_true = match code {

@@ -3,13 +3,17 @@
 
 mod chains;
 mod clocks;
+mod company;
 mod copies;
 mod counts;
+mod disks;
 mod enemy;
 mod node;
 mod observer;
 mod plan;
+mod reasons;
 mod rewind;
+mod rights;
 mod seen;
 mod sides;
 mod talk;
@@ -35,6 +39,7 @@ pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
 use copies::Copies;
+use disks::Disks;
 use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
@@ -92,6 +97,7 @@ struct World {
     script: Option<Vec<String>>,
     enemy: Option<Enemy>,
     copies: Copies,
+    disks: Disks,
 }
 
 impl World {
@@ -106,12 +112,15 @@ impl World {
         let mut secret = [0; 32];
         secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
         let rules = Rules {
+            learn_schemas: plan.brings,
             scope: plan.scope,
-            key: Some(LogKey::new(secret)),
+            key: (!plan.keyless).then(|| LogKey::new(secret)),
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
-        let mut room = Room::open(Tape::store(&tape), options, rules, now).map_err(said)?;
+        let mut disks = Disks::new(plan.sqlite)?;
+        let store = Tape::store(&tape, disks.open(0));
+        let mut room = Room::open(store, options, rules, now).map_err(said)?;
         room.wire = Wire::new(rng.next_u64(), plan.faults);
         let mut world = Self {
             observer: Observer::new(&plan),
@@ -123,12 +132,14 @@ impl World {
             deltas: BTreeMap::new(),
             counts: Counts {
                 runs: 1,
+                in_sqlite: u64::from(plan.sqlite),
                 skewed: plan.skew.iter().filter(|skew| **skew != 0).count() as u64,
                 ..Counts::default()
             },
             script: script.then(Vec::new),
             enemy: None,
             copies: Copies::default(),
+            disks,
             plan,
         };
         let plan = format!("{:?}", world.plan);
@@ -202,6 +213,12 @@ impl World {
         if self.rng.per_mille(self.plan.copies) {
             self.copy_or_restore()?;
         }
+        if self.rng.per_mille(self.plan.leaves) {
+            self.come_or_go()?;
+        }
+        if self.rng.per_mille(self.plan.discards) {
+            self.discard()?;
+        }
         if self.rng.per_mille(self.plan.host_crashes) {
             self.restart(0)?;
         }
@@ -248,15 +265,16 @@ impl World {
     /// Lets a member join at the host, and opens its side.
     fn enter(&mut self, who: usize) -> Result {
         self.note(|| format!("{who} enters"));
-        let (node, now) = (&self.nodes[who], self.room.now);
-        let side = node.open(&self.plan, &self.tape, now)?;
-        let (host, agent) = (&mut self.room.host.driver, &side.options.agent);
-        let joined = host.join(agent, now).map_err(said)?;
-        if joined != node.id {
-            return Err(format!("@{agent} is {} and joins as {joined}", node.id));
-        }
+        let side = self.open(who)?;
+        self.let_in(who)?;
         self.room.members.push(side);
         Ok(())
+    }
+
+    /// Opens the side of a member with an empty store.
+    fn open(&mut self, who: usize) -> Result<Side<Kept>> {
+        let store = Tape::store(&self.tape, self.disks.open(who));
+        self.nodes[who].open(&self.plan, store, self.room.now)
     }
 
     /// Lets the late member join, unless it has joined already.
@@ -446,6 +464,7 @@ impl World {
         for _ in 0..2000 {
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;
+            self.let_all_in()?;
             self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {

@@ -1,34 +1,36 @@
 //! The numbers of the frames, against what the host says.
 
-use super::Outbox;
+use super::{LATER, Outbox};
 use crate::Mid;
 use crate::options::Scope;
 
 impl Outbox {
-    /// Returns how many of the first frames have ids that this side made before this one, or this
-    /// one. The host takes the frames of a side in order.
-    fn not_after(&self, last: &Mid) -> usize {
-        let is_made = |mid: &Mid| mid.maker().is_some() && mid.maker() == last.maker();
-        let frames = self.frames.iter();
-        frames
-            .take_while(|frame| frame.mid == *last || is_made(&frame.mid) && frame.mid < *last)
-            .count()
-    }
-
     /// Takes the last frame that the host has consumed, in answer to a ping. What comes before it was
     /// consumed too, in an earlier run, of which this store is an older copy. The host is silent
     /// about frames that it dropped, so they would hold up the others.
     pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
-        let count = self.not_after(last);
+        let frames = self.frames.iter();
+        let count = frames
+            .take_while(|frame| is_not_after(&frame.mid, last))
+            .count();
         if let Some(frame) = count.checked_sub(1).and_then(|at| self.frames.get(at)) {
             let mid = frame.mid.clone();
             self.was_there(&mid, None, until);
         }
     }
 
+    /// Takes the position by which the log has what the host has consumed up to this frame.
+    pub(crate) fn is_there_by(&mut self, last: &Mid, until: u64) {
+        for taken in &mut self.taken {
+            if taken.until == LATER && is_not_after(&taken.frame.mid, last) {
+                taken.until = until;
+            }
+        }
+    }
+
     /// Returns the number of the first frame that this side has not found in the log, if it knows it.
     pub(crate) fn known_sequence(&self) -> Option<u64> {
-        (!self.careful).then(|| self.first_sequence())
+        (!self.careful && self.unsure.is_empty()).then(|| self.first_sequence())
     }
 
     /// Takes the number that the host expects, and the last frame that it has consumed. If the store
@@ -64,6 +66,8 @@ impl Outbox {
         let index = index as u64;
         match self.scope {
             Scope::Shared => self.sequence = expected,
+            // The frame went out under an older number.
+            Scope::Sender if index == 0 && expected == self.sequence => {}
             Scope::Sender if index == 0 || expected > self.sequence + index => {
                 // A host that has lost time may lack frames that it had consumed.
                 self.go_again();
@@ -80,4 +84,11 @@ impl Outbox {
             self.sequence = taken + 1;
         }
     }
+}
+
+/// Returns whether this id was made before `last` by the same side, or is `last`. The host takes the
+/// frames of a side in order.
+fn is_not_after(mid: &Mid, last: &Mid) -> bool {
+    let is_made = mid.maker().is_some() && mid.maker() == last.maker();
+    mid == last || is_made && mid < last
 }

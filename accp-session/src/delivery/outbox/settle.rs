@@ -1,19 +1,22 @@
 //! The fate of consumed frames: in the log, dropped, or to be sent again.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-use super::{LATER, Outbox};
+use super::{LATER, Outbox, Taken};
 use crate::refs::reference::references;
 use crate::wire::control::Control;
 use crate::{Mid, Outgoing, Part};
+
+/// Frames that a member asks about at a time.
+const ASKED: usize = 32;
 
 impl Outbox {
     /// Returns whether a frame with this id has other words than this text of the log. The store of
     /// this side was an old copy, and an earlier run has used the id.
     pub(crate) fn contradicts(&self, mid: &Mid, text: &str) -> bool {
-        let taken = self.taken.iter().map(|(frame, _)| frame);
-        let mut all = taken.chain(&self.frames);
-        let frame = all.find(|frame| frame.mid == *mid && frame.part().is_none());
+        let frame = self
+            .all()
+            .find(|frame| frame.mid == *mid && frame.part().is_none());
         frame.is_some_and(|frame| {
             let tail = text.strip_prefix(&*frame.head);
             tail.is_none_or(|tail| !tail.starts_with('['))
@@ -23,10 +26,10 @@ impl Outbox {
     /// Gives a frame another id, and makes it the last of the outbox. The host may have taken frames
     /// behind it.
     pub(crate) fn begin_anew(&mut self, mid: &Mid, new: &Mid) -> Option<Outgoing> {
-        let at = self.taken.iter().position(|(frame, _)| frame.mid == *mid);
+        let at = self.taken.iter().position(|taken| taken.frame.mid == *mid);
         let taken = at.and_then(|at| self.taken.remove(at));
-        let mut frame = if let Some((frame, _)) = taken {
-            frame
+        let mut frame = if let Some(taken) = taken {
+            taken.frame
         } else {
             self.careful = true;
             self.refused(mid)?
@@ -46,85 +49,122 @@ impl Outbox {
         mid: &Mid,
         (sequence, position): (u64, u64),
         may_be_dropped: impl Fn(&Outgoing) -> bool,
-    ) -> Vec<Outgoing> {
+    ) -> Vec<Taken> {
         let is_it = |frame: &Outgoing| frame.name() == *mid;
-        let first = self.taken.len();
         if let Some(last) = self.frames.iter().rev().find(|frame| is_it(frame)) {
             let last = last.mid.clone();
-            self.was_there(&last, Some(sequence), position);
-        }
-        for at in (first..self.taken.len()).rev() {
-            let (frame, _) = &self.taken[at];
-            if !is_it(frame) && !may_be_dropped(frame) {
-                if let Some((frame, _)) = self.taken.remove(at) {
-                    self.frames.push_front(frame);
-                }
-                self.ever_sent += 1;
-                self.careful = true;
-            }
+            self.was_there(&last, Some(sequence), LATER);
         }
         // The frames before it would be in the log by now.
-        let last = self.taken.iter().rposition(|(frame, _)| is_it(frame));
-        let before = self.taken.iter_mut().take(last.map_or(0, |last| last + 1));
-        for (_, until) in before.filter(|(_, until)| *until == LATER) {
-            *until = position;
+        let last = self.taken.iter().rposition(|taken| is_it(&taken.frame));
+        for at in (0..last.unwrap_or(0)).rev() {
+            let taken = &mut self.taken[at];
+            if is_it(&taken.frame) || taken.until != LATER {
+                continue;
+            }
+            if may_be_dropped(&taken.frame) {
+                taken.until = position;
+            } else if let Some(taken) = self.taken.remove(at) {
+                self.send_again(taken.frame);
+            }
         }
-        self.settle(|frame, until| is_it(frame) || until <= position)
+        self.settle(|taken| is_it(&taken.frame) || taken.until <= position)
     }
 
     /// Returns the frames that the host has consumed, and that would be in the log up to this
     /// position if the host had not dropped them.
-    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Outgoing> {
-        self.settle(|_, until| until <= position)
+    pub(crate) fn passed_by(&mut self, position: u64) -> Vec<Taken> {
+        self.settle(|taken| taken.until <= position)
+    }
+
+    /// Notes that the host has a frame: it did not drop it. A part tells nothing of the whole, unless
+    /// it is the last one.
+    pub(crate) fn accepted(&mut self, mid: &Mid) {
+        let taken = self.taken.iter_mut().find(|taken| taken.frame.mid == *mid);
+        if let Some(taken) = taken {
+            let part = taken.frame.part();
+            taken.accepted = part.is_none_or(|part| part.index == part.total);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Outgoing> {
+        let taken = self.taken.iter().map(|taken| &taken.frame);
+        taken.chain(&self.frames)
     }
 
     /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
     /// decides for all of its frame.
-    fn settle(&mut self, is_settled: impl Fn(&Outgoing, u64) -> bool) -> Vec<Outgoing> {
-        let all = || {
-            self.taken
-                .iter()
-                .map(|(frame, _)| frame)
-                .chain(&self.frames)
-        };
+    fn settle(&mut self, is_settled: impl Fn(&Taken) -> bool) -> Vec<Taken> {
         // The last part may have been withdrawn.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
                 let later = |other: &Part| other.of == part.of && other.index > part.index;
                 part.index == part.total
-                    || !all().any(|other| other.part().as_ref().is_some_and(later))
+                    || !self
+                        .all()
+                        .any(|other| other.part().as_ref().is_some_and(later))
             })
         };
         let settled = self.taken.iter();
-        let settled = settled.filter(|(frame, until)| ends(frame) && is_settled(frame, *until));
-        let names: BTreeSet<Mid> = settled.map(|(frame, _)| frame.name()).collect();
+        let settled = settled.filter(|taken| ends(&taken.frame) && is_settled(taken));
+        let names: BTreeSet<Mid> = settled.map(|taken| taken.frame.name()).collect();
         if names.is_empty() {
             return Vec::new();
         }
         let taken = std::mem::take(&mut self.taken).into_iter();
         let (gone, left): (Vec<_>, Vec<_>) =
-            taken.partition(|(frame, _)| names.contains(&frame.name()));
+            taken.partition(|taken| names.contains(&taken.frame.name()));
         self.taken = left.into();
-        gone.into_iter().map(|(frame, _)| frame).collect()
+        gone
     }
 
-    /// As [`Outbox::passed_by`], for entries that this side has not seen.
-    pub(crate) fn missed(&mut self, position: u64) -> Vec<Outgoing> {
-        for (_, until) in self.taken.iter_mut().filter(|(_, until)| *until == LATER) {
-            *until = position;
+    /// Keeps a frame to ask the host about, if its entry may be among those that this side has
+    /// missed. Otherwise it returns the frame.
+    pub(crate) fn ask(&mut self, frame: Outgoing) -> Option<Outgoing> {
+        if frame.order >= self.sure_from {
+            return Some(frame);
+        }
+        self.unsure.push(frame);
+        None
+    }
+
+    /// Returns the ids of the frames to ask about next.
+    pub(crate) fn asks(&self) -> Vec<Mid> {
+        let frames = self.unsure.iter().take(ASKED);
+        frames.map(|frame| frame.mid.clone()).collect()
+    }
+
+    /// Takes the answer of the host about these frames, and returns them.
+    pub(crate) fn answered(&mut self, asked: &[Mid]) -> Vec<Outgoing> {
+        let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
+        self.unsure.extract_if(.., is_asked).collect()
+    }
+
+    /// Makes a frame go out again that the host has not consumed after all.
+    pub(crate) fn send_again(&mut self, frame: Outgoing) {
+        self.frames.push_front(frame);
+        self.ever_sent += 1;
+        self.careful = true;
+    }
+
+    /// As [`Outbox::passed_by`], for entries that this side has missed.
+    pub(crate) fn missed(&mut self, position: u64) -> Vec<Taken> {
+        self.sure_from = self.next_order;
+        for taken in &mut self.taken {
+            if taken.until == LATER {
+                taken.until = position;
+            }
         }
         self.passed_by(position)
     }
 
     /// Returns the other parts of a frame of which the host refused one.
     pub(crate) fn others_of(&mut self, of: &Mid) -> Vec<Outgoing> {
-        let taken = std::mem::take(&mut self.taken);
-        let (gone, left) = taken
-            .into_iter()
-            .partition(|(frame, _)| frame.part().is_some_and(|part| part.of == *of));
-        self.taken = left;
-        let gone: VecDeque<(Outgoing, u64)> = gone;
-        gone.into_iter().map(|(frame, _)| frame).collect()
+        let is_other = |taken: &Taken| taken.frame.part().is_some_and(|part| part.of == *of);
+        let taken = std::mem::take(&mut self.taken).into_iter();
+        let (gone, left): (Vec<_>, Vec<_>) = taken.partition(is_other);
+        self.taken = left.into();
+        gone.into_iter().map(|taken| taken.frame).collect()
     }
 
     /// Makes all frames go out again that this side has not found in the log. A host that has
@@ -132,8 +172,8 @@ impl Outbox {
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();
-        for (frame, _) in self.taken.drain(..).rev() {
-            self.frames.push_front(frame);
+        for taken in self.taken.drain(..).rev() {
+            self.frames.push_front(taken.frame);
             self.ever_sent += 1;
             self.consumed += 1;
         }

@@ -1,0 +1,93 @@
+//! The stores of a run: one in memory for each side, or one in SQLite for all.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use accp_store::{MemoryStore, Retention, SqliteStore, Store};
+use accp_testkit::Shared;
+
+use super::World;
+use super::node::{Result, said};
+use super::tape::Disk;
+
+/// The stores of all sides.
+#[derive(Debug)]
+pub(super) enum Disks {
+    /// By the index of the side. Copies of such stores can be put back.
+    Memory(Vec<Shared>),
+    Sqlite(Arc<Mutex<SqliteStore>>),
+}
+
+impl Disks {
+    pub(super) fn new(is_sqlite: bool) -> Result<Self> {
+        if is_sqlite {
+            let store = SqliteStore::open_in_memory().map_err(said)?;
+            return Ok(Self::Sqlite(Arc::new(Mutex::new(store))));
+        }
+        Ok(Self::Memory(Vec::new()))
+    }
+
+    /// Makes an empty store for a side, or gives the store of all sides.
+    pub(super) fn open(&mut self, who: usize) -> Disk {
+        match self {
+            Self::Sqlite(store) => Box::new(Arc::clone(store)),
+            Self::Memory(stores) => {
+                let store = Shared::default();
+                stores.resize_with(stores.len().max(who + 1), Shared::default);
+                stores[who] = Arc::clone(&store);
+                Box::new(store)
+            }
+        }
+    }
+
+    /// Copies the store of a side, if it is in memory.
+    pub(super) fn copy(&self, who: usize) -> Option<MemoryStore> {
+        let Self::Memory(stores) = self else {
+            return None;
+        };
+        let store = stores.get(who)?.lock();
+        Some(store.unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Puts a copy of the store of a side back.
+    pub(super) fn put_back(&self, who: usize, copy: MemoryStore) {
+        if let Self::Memory(stores) = self
+            && let Some(store) = stores.get(who)
+        {
+            *store.lock().unwrap_or_else(PoisonError::into_inner) = copy;
+        }
+    }
+}
+
+impl World {
+    /// Lets the store of a side discard what the others hold, or all that it may discard.
+    pub(super) fn discard(&mut self) -> Result {
+        let who = self.rng.below(self.nodes.len() as u64) as usize;
+        let discards_all = self.rng.per_mille(300);
+        let Some(side) = self.room.side(self.nodes[who].id) else {
+            return Ok(());
+        };
+        let session = side.session();
+        let log_before = if discards_all {
+            session.position()
+        } else {
+            session.replicated()
+        };
+        let retention = Retention { log_before };
+        let freed = side.store.retain(side.driver.side(), retention);
+        let freed = freed.map_err(said)?;
+        self.counts.discarded += freed.entries;
+        self.note(|| format!("{who} discards {} entries", freed.entries));
+        Ok(())
+    }
+
+    /// Checks every row of every store.
+    pub(super) fn judge_stores(&mut self) -> Result {
+        for node in &self.nodes {
+            if let Some(side) = self.room.side(node.id) {
+                let kept = side.store.verify(side.driver.side());
+                kept.map_err(|error| format!("the store of {}: {error}", node.id))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! The reasons for which a host may refuse a frame, and the authority to cancel a chain.
+
+use accp_runtime::ErrorCode;
+use accp_runtime::session::{MemberId, Mid, Reference};
+use accp_session::{ColdKey, Entry, EntryKind, Target, references};
+
+use super::node::Result;
+use super::observer::Observer;
+use super::text::{field, head, intent, maker, meta, mid_in};
+
+impl Observer {
+    /// Returns whether the host may refuse a frame for good with this code.
+    pub(super) fn is_reason(&self, code: ErrorCode, entry: &Entry) -> bool {
+        let (text, sender) = (&*entry.text, entry.sender);
+        match code {
+            ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
+                // The references of a frame in parts are in its other parts, too.
+                let is_part = meta(text, "pt").is_some();
+                // The log keeps only the envelope of a long frame.
+                let is_cut = text.contains(":refused{}[");
+                is_part || is_cut || self.lacks(text, code)
+            }
+            // Another part of the frame came too late, by a clock that was wrong for a while. Or
+            // the host does not know the first part: it has forgotten it, because the member left.
+            ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
+                let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
+                let mut others = self.log.iter().rev();
+                others.any(|e| {
+                    matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
+                })
+            }),
+            ErrorCode::POLICY_DENIED => {
+                // An old copy does not know which keys it has used.
+                let is_put = text.contains(">sync:put{");
+                let is_used = is_put && self.timeline.was_put_back(sender);
+                let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);
+                cancels || self.left.contains(&sender) || is_used
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether something is missing that the frame needs: the target of a reference, or
+    /// the version of the shared state before it.
+    fn lacks(&self, text: &str, code: ErrorCode) -> bool {
+        if intent(text) == "sync" {
+            return field(text, "v") != Some(self.rights.version + 1);
+        }
+        references(head(text)).any(|key| {
+            let reference = Reference::parse(key).map(|reference| reference.target);
+            self.fault(reference) == Some(code)
+        })
+    }
+
+    fn fault(&self, target: Option<Target<'_>>) -> Option<ErrorCode> {
+        match target? {
+            Target::Hot(at) | Target::Cold(ColdKey::Frame(at)) => {
+                // Entries that are not relayed do not count at the end of the log.
+                let last = self.log.iter().rev().find(|entry| entry.kind.is_relayed());
+                let last = last.map_or(0, |entry| entry.position);
+                (at == 0 || at > last).then_some(ErrorCode::REF_NOT_FOUND)
+            }
+            Target::Cold(ColdKey::Value { member, number }) => {
+                let sender = self.senders.get(&member);
+                if !sender.is_some_and(|sender| sender.puts.contains(&number)) {
+                    return Some(ErrorCode::REF_NOT_FOUND);
+                }
+                let is_expired = self.expired.contains(&format!("k{member}_{number}"));
+                is_expired.then_some(ErrorCode::REF_EXPIRED)
+            }
+            Target::Foreign { session, .. } => {
+                let is_granted = self.rights.granted.contains(session);
+                (!is_granted).then_some(ErrorCode::UNAUTHORIZED_REF)
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks what an accepted frame of this sender does and refers to.
+    pub(super) fn judge_rights(&self, entry: &Entry) -> Result {
+        let (text, mid) = (&entry.text, &entry.mid);
+        if intent(text) == "cancel" && !self.may_cancel(entry.sender, text) {
+            return Err(format!("{mid} cancels a chain of another"));
+        }
+        for key in references(head(text)) {
+            let reference = Reference::parse(key).map(|reference| reference.target);
+            if let Some(code) = self.fault(reference) {
+                return Err(format!(
+                    "{mid} refers to {key}, which does not exist: {code}"
+                ));
+            }
+        }
+        let version = field(text, "v").filter(|_| intent(text) == "sync");
+        if version.is_some_and(|version| version != self.rights.version + 1) {
+            let held = self.rights.version;
+            return Err(format!("{mid} changes version {held} of the shared state"));
+        }
+        Ok(())
+    }
+
+    /// Takes an accepted frame into account.
+    pub(super) fn note_rights(&mut self, entry: &Entry) {
+        let text = &entry.text;
+        if let Some(chain) = mid_in(text, "cid").filter(|chain| self.owner(chain).is_none()) {
+            self.rights.names.insert(chain, entry.sender);
+        }
+        if intent(text) == "sync" {
+            self.rights.version = field(text, "v").unwrap_or(self.rights.version);
+        }
+    }
+
+    /// Takes a frame of the host about the session into account.
+    pub(super) fn note_decision(&mut self, text: &str) {
+        let member = || field(text, "n").and_then(|n| MemberId::new(n as u16));
+        if text.contains(">sync:join{") {
+            let supervises = text.contains("sup:true");
+            if let Some(member) = member() {
+                self.rights.supervisors.remove(&member);
+                self.rights.supervisors.extend(supervises.then_some(member));
+            }
+        } else if let Some(grant) = text.split(">sync:grant{").nth(1) {
+            let session = grant.split("sid:").nth(1);
+            let session = session.and_then(|rest| rest.split(['|', '}']).next());
+            self.rights.granted.extend(session.map(String::from));
+        }
+    }
+
+    /// Returns whether a frame cancels a chain of its sender, or comes from the host or from a
+    /// supervisor.
+    fn may_cancel(&self, sender: MemberId, text: &str) -> bool {
+        let owner = mid_in(text, "cid").and_then(|chain| self.owner(&chain));
+        sender == MemberId::HOST
+            || self.rights.supervisors.contains(&sender)
+            || owner.is_none_or(|owner| owner == sender)
+    }
+
+    /// Returns who has started a chain.
+    fn owner(&self, chain: &Mid) -> Option<MemberId> {
+        let at = self.consumed.get(chain);
+        let entry = at.and_then(|at| self.log.get(*at as usize - 1));
+        let sender = entry.filter(|entry| entry.kind != EntryKind::Dropped);
+        sender
+            .map(|entry| entry.sender)
+            .or_else(|| maker(chain))
+            .or_else(|| self.rights.names.get(chain).copied())
+    }
+}
