@@ -1,6 +1,7 @@
 //! The host of a session, which judges the frames.
 mod accept;
 mod lineage;
+mod queue;
 mod serve;
 mod turn;
 
@@ -15,6 +16,7 @@ use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
 use crate::gate::refusal::Refusal;
 use crate::host::lineage::Lost;
+use crate::host::queue::Queue;
 use crate::host::turn::Turn;
 use crate::log::effect::Effect;
 use crate::options::Rules;
@@ -43,6 +45,8 @@ pub(crate) struct Host {
     /// Pieces that go out with the next batch.
     pub pieces: Vec<(MemberId, Piece)>,
     pub turn: Turn,
+    /// Members that wait for a number.
+    pub queue: Queue,
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
@@ -92,6 +96,7 @@ impl Host {
             serving: BTreeMap::new(),
             offer: None,
             pieces: Vec::new(),
+            queue: Queue::default(),
             turn: Turn::default(),
             hooks: Box::new(()),
             key,

@@ -45,6 +45,8 @@ pub(crate) struct Member {
     pub first: u64,
     /// The position in the last hello of this side.
     pub said: u64,
+    /// The last position of the host, as far as its errors and acknowledgements tell.
+    pub heard: u64,
     /// The frame in parts whose end the caller was told last.
     pub ended: Option<Mid>,
 }
@@ -101,6 +103,7 @@ impl Member {
             met: false,
             first: stored.outbox.last().map_or(0, |last| last.order + 1),
             said: 0,
+            heard: 0,
             ended: None,
         }
     }

@@ -85,10 +85,15 @@ impl<S: Store + Clone> Side<S> {
 
     /// Kills the side, and opens it again from its store.
     pub fn restart(&mut self, now: Time) -> Result<(), DriverError> {
+        self.reopen(now).map(drop)
+    }
+
+    /// Opens the side again from its store, and returns its driver of before.
+    pub fn reopen(&mut self, now: Time) -> Result<Driver<S, Vec<Transmit>>, DriverError> {
         let (options, rules) = (self.options.clone(), self.rules.clone());
-        self.driver = drive(self.store.clone(), Vec::new(), options, rules, now)?;
+        let new = drive(self.store.clone(), Vec::new(), options, rules, now)?;
         self.inbox.clear();
-        Ok(())
+        Ok(std::mem::replace(&mut self.driver, new))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::gate::numbers::REFUSED;
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::log::effect::Effect;
 use crate::log::vouch::Hashed;
+use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::Control;
 use crate::wire::link::{Link, Of, PeerError};
@@ -51,18 +52,54 @@ impl Host {
         let first = self
             .gate
             .first_checks(&self.side, &self.rules, from, &scanned, now);
+        let shares = self.side.state.scope == Scope::Shared;
+        if let (true, Ok((mid, _))) = (shares, &first)
+            && self.queue.is_anothers(from, self.side.clock.timers())
+        {
+            return self.wait(from, mid);
+        }
         let verdict = first.and_then(|(mid, sequence)| {
             self.accept(from, &scanned, mid.clone(), sequence, now)
                 .map_err(Ruling::Refuse)?;
             Ok((mid, sequence))
         });
         match verdict {
-            Ok(ids) => self.relays.cursor(from).ack = Some(ids),
-            Err(Ruling::Drop) => self.drop_silently(from, &scanned, now),
-            Err(Ruling::Refuse(refusal)) => self.refuse(from, &scanned, refusal, now),
+            Ok(ids) => {
+                self.queue.took(from);
+                self.relays.cursor(from).ack = Some(ids);
+            }
+            Err(Ruling::Drop) => {
+                self.queue.took(from);
+                self.drop_silently(from, &scanned, now);
+            }
+            Err(Ruling::Refuse(refusal)) => {
+                if let (true, Some(mid)) = (refusal.code == ErrorCode::SEQUENCE_GAP, scanned.mid())
+                {
+                    self.wait(from, mid);
+                }
+                self.refuse(from, &scanned, refusal, now);
+            }
             Err(Ruling::Ignore) => {}
         }
+        if shares {
+            self.call_next(now);
+        }
         self.end_turn(now);
+    }
+
+    /// Lets a member wait for its turn to take a number.
+    fn wait(&mut self, member: MemberId, mid: &Mid) {
+        let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
+        self.queue.wait(member, mid, now, patience);
+    }
+
+    /// Tells the member whose turn it is which number is next.
+    fn call_next(&mut self, now: Time) {
+        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
+        if let Some((member, mid)) = self.queue.next(timers, patience) {
+            let next = self.gate.numbers.next(self.side.state.scope, member);
+            self.tell(member, Some(&mid), Refusal::out_of_turn(next), now);
+        }
     }
 
     /// Gives a frame whose turn it is a place in the log, unless its content is refused.

@@ -48,7 +48,7 @@ impl Host {
                     self.side.transfers.want(ALL_SCHEMAS, from, None);
                 }
             }
-            Link::Error(error) => {
+            Link::Error { error, .. } => {
                 let event = Event::PeerError(from, error);
                 self.side.tell(event);
             }

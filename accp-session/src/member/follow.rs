@@ -204,6 +204,7 @@ impl Member {
                 // The acknowledgement is old, or the host has lost time.
                 Some(_) if held < self.side.position => {}
                 Some(up) => {
+                    self.heard = self.heard.max(held);
                     if self.outbox.contains(&mid) {
                         self.outbox.acknowledged(&mid, at, up);
                     } else {
@@ -226,7 +227,12 @@ impl Member {
                 self.side.send(MemberId::HOST, pong);
             }
             Link::Hello(hello) => self.greeted(&hello),
-            Link::Error(error) => self.refused(error),
+            // It went out before something that the host has said since.
+            Link::Error { error, held } if error.is_about_turn() && held < self.heard => {}
+            Link::Error { error, held } => {
+                self.heard = self.heard.max(held);
+                self.refused(error);
+            }
             Link::Want { key, at } => self.serve(key, at, now),
             Link::Bytes(piece) => self.take_piece(piece),
         }
@@ -246,6 +252,7 @@ impl Member {
             return;
         };
         self.hello.rest();
+        self.heard = hello.position;
         // The frames of this run may have the ids of other frames.
         self.met(hello);
         // Entries that were under way may have come before the answer.

@@ -36,7 +36,10 @@ pub(crate) enum Link {
         held: u64,
     },
     Hello(Hello),
-    Error(PeerError),
+    Error {
+        error: PeerError,
+        held: u64,
+    },
     /// Asks for bytes from an offset on.
     Want {
         key: String,
@@ -189,7 +192,10 @@ impl Link {
             },
             Intent::PING => Self::Ping,
             Intent::PONG => Self::Pong { held },
-            Intent::FAIL => Self::Error(PeerError::read(frame.text, of)?),
+            Intent::FAIL => Self::Error {
+                error: PeerError::read(frame.text, of)?,
+                held,
+            },
             _ => match Typed::<LinkFrame<'_>>::decode(frame.text)?.frame {
                 LinkFrame::BytesQry(want) => Self::Want {
                     key: text(Some(&want.key)).ok_or_else(|| wrong("a key"))?,
@@ -285,6 +291,11 @@ pub(crate) fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
 }
 
 impl PeerError {
+    /// Returns whether another number is due. Such an error is out of date when the host goes on.
+    pub(crate) fn is_about_turn(&self) -> bool {
+        self.code == ErrorCode::SEQUENCE_GAP
+    }
+
     /// Reads an error. A peer may leave out the schema; then the params are read as far as they go.
     fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
         let message = Message::decode(frame, Registry::shared())?;

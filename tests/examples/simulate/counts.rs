@@ -10,6 +10,8 @@ pub(crate) struct Counts {
     pub(crate) runs: u64,
     pub(crate) frames: u64,
     pub(crate) fewest: Option<u64>,
+    /// The most bytes that the session of a host has taken.
+    pub(crate) heaviest: u64,
     pub(crate) handled: u64,
     pub(crate) faulted: Faulted,
     pub(crate) partitions: u64,
@@ -116,6 +118,7 @@ impl Counts {
         for ((_, sum), (_, count)) in self.rows().into_iter().zip(other.rows()) {
             *sum += *count;
         }
+        self.heaviest = self.heaviest.max(other.heaviest);
         self.fewest = [self.fewest, other.fewest].into_iter().flatten().min();
     }
 }

@@ -1,14 +1,24 @@
 //! A hostile member: it sends well-formed frames with forged fields, from a grammar of frames.
 
+use std::time::Duration;
+
 use accp_runtime::AgentId;
 use accp_runtime::session::{Input, MemberId, Mid};
 use accp_testkit::Rng;
 
 use super::World;
 use super::node::{Result, said};
-use super::text::mid_in;
+use super::seen::Seen;
+use super::text::{field, mid_in};
 
-const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+/// The SHA-256 of `x`.
+const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+/// The most bytes of a host with a hostile member: the sum of what docs/limits.md lets it fill.
+const MOST: usize = 16 << 20;
+/// Turns in which honest members come to rest beside a hostile one.
+const TURNS: usize = 400;
+/// Turns more for each member: where all share one numbering, a frame takes two turns.
+const MORE_TURNS: usize = 40;
 
 /// What a hostile member knows.
 #[derive(Debug)]
@@ -16,8 +26,14 @@ pub(super) struct Enemy {
     pub(super) id: MemberId,
     /// The number of its next own id.
     next: u64,
+    /// The number of its next value.
+    puts: u64,
     /// Ids that it has heard of.
     heard: Vec<Mid>,
+    /// The last word of the host for its log that it has heard.
+    proof: Option<String>,
+    /// Keys that the host has asked it for.
+    wanted: Vec<String>,
 }
 
 impl Enemy {
@@ -25,6 +41,15 @@ impl Enemy {
     pub(super) fn hears(&mut self, text: &str) {
         if self.heard.len() < 100 {
             self.heard.extend(mid_in(text, "mid"));
+        }
+        let after = |name: &str| {
+            let rest = text.split(name).nth(1)?;
+            rest.split(['|', '}', ',']).next().map(String::from)
+        };
+        if text.contains(">sync:registry{") {
+            self.proof = after("proof:").or(self.proof.take());
+        } else if text.contains(">qry:bytes{") && self.wanted.len() < 100 {
+            self.wanted.extend(after("key:"));
         }
     }
 
@@ -52,10 +77,11 @@ impl Enemy {
         format!("{member}{epoch:06}{counter:03}")
     }
 
-    /// Returns a frame of the session. `seq` is the number that the host expects.
-    fn frame(&mut self, rng: &mut Rng, seq: u64, ts: i64, last: u64) -> String {
+    /// Returns the header and the params of a frame of the session.
+    fn head(&mut self, rng: &mut Rng, facts: Facts) -> String {
         let id = self.id;
-        let head = match rng.below(16) {
+        let Facts { last, version, .. } = facts;
+        match rng.below(20) {
             0..4 => "@x>req:plan{}".into(),
             4 => "@x>done:plan{}".into(),
             5 => "@x>end:plan{}".into(),
@@ -66,22 +92,38 @@ impl Enemy {
                 "@x>sync:state{{delta:{{k0:x}}|v:{}}}",
                 1_000_000 + rng.below(9)
             ),
-            11 => format!("@x>sync:put{{keys:[[k101_1,{DIGEST},60]]}}"),
-            12 => format!("@x>sync:put{{keys:[[k{id}_1,{DIGEST},4611686018427387904]]}}"),
-            13 => "@x>sync:leave{n:101}".into(),
-            14 => "@hub>req:plan{}".into(),
+            11 => format!("@x>sync:state{{delta:{{k9:x}}|v:{}}}", version + 1),
+            12 => format!("@x>sync:put{{keys:[[k101_1,{DIGEST},60]]}}"),
+            13 => format!("@x>sync:put{{keys:[[k{id}_1,{DIGEST},4611686018427387904]]}}"),
+            14..16 => {
+                self.puts += 1 + rng.below(2);
+                format!("@x>sync:put{{keys:[[k{id}_{},{DIGEST},1]]}}", self.puts)
+            }
+            16 => "@x>sync:leave{n:101}".into(),
+            17 => format!(
+                "@x>req:plan{{text:{}}}",
+                "y".repeat(rng.below(2000) as usize)
+            ),
+            18 => "@hub>req:plan{}".into(),
             _ => "@a1>req:plan{}".into(),
-        };
-        let mid = self.id(rng);
+        }
+    }
+
+    /// Returns a frame of the session.
+    fn frame(&mut self, rng: &mut Rng, facts: Facts) -> String {
+        let head = self.head(rng, facts);
+        let (mid, ts) = (self.id(rng), facts.ts);
         let seq = if rng.per_mille(800) {
-            seq
+            facts.seq
         } else {
-            rng.below(2 * seq + 3)
+            rng.below(2 * facts.seq + 3)
         };
         let mut pairs = vec![format!("mid:{mid},seq:{seq}")];
         for key in ["cid", "aid"] {
             if rng.per_mille(400) {
                 pairs.push(format!("{key}:{}", self.id(rng)));
+            } else if rng.per_mille(30) {
+                pairs.push(format!("{key}:{}", "n".repeat(1 + rng.below(140) as usize)));
             }
         }
         if rng.per_mille(200) {
@@ -90,7 +132,7 @@ impl Enemy {
             } else {
                 self.id(rng)
             };
-            let total = 1 + rng.below(2);
+            let total = [1, 2, 100][rng.below(3) as usize];
             pairs.push(format!("pt:{}/{total},of:{of}", 1 + rng.below(total)));
         }
         match rng.below(8) {
@@ -106,7 +148,7 @@ impl Enemy {
     fn link(&mut self, rng: &mut Rng, last: u64) -> String {
         let position = rng.below(last + 3);
         let of = self.id(rng);
-        let about = match rng.below(9) {
+        let about = match rng.below(12) {
             0..2 => format!("@x>sync:registry{{ext:[log,parts]|hash:ffffff|pos:{position}|v:1}}"),
             2 => "@x>ack:frame{}".into(),
             3 => "@x>ping:link{}".into(),
@@ -114,9 +156,16 @@ impl Enemy {
             5 => format!("@x>qry:bytes{{key:k101_{}}}", rng.below(9)),
             6 => format!("@x>qry:bytes{{key:snap_{position}}}"),
             7 => format!(
-                "@x>sync:bytes{{at:0|d:eHg=|key:k101_{}|len:2|sha:{DIGEST}}}",
+                "@x>sync:bytes{{at:0|d:eA==|key:k101_{}|len:1|sha:{DIGEST}}}",
                 rng.below(9)
             ),
+            8 => self.hello(rng, position),
+            9..11 => {
+                // The bytes of one of its values, or others.
+                let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
+                let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
+                format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{DIGEST}}}")
+            }
             _ => {
                 return format!(
                     "@x>fail:error{{code:E3003|msg:no|retry:true|exp:1|schema:ER}}[mid:900000000001,seq:{position},of:{of}]"
@@ -130,6 +179,32 @@ impl Enemy {
         };
         format!("{about}[mid:900000000001,seq:{position}{of}]")
     }
+
+    /// Returns a hello with a word of the host, as it was or changed.
+    fn hello(&self, rng: &mut Rng, position: u64) -> String {
+        let mut proof = self.proof.clone().unwrap_or_else(|| "0".repeat(144));
+        if rng.per_mille(300) {
+            let at = rng.below(proof.len() as u64) as usize;
+            proof.replace_range(at..=at, "e");
+        }
+        let next = rng.below(100);
+        format!(
+            "@x>sync:registry{{asks:[{}]|ext:[marks,log,bytes,parts,proof]|hash:b3f5d7|next:{next}|pos:{position}|proof:{proof}|v:1}}",
+            self.id_of_another(rng)
+        )
+    }
+}
+
+/// What a hostile member can learn from the log.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    /// The number that the host expects of it.
+    seq: u64,
+    ts: i64,
+    /// The last position of the log.
+    last: u64,
+    /// The version of the shared state.
+    version: u64,
 }
 
 impl World {
@@ -142,7 +217,10 @@ impl World {
         self.enemy = Some(Enemy {
             id,
             next: 0,
+            puts: 0,
             heard: Vec::new(),
+            proof: None,
+            wanted: Vec::new(),
         });
         Ok(())
     }
@@ -153,17 +231,69 @@ impl World {
         let ts = self.room.host.clock(now).as_secs();
         let Some(enemy) = &mut self.enemy else { return };
         let id = enemy.id;
-        let mut seq = self.observer.next_sequence(id);
-        for _ in 0..self.rng.below(4) {
+        let mut facts = Facts {
+            seq: self.observer.next_sequence(id),
+            ts,
+            last,
+            version: self.observer.rights.version,
+        };
+        for _ in 0..self.rng.below(1 + self.plan.flood) {
             let text = if self.rng.per_mille(600) {
-                seq += 1;
-                enemy.frame(&mut self.rng, seq - 1, ts, last)
+                let text = enemy.frame(&mut self.rng, facts);
+                facts.seq += 1;
+                text
             } else {
                 enemy.link(&mut self.rng, last)
             };
             self.counts.forged += 1;
             self.room.wire.send(now, id, MemberId::HOST, text);
         }
+    }
+
+    /// Lets the others come to rest while the hostile member goes on.
+    pub(super) fn outlast_enemy(&mut self) -> Result {
+        if self.enemy.is_none() {
+            return Ok(());
+        }
+        // What a member has sent by now; it goes on to answer the hostile member.
+        let last = |seen: &Seen| seen.outbox.values().map(|frame| frame.order).max();
+        let last: Vec<_> = self.observer.sides.iter().map(last).collect();
+        let is_settled = |(seen, last): (&Seen, &Option<u64>)| {
+            let orders = seen.outbox.values().map(|frame| Some(frame.order));
+            orders.min().flatten() > *last || last.is_none() || seen.outbox.is_empty()
+        };
+        for _ in 0..TURNS + MORE_TURNS * self.plan.members {
+            self.attack();
+            self.rest(Duration::from_millis(500))?;
+            self.enter_late()?;
+            self.let_all_in()?;
+            let mut sides = self.observer.sides.iter().zip(&last);
+            let has_lost = self.room.host.session().lost_time().is_some();
+            if !has_lost && sides.all(is_settled) {
+                return self.weigh_host();
+            }
+        }
+        let sides = self.observer.sides.iter().zip(&last);
+        let busy = sides.filter(|side| !is_settled(*side));
+        let busy: Vec<_> = busy.map(|(side, _)| side.id.number()).collect();
+        Err(format!("an enemy keeps {busy:?} from coming to rest"))
+    }
+
+    /// Checks how many bytes the session of the host takes.
+    fn weigh_host(&mut self) -> Result {
+        let Some(weigh) = self.weigh else {
+            return Ok(());
+        };
+        let now = self.room.host.clock(self.room.now);
+        let before = self.room.host.reopen(now).map_err(said)?;
+        let with_it = weigh();
+        drop(before);
+        let bytes = with_it.saturating_sub(weigh());
+        self.counts.heaviest = self.counts.heaviest.max(bytes as u64);
+        if bytes > MOST {
+            return Err(format!("the host takes {bytes} bytes, and {MOST} at most"));
+        }
+        self.restart(0)
     }
 
     /// Takes the hostile member out.
@@ -177,6 +307,19 @@ impl World {
         let now = self.room.now;
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(enemy.id), now).map_err(said)?;
+        // Nobody has the bytes of its values that it did not send.
+        let prefix = format!("k{}_", enemy.id);
+        let keys = self.observer.keys();
+        for key in keys.iter().filter(|key| key.starts_with(&prefix)) {
+            host.handle(Input::Expire(&[key]), now).map_err(said)?;
+        }
         Ok(())
     }
+}
+
+/// Returns the change of the shared state in a frame of a hostile member.
+pub(super) fn change(text: &str) -> Option<&str> {
+    let rest = text.split(">sync:state{delta:{").nth(1)?;
+    field(text, "v")?;
+    rest.split_once(':').map(|(key, _)| key)
 }

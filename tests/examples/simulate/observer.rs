@@ -213,7 +213,8 @@ impl Observer {
         }
         let next = self.next_sequence(sender);
         // A host that has lost time may lack frames that it had dropped.
-        let may_jump = self.timeline.has_lost() && entry.sequence > next;
+        let has_lost = self.timeline.has_lost() || Some(sender) == self.enemy;
+        let may_jump = has_lost && entry.sequence > next;
         if entry.sequence != next && !may_jump {
             return Err(format!(
                 "{mid} takes seq {}, and {next} is next",
@@ -282,6 +283,7 @@ impl Observer {
             // A refused announcement leaves a gap, and so does an older copy that uses keys again.
             let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
             let may_leave_gaps = self.timeline.was_put_back(entry.sender)
+                || Some(entry.sender) == self.enemy
                 || self.refused.iter().any(|refused| is_of_it(&refused));
             let sender = self.senders.entry(entry.sender).or_default();
             for key in text.split("[k").skip(1) {

@@ -36,8 +36,10 @@ pub(crate) struct Plan {
     pub(crate) relays_only: bool,
     /// The host registers schemas during the run.
     pub(crate) learns: bool,
-    /// A hostile member is there until the faults end.
+    /// A hostile member is there until the others have come to rest.
     pub(crate) hostile: bool,
+    /// The most frames that it sends in a step.
+    pub(crate) flood: u64,
     /// Steps of a clock in a thousand steps.
     pub(crate) clock_steps: u64,
     /// Copies of stores that are made, or put back, in a thousand steps.
@@ -67,6 +69,11 @@ pub(crate) struct Trim {
     pub(crate) without: Vec<String>,
     /// The highest number of sends.
     pub(crate) sends: Option<usize>,
+    /// The most frames that a hostile member sends in a step. There is always one then, and no old
+    /// copy of a store.
+    pub(crate) flood: Option<u64>,
+    /// Returns the bytes that the program has allocated.
+    pub(crate) weigh: Option<fn() -> usize>,
 }
 
 impl Plan {
@@ -156,6 +163,7 @@ impl Plan {
             relays_only: rng.per_mille(100),
             learns: rng.per_mille(200),
             hostile,
+            flood: 3,
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
@@ -206,5 +214,9 @@ impl Plan {
             }
         }
         self.sends = trim.sends.unwrap_or(self.sends);
+        if let Some(flood) = trim.flood {
+            (self.hostile, self.late) = (true, false);
+            (self.flood, self.copies) = (flood, 0);
+        }
     }
 }

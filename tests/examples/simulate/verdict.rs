@@ -12,6 +12,7 @@ use accp_store::Store;
 use accp_testkit::Room;
 
 use super::World;
+use super::enemy::change;
 use super::node::{REGISTRY, Result, said};
 use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
@@ -212,7 +213,8 @@ impl World {
     fn judge_parts(&self) -> Result {
         let mut groups: BTreeMap<Mid, u64> = BTreeMap::new();
         let mut wholes = BTreeSet::new();
-        for entry in &self.observer.log {
+        let log = self.observer.log.iter();
+        for entry in log.filter(|entry| Some(entry.sender) != self.observer.enemy) {
             match entry.kind {
                 EntryKind::Part => {
                     let of = mid_in(&entry.text, "of").unwrap_or_else(|| entry.mid.clone());
@@ -242,6 +244,11 @@ impl World {
             .iter()
             .filter(|e| e.kind == EntryKind::Frame)
         {
+            if let Some(key) =
+                change(&entry.text).filter(|_| Some(entry.sender) == self.observer.enemy)
+            {
+                wanted.insert(key.to_string(), Value::from("x"));
+            }
             let who = usize::from(entry.sender.number() - MemberId::HOST.number());
             let set = field(&entry.text, "n").and_then(|n| self.deltas.get_key_value(&(who, n)));
             if let Some(((who, n), key)) = set {

@@ -96,6 +96,7 @@ struct World {
     counts: Counts,
     script: Option<Vec<String>>,
     enemy: Option<Enemy>,
+    weigh: Option<fn() -> usize>,
     copies: Copies,
     disks: Disks,
 }
@@ -138,6 +139,7 @@ impl World {
             },
             script: script.then(Vec::new),
             enemy: None,
+            weigh: trim.weigh,
             copies: Copies::default(),
             disks,
             plan,
@@ -454,13 +456,14 @@ impl World {
     fn settle(&mut self) -> Result {
         self.room.wire.set_faults(Faults::default());
         self.room.wire.heal();
-        self.expel_enemy()?;
         self.set_clocks_right();
         self.note(|| "the faults end".into());
         self.enter_late()?;
         for node in &mut self.nodes {
             node.cut_off = node.cut_off.map(|_| self.room.now);
         }
+        self.outlast_enemy()?;
+        self.expel_enemy()?;
         for _ in 0..2000 {
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;

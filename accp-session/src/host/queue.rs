@@ -1,0 +1,51 @@
+//! Members that wait for a number, where all share one numbering.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::{MemberId, Mid, Time};
+
+/// Gives members their turns, so that none takes all numbers. A member waits in the queue with one
+/// frame, and the host tells it the number when its turn comes. Others wait until it has taken the
+/// number, or has let the time for it pass.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<(MemberId, Mid)>,
+    /// Whose turn it is, and until when.
+    turn: Option<(MemberId, Time)>,
+}
+
+impl Queue {
+    /// Returns whether it is the turn of another member.
+    pub(crate) fn is_anothers(&self, member: MemberId, now: Time) -> bool {
+        let turn = self.turn.filter(|(_, until)| now < *until);
+        turn.is_some_and(|(other, _)| other != member)
+    }
+
+    /// Lets a member wait that could not take a number. If nobody has a turn, it is the turn of this
+    /// member, which has just heard the number.
+    pub(crate) fn wait(&mut self, member: MemberId, mid: &Mid, now: Time, patience: Duration) {
+        if !self.is_anothers(member, now) {
+            self.turn = Some((member, now + patience));
+        } else if self.waiting.iter().all(|(other, _)| *other != member) {
+            self.waiting.push_back((member, mid.clone()));
+        }
+    }
+
+    /// Notes that a member has taken a number.
+    pub(crate) fn took(&mut self, member: MemberId) {
+        self.turn.take_if(|(other, _)| *other == member);
+        self.waiting.retain(|(other, _)| *other != member);
+    }
+
+    /// Begins the next turn, if the last one is over. Returns the member and its frame.
+    pub(crate) fn next(&mut self, now: Time, patience: Duration) -> Option<(MemberId, Mid)> {
+        self.turn.take_if(|(_, until)| now >= *until);
+        if self.turn.is_some() {
+            return None;
+        }
+        let next = self.waiting.pop_front()?;
+        self.turn = Some((next.0, now + patience));
+        Some(next)
+    }
+}
