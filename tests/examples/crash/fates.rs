@@ -1,0 +1,131 @@
+//! The ends of the frames that members have sent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_runtime::session::{MemberId, Mid};
+use accp_session::EntryKind;
+
+use super::fact::{Fact, Fate};
+use super::world::World;
+
+type Result<T = ()> = std::result::Result<T, String>;
+
+/// The facts that a side has told, in all its lives.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// The numbers that the side has said, each with the id of its frame.
+    pub(crate) said: BTreeMap<u64, Mid>,
+    pub(crate) handled: BTreeSet<u64>,
+    pub(crate) fates: BTreeMap<Mid, Fate>,
+}
+
+impl Ledger {
+    /// Takes a fact.
+    ///
+    /// # Errors
+    /// If the side has told something twice that happens once.
+    pub(crate) fn take(&mut self, fact: &Fact) -> Result {
+        let is_news = match fact {
+            Fact::Said(n, mid) => self.said.insert(*n, mid.clone()).is_none(),
+            Fact::Handled(position) => self.handled.insert(*position),
+            Fact::Ended(mid, fate) => self.fates.insert(mid.clone(), *fate).is_none(),
+            Fact::Renamed(old, new) => {
+                let renamed = self.said.values_mut().find(|mid| *mid == old);
+                renamed.into_iter().for_each(|mid| *mid = new.clone());
+                true
+            }
+            _ => true,
+        };
+        if is_news {
+            Ok(())
+        } else {
+            Err(format!("a side has told twice: {fact}"))
+        }
+    }
+
+    /// Returns how many frames have had this end.
+    pub(crate) fn count(&self, fate: Fate) -> u64 {
+        self.fates.values().filter(|told| **told == fate).count() as u64
+    }
+}
+
+/// Checks that each end that a member has told agrees with the log.
+pub(crate) fn agree(world: &World<'_>) -> Result {
+    for (member, ledger) in &world.ledgers {
+        for (mid, told) in &ledger.fates {
+            let logged = world.log.fate(mid);
+            let agrees = match told {
+                Fate::Acknowledged | Fate::Expired => logged == Some(*told),
+                // The frame may have been withdrawn before it went out.
+                Fate::Cancelled => {
+                    let is_request = ledger.said.values().any(|said| said == mid);
+                    let is_cut = world.log.is_cut(mid) || !is_request;
+                    logged == Some(*told) || is_cut && logged.is_none_or(|end| end == Fate::Refused)
+                }
+                Fate::Refused => logged == Some(*told),
+            };
+            if !agrees {
+                return Err(format!(
+                    "{member} was told that {mid} is {told}, and the log says {logged:?}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no frame has two ends, and returns the frames of the process that have an end that it
+/// has not told. A kill may swallow the last words.
+pub(crate) fn untold(world: &World<'_>, waiting: &BTreeSet<Mid>) -> Result<BTreeSet<Mid>> {
+    let mut untold = BTreeSet::new();
+    let Some(ledger) = world.ledgers.get(&world.own) else {
+        return Ok(untold);
+    };
+    for (n, mid) in ledger.said.iter().filter(|_| world.own != MemberId::HOST) {
+        match (ledger.fates.get(mid), waiting.contains(mid)) {
+            (Some(fate), true) => return Err(format!("{n} is {fate} and waits to be sent")),
+            (None, false) => {
+                if !has_end(world, mid) {
+                    return Err(format!("{n} was said, and has no end"));
+                }
+                untold.insert(mid.clone());
+            }
+            _ => {}
+        }
+    }
+    Ok(untold)
+}
+
+/// Checks, at rest, that every frame that a member has sent has come to one end.
+pub(crate) fn complete(world: &World<'_>) -> Result {
+    for (member, ledger) in &world.ledgers {
+        for (n, mid) in &ledger.said {
+            let is_told = ledger.fates.contains_key(mid) || *member == MemberId::HOST;
+            if !is_told && *member != world.own {
+                return Err(format!("{member} was not told the end of {n}"));
+            }
+            if !has_end(world, mid) {
+                return Err(format!("{n} of {member} has no end"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the log shows that a frame has come to an end.
+fn has_end(world: &World<'_>, mid: &Mid) -> bool {
+    world.log.fate(mid).is_some() || world.log.is_cut(mid)
+}
+
+/// Checks that the log has every frame that the host has dropped.
+pub(crate) fn dropped(world: &World<'_>) -> Result {
+    let is_dropped = |mid: &&Mid| {
+        let entries = world.log.entries.iter().rev();
+        let mut dropped = entries.filter(|entry| entry.kind == EntryKind::Dropped);
+        dropped.any(|entry| entry.mid == **mid)
+    };
+    match world.told.dropped.iter().find(|mid| !is_dropped(mid)) {
+        Some(mid) => Err(format!("{mid} was dropped, and the log does not say so")),
+        None => Ok(()),
+    }
+}
