@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_runtime::session::{MemberId, Mid};
-use accp_session::{Entry, EntryKind};
+use accp_session::{Entry, EntryKind, Outgoing};
 
 use super::file::Contents;
 use super::frames::{chain, is_request, number};
@@ -190,27 +190,34 @@ fn handled(world: &World<'_>, contents: &Contents) -> Result {
 }
 
 /// Counts, for each number under a key, the process's own frames that say it: the frames in the
-/// host's log, and the frames that wait in the outbox.
+/// host's log, and the frames that wait in the outbox. All parts of a frame count as one frame.
 fn times(world: &World<'_>, contents: &Contents, key: &str) -> BTreeMap<u64, u32> {
     let accepted = world.log.entries.iter();
     let accepted = accepted.filter(|entry| entry.kind == EntryKind::Frame);
     let accepted = accepted.filter(|entry| entry.sender == world.own);
-    let accepted = accepted.map(|entry| (&entry.mid, &*entry.text));
+    let accepted = accepted.map(|entry| (entry.mid.clone(), &*entry.text));
     let waiting = contents.stored.outbox.iter();
-    let waiting = waiting.map(|frame| (&frame.mid, &*frame.head));
-    let own: BTreeMap<&Mid, &str> = waiting.chain(accepted).collect();
+    let waiting = waiting.map(|frame| (name(frame), &*frame.head));
+    let own = waiting.chain(accepted);
+    let own = own.filter_map(|(name, text)| Some((name, number(text, key)?)));
     let mut times: BTreeMap<u64, u32> = BTreeMap::new();
-    for number in own.values().filter_map(|text| number(text, key)) {
+    for (_, number) in own.collect::<BTreeSet<_>>() {
         *times.entry(number).or_default() += 1;
     }
     times
 }
 
+/// Returns the id under which the session names a frame that waits: that of its first part.
+fn name(frame: &Outgoing) -> Mid {
+    let mut pairs = frame.tail.split(',');
+    let of = pairs.find_map(|pair| pair.strip_prefix("of:"));
+    of.map_or_else(|| frame.mid.clone(), Mid::parse)
+}
+
 /// Returns the ids of the frames that wait in the outbox. A frame in parts has the id of its first
-/// part, which waits as long as any of them.
+/// part.
 fn waiting(contents: &Contents) -> BTreeSet<Mid> {
-    let waiting = contents.stored.outbox.iter();
-    waiting.map(|frame| frame.mid.clone()).collect()
+    contents.stored.outbox.iter().map(name).collect()
 }
 
 /// Checks that every side has answered each request of another side once. A request that was
