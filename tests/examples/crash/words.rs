@@ -31,10 +31,10 @@ impl Word {
             0..15 => Self::Long(60 + rng.below(400) as usize),
             // These values travel in pieces.
             15..18 => Self::Long(3_000 + rng.below(30_000) as usize),
-            18..24 => Self::Wide,
-            24..34 => Self::Brief,
-            34..44 => Self::Cancel,
-            44..54 => Self::Delta,
+            18..27 => Self::Wide,
+            27..37 => Self::Brief,
+            37..47 => Self::Cancel,
+            47..57 => Self::Delta,
             _ => Self::Short,
         }
     }
@@ -59,7 +59,7 @@ impl Word {
                 Some(message.with("text", text(&agent, n, size)))
             }
             Self::Wide => {
-                let fields = 0..24;
+                let fields = 0..40;
                 let wide = format!("wide_{n}_").repeat(5);
                 Some(fields.fold(request()?, |message, at| {
                     message.with(format!("field_{at}"), wide.clone())
