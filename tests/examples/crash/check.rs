@@ -43,7 +43,7 @@ pub(crate) fn after_a_kill(world: &mut World<'_>, contents: &Contents) -> Result
 pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     let mut logs = vec![contents.entries.clone()];
     for peer in world.peers.values() {
-        logs.push(world.log_of(peer.side.driver.side())?);
+        logs.push(world.log_of(peer.inner.driver.side())?);
     }
     if let Some(entry) = logs.iter().flatten().find(|entry| entry.due) {
         return Err(format!("nobody has handled {}", entry.position));
@@ -55,7 +55,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     answered(&world.log)?;
     values::complete(world, contents)?;
     let state = fold::state(world, contents)?;
-    let mut peers = world.peers.values().map(|peer| &peer.side);
+    let mut peers = world.peers.values().map(|peer| &peer.inner);
     match peers.find(|peer| *peer.session().state() != state) {
         Some(peer) => Err(format!(
             "the state of {} differs from the killed side's",
@@ -107,7 +107,7 @@ fn acknowledged(world: &World<'_>) -> Result {
         ));
     }
     for peer in world.peers.values() {
-        let id = peer.side.driver.side();
+        let id = peer.inner.driver.side();
         for copy in world.log_of(id)? {
             let entry = log.get(copy.position as usize - 1);
             if entry.is_none_or(|entry| entry.text != copy.text || entry.sender != copy.sender) {

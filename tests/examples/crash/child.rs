@@ -80,7 +80,10 @@ fn obey<S: Store + Clone, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
                 let chore: Chore = word().parse()?;
                 side.work(&chore, now)
             }
-            _ => side.turn(now, &mut tell),
+            _ => side.turn(now, &mut |fact: Fact| {
+                print(&fact.to_string());
+                Ok(())
+            }),
         };
         done?;
         if verb == "go" {
@@ -88,11 +91,6 @@ fn obey<S: Store + Clone, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
             print(&format!("done {quiet}"));
         }
     }
-    Ok(())
-}
-
-fn tell(fact: Fact) -> Result<(), String> {
-    print(&fact.to_string());
     Ok(())
 }
 

@@ -308,7 +308,9 @@ fn forget_secret(stored: &mut Stored) {
 }
 
 fn forget_hashes(entries: &mut [Entry]) {
-    entries.iter_mut().for_each(|entry| entry.hash = None);
+    for entry in entries {
+        entry.hash = None;
+    }
 }
 
 /// Makes conversations with long values, which members send piece by piece.

@@ -6,7 +6,7 @@ use super::check;
 use super::frames::{metadata, number_in};
 use super::life::Fuse;
 use super::plan::{Counts, Plan};
-use super::side::Kind;
+use super::side::{Kind, Side};
 use super::world::World;
 
 /// The most turns that a session without kills may take to come to rest.
@@ -82,7 +82,7 @@ fn rest(world: &mut World<'_>) -> Result<(), String> {
     for _ in 0..TURNS {
         let quiet = world.turn(&mut life, false)?;
         let quiet = quiet.ok_or("it died, and nobody has killed it")?;
-        if quiet && world.peers.values().all(|peer| peer.is_quiet()) {
+        if quiet && world.peers.values().all(Side::is_quiet) {
             return life.end();
         }
     }

@@ -82,7 +82,7 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 
 /// One side of the session.
 pub(crate) struct Side<S, L = Vec<Transmit>> {
-    pub(crate) side: accp_testkit::Side<S, L>,
+    pub(crate) inner: accp_testkit::Side<S, L>,
     /// Facts that become durable when the work is carried out.
     open: Vec<Fact>,
     /// Frames whose handlers take some turns.
@@ -98,6 +98,16 @@ struct Running {
     /// Whether the token had fired before the handler began.
     came_late: bool,
     turns: u32,
+}
+
+/// The long text that a frame refers to.
+enum LongValue {
+    /// The frame refers to none.
+    None,
+    /// The bytes are on their way.
+    OnItsWay,
+    /// The text was read, or has expired.
+    Here(Fact),
 }
 
 impl<S: Store + Clone, L: Link> Side<S, L> {
@@ -116,7 +126,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
 
     fn new(side: accp_testkit::Side<S, L>) -> Self {
         Self {
-            side,
+            inner: side,
             open: Vec::new(),
             running: Vec::new(),
             asked: Vec::new(),
@@ -126,18 +136,18 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
 
     /// Returns whether the session is quiet and all handlers have ended.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.side.is_quiet() && self.running.is_empty()
+        self.inner.is_quiet() && self.running.is_empty()
     }
 
     pub(crate) fn hear(&mut self, from: MemberId, frame: &str, now: Time) -> Result {
-        let heard = self.side.driver.receive(from, frame.as_bytes(), now);
+        let heard = self.inner.driver.receive(from, frame.as_bytes(), now);
         heard.map_err(fault)
     }
 
     /// Says number `n`, if the side can send now.
     pub(crate) fn say(&mut self, n: u64, word: Word, now: Time) -> Result {
         let last = self.asked.last();
-        let Some(message) = word.message(n, self.side.session(), last) else {
+        let Some(message) = word.message(n, self.inner.session(), last) else {
             return Ok(());
         };
         let Ok(mid) = self.session()?.send(&Outbound::message(&message), now) else {
@@ -168,10 +178,10 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
 
     /// Deletes the texts before a position that no member lacks.
     fn retain(&mut self, before: u64) -> Result {
-        let held = self.side.session().replicated();
+        let held = self.inner.session().replicated();
         let log_before = before.min(held + 1);
-        let side = self.side.driver.side().clone();
-        let freed = self.side.store.retain(&side, Retention { log_before });
+        let side = self.inner.driver.side().clone();
+        let freed = self.inner.store.retain(&side, Retention { log_before });
         let freed = freed.map_err(fault)?;
         self.open.push(Fact::Freed(freed.entries, freed.bytes));
         Ok(())
@@ -180,7 +190,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     /// Does all the work that waits. After each commit `tell` gets the facts that are now durable.
     pub(crate) fn turn(&mut self, now: Time, tell: &mut impl FnMut(Fact) -> Result) -> Result {
         self.carry_out(now, tell)?;
-        for inbound in std::mem::take(&mut self.side.inbox) {
+        for inbound in std::mem::take(&mut self.inner.inbox) {
             let position = inbound.position();
             if is_request(inbound.text()) && position.is_multiple_of(2) {
                 self.running.push(Running {
@@ -189,7 +199,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
                     turns: SLOW,
                 });
             } else if !self.handle(&inbound, true, now)? {
-                self.side.inbox.push(inbound); // later
+                self.inner.inbox.push(inbound); // later
             }
             // Some marks are committed alone, and some together.
             if position % 3 == 0 {
@@ -213,9 +223,9 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     }
 
     fn carry_out(&mut self, now: Time, tell: &mut impl FnMut(Fact) -> Result) -> Result {
-        let before = self.side.inbox.len();
-        self.side.carry_out(now).map_err(fault)?;
-        for inbound in &self.side.inbox[before..] {
+        let before = self.inner.inbox.len();
+        self.inner.carry_out(now).map_err(fault)?;
+        for inbound in &self.inner.inbox[before..] {
             let position = inbound.position();
             if position <= self.delivered {
                 let last = self.delivered;
@@ -223,7 +233,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             }
             self.delivered = position;
         }
-        for event in std::mem::take(&mut self.side.events) {
+        for event in std::mem::take(&mut self.inner.events) {
             self.open.extend(Fact::of(event)?);
         }
         std::mem::take(&mut self.open)
@@ -235,17 +245,19 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     /// frame has to wait.
     fn handle(&mut self, inbound: &Inbound, came_late: bool, now: Time) -> Result<bool> {
         let is_stopped = inbound.cancel_token().is_cancelled();
-        let state = self.side.session().state();
+        let state = self.inner.session().state();
         let is_cancelled = chain(inbound.text()).is_some_and(|chain| state.is_cancelled(&chain));
         let position = inbound.position();
         if is_stopped != is_cancelled {
             let fired = if is_stopped { "has fired" } else { "is silent" };
             return Err(format!("the token of {position} {fired}"));
         }
-        let Some(fact) = self.read(inbound)? else {
-            return Ok(false); // the bytes of its value are on their way
+        let read = match self.read(inbound)? {
+            LongValue::OnItsWay => return Ok(false),
+            LongValue::None => None,
+            LongValue::Here(fact) => Some(fact),
         };
-        let agent = self.side.options.agent.to_string();
+        let agent = self.inner.options.agent.to_string();
         let reply = Message::new(agent, "done", "plan").map_err(fault)?;
         let reply = reply.with("re", position as i64);
         let is_answered = is_request(inbound.text()) && !is_stopped;
@@ -260,33 +272,33 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         if is_stopped && !came_late {
             self.open.push(Fact::Stopped(position));
         }
-        self.open.extend(fact);
+        self.open.extend(read);
         Ok(true)
     }
 
     /// Reads the long text that a frame refers to, and compares it with the text that its sender
-    /// put. Returns `None` while the bytes are on their way.
-    fn read(&mut self, inbound: &Inbound) -> Result<Option<Option<Fact>>> {
+    /// put.
+    fn read(&mut self, inbound: &Inbound) -> Result<LongValue> {
         let Some(long) = long_text(inbound.text()) else {
-            return Ok(Some(None));
+            return Ok(LongValue::None);
         };
         let key = format!("cold.{}", long.key);
         let reference = Reference::parse(&key).ok_or("a reference")?;
-        match self.side.driver.read(&reference) {
-            Ok(None) => Ok(None),
+        match self.inner.driver.read(&reference) {
+            Ok(None) => Ok(LongValue::OnItsWay),
             Ok(Some(value)) if value.as_str() == Some(&long.text) => {
-                Ok(Some(Some(Fact::Read(long.key))))
+                Ok(LongValue::Here(Fact::Read(long.key)))
             }
             Ok(Some(_)) => Err(format!("a handler reads other bytes under {key}")),
             Err(DriverError::Reference(_, ReadError::Expired)) => {
-                Ok(Some(Some(Fact::Gone(long.key))))
+                Ok(LongValue::Here(Fact::Gone(long.key)))
             }
             Err(error) => Err(format!("a handler cannot read {key}: {error}")),
         }
     }
 
     fn session(&mut self) -> Result<&mut Session> {
-        self.side.driver.session_mut().map_err(fault)
+        self.inner.driver.session_mut().map_err(fault)
     }
 }
 

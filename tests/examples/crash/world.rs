@@ -193,7 +193,7 @@ impl<'p> World<'p> {
                 }
                 ledger.take(&fact)
             })?;
-            for frame in peer.side.left() {
+            for frame in peer.inner.left() {
                 self.carry(id, frame, life)?;
             }
         }
