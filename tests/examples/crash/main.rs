@@ -29,11 +29,13 @@
 mod check;
 mod child;
 mod command;
+mod counts;
 mod fact;
 mod fates;
 mod file;
 mod fold;
 mod frames;
+mod ledger;
 mod life;
 mod log;
 mod plan;
@@ -50,7 +52,8 @@ use std::time::{Duration, Instant};
 
 use accp_runtime::session::Scope;
 
-use plan::{Counts, Plan};
+use counts::Counts;
+use plan::Plan;
 use plant::Plant;
 use side::Kind;
 

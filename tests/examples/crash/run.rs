@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::check;
+use super::counts::Counts;
 use super::frames::{metadata, number_in};
 use super::life::Fuse;
-use super::plan::{Counts, Plan};
+use super::plan::Plan;
 use super::side::{Kind, Side};
 use super::world::World;
 

@@ -13,9 +13,9 @@ use accp_testkit::{Rng, Shared};
 use tempfile::TempDir;
 
 use super::fact::{Fact, Fate};
-use super::fates::Ledger;
 use super::file::{self, Contents};
 use super::frames::{metadata, number_in};
+use super::ledger::Ledger;
 use super::life::{Fuse, Life};
 use super::log::Log;
 use super::plan::Plan;
