@@ -173,12 +173,13 @@ impl Log {
         frames.filter(|entry| entry.sequence == 0).count()
     }
 
-    /// Returns the frames of which the host has some parts only, and goes on waiting for others.
+    /// Returns the frames of which the host has some parts only, and waits for the others. The
+    /// parts of a cancelled frame do not come any more.
     pub(crate) fn halves(&self) -> usize {
-        let all = self.frames.values();
-        let only_parts =
-            |known: &&Vec<(EntryKind, u64)>| known.iter().all(|(kind, _)| *kind == EntryKind::Part);
-        all.filter(only_parts).count()
+        let is_part = |(kind, _): &(EntryKind, u64)| *kind == EntryKind::Part;
+        let all = self.frames.iter();
+        let open = all.filter(|(mid, known)| known.iter().all(is_part) && !self.is_cut(mid));
+        open.count()
     }
 
     /// Returns the keys of the values that were announced and have not expired.
