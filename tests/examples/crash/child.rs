@@ -4,14 +4,15 @@
 //! | To the process | |
 //! |---|---|
 //! | `MS from MEMBER FRAME` | a frame arrives |
-//! | `MS say N LENGTH` | say number `N`, with a text of this length |
+//! | `MS say N WORD` | say number `N`, in the form of this [`Word`] |
+//! | `MS do CHORE` | do this [`Chore`] |
 //! | `MS go` | do all the work that waits |
 //!
 //! | From the process | |
 //! |---|---|
 //! | `open` | the session is open |
 //! | `to MEMBER FRAME` | a frame leaves |
-//! | `said N`, `handled POSITION` | this is durable |
+//! | a [`Fact`] | this is durable |
 //! | `done quiet`, `done busy` | the turn is over |
 
 use std::io::{self, BufRead as _, Write as _};
@@ -21,8 +22,10 @@ use std::sync::{Arc, Mutex};
 use accp_runtime::session::{MemberId, Scope, Time, Transmit};
 use accp_store::{Link, SqliteStore, Store};
 
+use super::fact::Fact;
 use super::plant::planted;
-use super::side::{Done, Kind, Side};
+use super::side::{Kind, Side};
+use super::words::{Chore, Word};
 
 /// The first argument of the process.
 pub(crate) const WORD: &str = "child-that-is-killed";
@@ -70,31 +73,25 @@ fn obey<S: Store + Clone, L: Link>(mut side: Side<S, L>) -> Result<(), String> {
         let done = match verb {
             "from" => side.hear(member(word())?, word(), now),
             "say" => {
-                let (n, length) = (word().parse(), word().parse());
-                side.say(n.unwrap_or(0), length.unwrap_or(0), now)
+                let (n, form): (_, Word) = (word().parse(), word().parse()?);
+                side.say(n.unwrap_or(0), form, now)
             }
-            _ => side.turn(now, &mut tell),
+            "do" => {
+                let chore: Chore = word().parse()?;
+                side.work(&chore, now)
+            }
+            _ => side.turn(now, &mut |fact: Fact| {
+                print(&fact.to_string());
+                Ok(())
+            }),
         };
-        done.map_err(|error| error.to_string())?;
+        done?;
         if verb == "go" {
-            let quiet = if side.side.is_quiet() {
-                "quiet"
-            } else {
-                "busy"
-            };
+            let quiet = if side.is_quiet() { "quiet" } else { "busy" };
             print(&format!("done {quiet}"));
         }
     }
     Ok(())
-}
-
-fn tell(done: Done) {
-    for n in done.said {
-        print(&format!("said {n}"));
-    }
-    for position in done.handled {
-        print(&format!("handled {position}"));
-    }
 }
 
 /// Prints one line in one write. A line that nobody reads is lost.

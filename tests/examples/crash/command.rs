@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use accp_session::{Entry, Stored};
 use accp_store::{SqliteStore, Store as _};
 use accp_testkit::Rng;
 use serde_json::json;
@@ -269,14 +270,19 @@ impl Bench {
         Ok(is_whole)
     }
 
-    /// Returns everything in the file, as text.
+    /// Returns everything in the file, as text, except for what each run draws at random: the secrets
+    /// of the logs, and the hashes that follow from them.
     fn contents(&self) -> Result<String, String> {
         let mut store = SqliteStore::open_read_only(self.file("")).map_err(fault)?;
         let mut text = String::new();
         for summary in store.list().map_err(fault)? {
             let side = &summary.side;
-            let stored = store.load(side).map_err(fault)?;
-            let entries = store.entries(side, 1, usize::MAX).map_err(fault)?;
+            let mut stored = store.load(side).map_err(fault)?;
+            let mut entries = store.entries(side, 1, usize::MAX).map_err(fault)?;
+            if let Some(stored) = &mut stored {
+                forget_secret(stored);
+            }
+            forget_hashes(&mut entries);
             let _ = writeln!(text, "{summary:?}\n{stored:?}\n{entries:?}");
             for key in store.cold_keys(side).map_err(fault)? {
                 let kept = store.cold(side, &key).map_err(fault)?;
@@ -284,6 +290,26 @@ impl Bench {
             }
         }
         Ok(text)
+    }
+}
+
+fn forget_secret(stored: &mut Stored) {
+    (stored.key, stored.voucher) = (None, None);
+    forget_hashes(&mut stored.entries);
+    forget_hashes(&mut stored.due);
+    if let Some(snapshot) = &mut stored.snapshot
+        && let Ok(mut fold) = serde_json::from_str::<serde_json::Value>(&snapshot.text)
+    {
+        for drawn in ["hash", "proof"] {
+            fold[drawn].take();
+        }
+        snapshot.text = fold.to_string();
+    }
+}
+
+fn forget_hashes(entries: &mut [Entry]) {
+    for entry in entries {
+        entry.hash = None;
     }
 }
 

@@ -1,18 +1,20 @@
 //! Reads the file of the killed process.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use accp_session::{Entry, Stored};
-use accp_store::{SideId, SqliteStore, Store};
+use accp_store::{Kept, SideId, SqliteStore, Store};
 
 /// The contents of the file for this session.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     pub(crate) entries: Vec<Entry>,
+    /// The first position whose text is kept.
+    pub(crate) first: u64,
     pub(crate) stored: Stored,
-    /// The number of values, and the number of values without bytes.
-    pub(crate) values: (usize, usize),
+    pub(crate) values: BTreeMap<String, Kept>,
 }
 
 /// Reads a copy, so that the process finds its file unchanged.
@@ -41,14 +43,15 @@ fn contents(file: &Path, side: &SideId) -> Result<Contents, accp_store::StoreErr
     let mut store = SqliteStore::open(file)?;
     store.check_file()?;
     store.verify(side)?;
-    let mut values = (0, 0);
+    let mut values = BTreeMap::new();
     for key in store.cold_keys(side)? {
         let kept = store.cold(side, &key)?;
-        values.0 += 1;
-        values.1 += usize::from(kept.is_none_or(|kept| kept.value.bytes.is_none()));
+        values.extend(kept.map(|kept| (key, kept)));
     }
+    let summary = store.summary(side)?;
     Ok(Contents {
         entries: store.entries(side, 0, usize::MAX)?,
+        first: summary.map_or(0, |summary| summary.first),
         stored: store.load(side)?.unwrap_or_default(),
         values,
     })

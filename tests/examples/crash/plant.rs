@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use accp_session::Batch;
+use accp_session::{Batch, OutboxChange};
 use accp_store::{SqliteStore, Store};
 use accp_testkit::Tapped;
 
@@ -14,6 +14,12 @@ pub(crate) enum Plant {
     Early,
     /// Handled marks are committed after the replies, not with them.
     Apart,
+    /// Of the batches that are committed together, the later half is lost.
+    Half,
+}
+
+impl Plant {
+    pub(crate) const ALL: [Self; 3] = [Self::Early, Self::Apart, Self::Half];
 }
 
 impl fmt::Display for Plant {
@@ -21,6 +27,7 @@ impl fmt::Display for Plant {
         f.write_str(match self {
             Self::Early => "early",
             Self::Apart => "apart",
+            Self::Half => "half",
         })
     }
 }
@@ -29,10 +36,8 @@ impl FromStr for Plant {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let both = [Self::Early, Self::Apart];
-        both.into_iter()
-            .find(|plant| plant.to_string() == text)
-            .ok_or(())
+        let mut all = Self::ALL.into_iter();
+        all.find(|plant| plant.to_string() == text).ok_or(())
     }
 }
 
@@ -46,10 +51,22 @@ pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<Sqlite
             match plant {
                 Some(Plant::Early) => std::mem::swap(&mut late, &mut copy),
                 Some(Plant::Apart) => std::mem::swap(&mut late.handled, &mut copy.handled),
+                Some(Plant::Half) if is_later(batch) => continue,
+                Some(Plant::Half) => {}
                 None => {}
             }
             store.commit(&[(side, &copy)])?;
         }
         Ok(())
     })
+}
+
+/// Returns whether a batch is of the later half of its group: it comes with nothing that the store
+/// would miss when the next batch comes, such as an entry, a mark or a frame to send.
+fn is_later(batch: &Batch) -> bool {
+    let puts = |change: &OutboxChange| matches!(change, OutboxChange::Put(_));
+    batch.entries.is_empty()
+        && batch.handled.is_empty()
+        && batch.epoch.is_none()
+        && !batch.outbox.iter().any(puts)
 }

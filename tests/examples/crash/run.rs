@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use accp_session::EntryKind;
-
 use super::check;
+use super::counts::Counts;
+use super::frames::{metadata, number_in};
 use super::life::Fuse;
-use super::plan::{Counts, Plan};
-use super::side::Kind;
-use super::world::{World, metadata, number_in};
+use super::plan::Plan;
+use super::side::{Kind, Side};
+use super::world::World;
 
 /// The most turns that a session without kills may take to come to rest.
 const TURNS: u64 = 2000;
@@ -22,18 +22,17 @@ pub(crate) fn run(plan: &Plan, counts: &mut Counts) -> Result<(), String> {
     for _ in 0..plan.kills {
         one_life(&mut world, counts)?;
     }
+    let before = world.untold.clone();
     rest(&mut world)?;
     let contents = world.contents()?;
-    check::after_a_kill(&mut world, &contents)?;
+    counts.compared += check::after_a_kill(&mut world, &contents)?;
+    if let Some(mid) = world.untold.difference(&before).next() {
+        return Err(format!(
+            "the end of {mid} was not told, and nobody was killed"
+        ));
+    }
     check::at_rest(&mut world, &contents)?;
-    let log = world.host_log(&contents)?;
-    counts.files += 1;
-    counts.frames += log.iter().filter(|e| e.kind == EntryKind::Frame).count() as u64;
-    counts.acknowledged += world.told.acks;
-    counts.handled += world.told.handled.len() as u64;
-    counts.said += world.told.said.len() as u64;
-    counts.values += contents.values.0 as u64;
-    counts.snapshots += u64::from(contents.stored.snapshot.is_some());
+    counts.add(&world, &contents);
     Ok(())
 }
 
@@ -46,15 +45,23 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
         delay: Duration::from_micros(world.rng.below(delay + 1)),
     };
     world.lossy = world.rng.per_mille(300);
+    if world.rng.per_mille(200) {
+        // The process was away for some time.
+        let millis = world.rng.below(5_000);
+        world.now = world.now + Duration::from_millis(millis);
+    }
     let mut life = world.begin(Some(fuse))?;
     while world.turn(&mut life, true)?.is_some() {}
     life.end()?;
 
     let contents = world.contents()?;
-    check::after_a_kill(world, &contents)?;
+    counts.compared += check::after_a_kill(world, &contents)?;
     counts.kills += 1;
     counts.opening += u64::from(!world.opened);
     counts.output_lost += u64::from(world.lossy);
+    counts.halves += u64::from(world.log.halves() > 0);
+    counts.shortened += u64::from(contents.first > 1 && world.told.freed.0 > 0);
+    counts.with_checkpoints += u64::from(world.told.checkpoint > 0);
     let last = contents.stored.last;
     counts.untold += u64::from(last > world.told.position);
     counts.in_hand += u64::from(world.handed.iter().any(|frame| match world.plan.side {
@@ -76,7 +83,7 @@ fn rest(world: &mut World<'_>) -> Result<(), String> {
     for _ in 0..TURNS {
         let quiet = world.turn(&mut life, false)?;
         let quiet = quiet.ok_or("it died, and nobody has killed it")?;
-        if quiet && world.peers.values().all(|peer| peer.side.is_quiet()) {
+        if quiet && world.peers.values().all(Side::is_quiet) {
             return life.end();
         }
     }

@@ -12,22 +12,57 @@ use accp_store::{SideId, Store};
 use accp_testkit::{Rng, Shared};
 use tempfile::TempDir;
 
+use super::fact::{Fact, Fate};
 use super::file::{self, Contents};
+use super::frames::{metadata, number_in};
+use super::ledger::Ledger;
 use super::life::{Fuse, Life};
+use super::log::Log;
 use super::plan::Plan;
-use super::side::{AGENTS, Done, Kind, SESSION, Side, ids};
+use super::side::{AGENTS, Kind, SESSION, Side, fault, ids};
+use super::words::{Chore, Word};
 
 /// The promises that have left the process. They count for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    pub(crate) said: BTreeSet<u64>,
-    pub(crate) handled: BTreeSet<u64>,
     /// The frames that the process has acknowledged, as a host.
     pub(crate) acknowledged: BTreeSet<Mid>,
     /// The number of acknowledgements of any kind.
     pub(crate) acks: u64,
     /// The last position that the process has relayed, or has claimed to hold.
     pub(crate) position: u64,
+    /// The frames that the process has dropped, as a host.
+    pub(crate) dropped: BTreeSet<Mid>,
+    /// The positions whose handlers a cancellation has stopped.
+    pub(crate) stopped: BTreeSet<u64>,
+    /// The keys whose bytes have arrived.
+    pub(crate) supplied: BTreeSet<String>,
+    /// The keys that a handler could not read, because they had expired.
+    pub(crate) gone: BTreeSet<String>,
+    /// The number of values that handlers have read and compared.
+    pub(crate) read: u64,
+    /// The last checkpoint.
+    pub(crate) checkpoint: u64,
+    /// The texts and the bytes that retention has deleted.
+    pub(crate) freed: (u64, u64),
+}
+
+impl Told {
+    fn take(&mut self, fact: Fact) {
+        match fact {
+            Fact::Stopped(position) => drop(self.stopped.insert(position)),
+            Fact::Dropped(mid) => drop(self.dropped.insert(mid)),
+            Fact::Supplied(key) => drop(self.supplied.insert(key)),
+            Fact::Gone(key) => drop(self.gone.insert(key)),
+            Fact::Read(_) => self.read += 1,
+            Fact::Checkpoint(id) => self.checkpoint = self.checkpoint.max(id),
+            Fact::Freed(texts, bytes) => {
+                self.freed.0 += texts;
+                self.freed.1 += bytes;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The peers, who are never killed, and the promises of the process.
@@ -43,9 +78,13 @@ pub(crate) struct World<'p> {
     store: Shared,
     /// The last number that each side was told to say.
     numbers: BTreeMap<MemberId, u64>,
-    /// The numbers that the peers have said.
-    pub(crate) said: BTreeMap<MemberId, BTreeSet<u64>>,
+    /// The facts that each side has told.
+    pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
     pub(crate) told: Told,
+    /// The frames of the process that have come to an end, which a kill kept it from telling.
+    pub(crate) untold: BTreeSet<Mid>,
+    /// The log of the host.
+    pub(crate) log: Log,
     /// The contents of the file after the last kill.
     pub(crate) before: Contents,
     /// Whether the process has opened its session in this life.
@@ -79,13 +118,15 @@ impl<'p> World<'p> {
             plan,
             rng: Rng::new(plan.seed),
             now,
-            folder: tempfile::tempdir().map_err(|error| error.to_string())?,
+            folder: tempfile::tempdir().map_err(fault)?,
             own,
             peers,
             store,
             numbers: BTreeMap::new(),
-            said: BTreeMap::new(),
+            ledgers: BTreeMap::new(),
             told: Told::default(),
+            untold: BTreeSet::new(),
+            log: Log::default(),
             before: Contents::default(),
             opened: false,
             handed: Vec::new(),
@@ -125,24 +166,34 @@ impl<'p> World<'p> {
         };
         for id in ids() {
             let word = (talk && self.rng.per_mille(often)).then(|| self.word(id));
+            let chore = self.chore(id).filter(|_| talk);
             let Some(peer) = self.peers.get_mut(&id) else {
-                if let Some((n, length)) = word {
-                    life.tell(&format!("{} say {n} {length}", self.now.as_millis()));
+                let now = self.now.as_millis();
+                if let Some((n, word)) = word {
+                    life.tell(&format!("{now} say {n} {word}"));
+                }
+                if let Some(chore) = chore {
+                    life.tell(&format!("{now} do {chore}"));
                 }
                 continue;
             };
-            if let Some((n, length)) = word {
-                peer.say(n, length, self.now).map_err(fault)?;
+            if let Some((n, word)) = word {
+                peer.say(n, word, self.now)?;
             }
-            let (all, told) = (self.said.entry(id).or_default(), &mut self.told);
-            let turn = peer.turn(self.now, &mut |done: Done| {
-                all.extend(done.said);
-                if self.plan.side == Kind::Host {
-                    told.acknowledged.extend(done.acknowledged);
+            if let Some(chore) = chore {
+                peer.work(&chore, self.now)?;
+            }
+            let (ledger, told) = (self.ledgers.entry(id).or_default(), &mut self.told);
+            let is_host = self.plan.side == Kind::Host;
+            peer.turn(self.now, &mut |fact: Fact| {
+                if let Fact::Ended(mid, Fate::Acknowledged) = &fact
+                    && is_host
+                {
+                    told.acknowledged.insert(mid.clone());
                 }
-            });
-            turn.map_err(fault)?;
-            for frame in peer.side.left() {
+                ledger.take(&fact)
+            })?;
+            for frame in peer.inner.left() {
                 self.carry(id, frame, life)?;
             }
         }
@@ -152,25 +203,48 @@ impl<'p> World<'p> {
             match verb {
                 "open" => self.opened = true,
                 "to" => self.left(rest)?,
-                "said" => self.told.said.extend(rest.parse::<u64>()),
-                "handled" => self.told.handled.extend(rest.parse::<u64>()),
-                _ => return Ok(Some(rest == "quiet")),
+                "done" => return Ok(Some(rest == "quiet")),
+                _ => self.learn(line.parse()?)?,
             }
         }
         Ok(None)
     }
 
-    /// Returns the number and the text length of a side's next message.
-    fn word(&mut self, id: MemberId) -> (u64, usize) {
+    /// Takes a fact that the process has told.
+    fn learn(&mut self, fact: Fact) -> Result<(), String> {
+        self.ledgers.entry(self.own).or_default().take(&fact)?;
+        self.told.take(fact);
+        Ok(())
+    }
+
+    /// Returns the number and the form of a side's next message.
+    fn word(&mut self, id: MemberId) -> (u64, Word) {
         let n = self.numbers.entry(id).or_default();
         *n += 1;
-        // Long texts go to cold state.
-        let length = if self.rng.per_mille(200) {
-            60 + self.rng.below(400)
-        } else {
-            4
-        };
-        (*n, length as usize)
+        match Word::draw(&mut self.rng) {
+            // Only members send frames in parts.
+            Word::Wide if id == MemberId::HOST => (*n, Word::Short),
+            word => (*n, word),
+        }
+    }
+
+    /// Returns the work that a side does beside its messages, if any.
+    fn chore(&mut self, id: MemberId) -> Option<Chore> {
+        let chance = self.rng.below(1000);
+        let pick = self.rng.next_u64();
+        let is_host = id == MemberId::HOST;
+        match chance {
+            // Only entries that this program has seen may go, so that its copy stays whole.
+            0..60 => Some(Chore::Retain(self.log.entries.len() as u64)),
+            60..80 if is_host => Some(Chore::Phase),
+            80..90 if is_host => Some(Chore::Grant(format!("other_{}", pick % 9))),
+            90..110 if is_host => {
+                let mut keys = self.log.keys();
+                let at = pick as usize % keys.len().max(1);
+                (at < keys.len()).then(|| Chore::Expire(keys.swap_remove(at)))
+            }
+            _ => None,
+        }
     }
 
     fn carry(&mut self, from: MemberId, frame: Transmit, life: &mut Life) -> Result<(), String> {
@@ -182,8 +256,7 @@ impl<'p> World<'p> {
             return Ok(());
         }
         let peer = self.peers.get_mut(&to);
-        let heard = peer.map_or(Ok(()), |peer| peer.hear(from, &text, self.now));
-        heard.map_err(fault)
+        peer.map_or(Ok(()), |peer| peer.hear(from, &text, self.now))
     }
 
     /// Records the promise of a frame that has left the process. The promise counts even if the
@@ -206,42 +279,36 @@ impl<'p> World<'p> {
         told.position = told.position.max(position.unwrap_or(0));
         let peer = to.and_then(|to| self.peers.get_mut(&to));
         let peer = peer.filter(|_| !self.lossy);
-        let heard = peer.map_or(Ok(()), |peer| peer.hear(self.own, frame, self.now));
-        heard.map_err(fault)
+        peer.map_or(Ok(()), |peer| peer.hear(self.own, frame, self.now))
     }
 
-    /// Returns the log of the host, whether the process or a peer is the host.
-    pub(crate) fn host_log(&self, contents: &Contents) -> Result<Vec<Entry>, String> {
+    /// Copies the log of the host, whether the process or a peer is the host.
+    pub(crate) fn copy_log(&mut self, contents: &Contents) -> Result<(), String> {
+        let scope = self.plan.scope;
         match self.plan.side {
-            Kind::Host => Ok(contents.entries.clone()),
-            Kind::Member => self.log_of(&side_of(AGENTS[0])),
+            Kind::Host => self
+                .log
+                .grow(&contents.entries, contents.stored.last, scope),
+            Kind::Member => {
+                let host = side_of(AGENTS[0]);
+                let entries = self.log_of(&host)?;
+                let mut store = self.store.lock().map_err(fault)?;
+                let summary = store.summary(&host).map_err(fault)?;
+                self.log
+                    .grow(&entries, summary.map_or(0, |host| host.last), scope)
+            }
         }
     }
 
     /// Returns the log of a peer.
     pub(crate) fn log_of(&self, side: &SideId) -> Result<Vec<Entry>, String> {
-        let mut store = self.store.lock().map_err(|error| error.to_string())?;
+        let mut store = self.store.lock().map_err(fault)?;
         let log = store.entries(side, 0, usize::MAX);
-        log.map_err(|error| error.to_string())
+        log.map_err(fault)
     }
-}
-
-fn fault(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// Returns the side of an agent.
 fn side_of(agent: &str) -> SideId {
     SideId::new(SESSION, agent)
-}
-
-/// Returns the value of a metadata key of a frame.
-pub(crate) fn metadata<'f>(frame: &'f str, key: &str) -> Option<&'f str> {
-    let (_, metadata) = frame.rsplit_once("}[")?;
-    let mut pairs = metadata.trim_end_matches(']').split(',');
-    pairs.find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
-}
-
-pub(crate) fn number_in(frame: &str, key: &str) -> Option<u64> {
-    metadata(frame, key)?.parse().ok()
 }

@@ -9,14 +9,19 @@ use accp_store::{SqliteStore, StoreError};
 use crate::disk::Disk;
 use crate::random::Random;
 use crate::shim::{self, Answer, Event};
-use crate::workload::{Step, Workload, state};
-use crate::{check, file};
+use crate::workload::{Step, Sums, Workload, state};
+use crate::{check, file, session};
 
 /// The number of recorded runs. The cuts are shared among the runs.
 const RUNS: usize = 8;
 /// Enough steps for SQLite to fold the log into the file several times in each run.
 const STEPS: usize = 250;
+/// So many cuts fall in the middle of everything.
+const MANY: usize = 1000;
 const BYTES: usize = 9000;
+/// Enough messages for the host of the played session to take snapshots, without which retention
+/// deletes nothing.
+const TALK: usize = 20;
 
 /// A run as the disk saw it.
 #[derive(Clone)]
@@ -37,6 +42,9 @@ struct Counts {
     /// Cuts during a step, after which the whole step was there (`kept`) or nothing of it (`lost`).
     kept: usize,
     lost: usize,
+    /// Cuts during a step that deletes what nobody needs any longer.
+    retaining: usize,
+    sums: Sums,
 }
 
 /// Records runs, and cuts each run at many instants.
@@ -46,6 +54,7 @@ pub fn run(cuts: usize, seed: u64) {
         let seed = seed.wrapping_mul(1000).wrapping_add(run as u64);
         let recording = record(seed);
         counts.events += recording.events.len();
+        counts.sums.merge(&recording.workload.sums);
         let is_sync = |event: &&Event| matches!(event, Event::Sync(_));
         counts.syncs += recording.events.iter().filter(is_sync).count();
         let result = cut(&recording, cuts.div_ceil(RUNS), seed, &mut counts);
@@ -56,16 +65,29 @@ pub fn run(cuts: usize, seed: u64) {
     }
     println!("power cuts: {counts:?}");
     let Counts {
-        torn, kept, lost, ..
+        torn,
+        kept,
+        lost,
+        retaining,
+        sums,
+        ..
     } = counts;
     assert!(
         torn > 0 && kept > 0 && lost > 0,
         "some cuts fell in the middle of something"
     );
+    assert!(
+        sums.checkpoints > 0 && sums.snapshots > 0 && sums.freed > 0,
+        "the steps have checkpoints, snapshots and retention"
+    );
+    assert!(
+        retaining > 0 || cuts < MANY,
+        "some cuts fell in the middle of retention"
+    );
 }
 
 fn record(seed: u64) -> Recording {
-    let workload = Arc::new(Workload::new(seed, STEPS, BYTES));
+    let workload = Arc::new(Workload::new(seed, STEPS, BYTES, TALK));
     let folder = tempfile::tempdir().expect("a folder");
     let events = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&events);
@@ -133,6 +155,8 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
         })?;
         counts.cuts += 1;
         counts.torn += usize::from(torn);
+        let step = recording.workload.steps.get(done);
+        counts.retaining += usize::from(matches!(step, Some(Step::Retain(..))));
         // A step that changes nothing cannot be told from no step, so it is not counted.
         if states.len() > 1 && states[0] != states[1] {
             counts.kept += usize::from(found == states[1]);
@@ -148,6 +172,7 @@ fn recover(workload: &Workload, done: usize, folder: &Path) -> Result<Hash, Stri
     let words = |error: StoreError| error.to_string();
     let mut store = SqliteStore::open(file(folder)).map_err(words)?;
     check(&mut store).map_err(words)?;
+    session::check(&mut store)?;
     let found = state(&mut store).map_err(words)?;
     let last = workload.states.len().min(done + 2);
     let ahead = workload.states[done..last]

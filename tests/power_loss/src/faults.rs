@@ -12,6 +12,7 @@ use crate::{check, file};
 
 const STEPS: usize = 60;
 const BYTES: usize = 3000;
+const TALK: usize = 2;
 /// One in so many writes is made to fail. Every sync is.
 const EVERY: usize = 5;
 
@@ -68,7 +69,7 @@ impl Fault {
 
 /// Runs a workload on a failing disk, once for each kind of fault and each place.
 pub fn run(seed: u64) {
-    let workload = Workload::new(seed, STEPS, BYTES);
+    let workload = Workload::new(seed, STEPS, BYTES, TALK);
     for fault in Fault::ALL {
         let mut runs = 0;
         let mut refused = 0;

@@ -7,7 +7,11 @@
 //! A shim below SQLite records every write and every sync. For each cut, the bench builds the files
 //! that a disk may hold at that instant: all synced data, and any part of the unsynced data. The
 //! store has to open the files and find nothing wrong. It has to hold every acknowledged step and
-//! no part of another step, and it has to go on from there. Then writes and syncs of a shorter run
+//! no part of another step, and it has to go on from there. Some steps are
+//! made up. Others come from a session that is played in memory: its host takes checkpoints and
+//! snapshots, and retention deletes what its members have. Its sides have to be restored, each to the
+//! fold of its log.
+//! Then writes and syncs of a shorter run
 //! fail, one at a time: the disk is full, a write stops half-way, or a sync fails. The disk fails
 //! once or until it is mended.
 //!
@@ -18,6 +22,7 @@ mod cuts;
 mod disk;
 mod faults;
 mod random;
+mod session;
 mod shim;
 mod workload;
 

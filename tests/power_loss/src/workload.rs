@@ -1,5 +1,6 @@
 //! The steps that a store is asked to take, and the expected content after each step.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -9,12 +10,25 @@ use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapsh
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;
+use crate::session::{self, Played};
 
 /// A list of steps. The store takes each step as a whole or not at all.
 pub struct Workload {
     pub steps: Vec<Step>,
     /// The digest of the store before the first step, and after each step.
     pub states: Vec<Hash>,
+    pub sums: Sums,
+}
+
+/// Sums over the steps of the played session.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Sums {
+    pub entries: usize,
+    /// Checkpoints of the host, and their copies.
+    pub checkpoints: usize,
+    pub snapshots: usize,
+    /// Entries whose texts retention deletes.
+    pub freed: u64,
 }
 
 pub enum Step {
@@ -72,41 +86,115 @@ fn side(index: usize) -> SideId {
 }
 
 impl Workload {
-    /// Makes steps from a seed. Values have up to `bytes` bytes.
-    pub fn new(seed: u64, count: usize, bytes: usize) -> Self {
-        let mut random = Random::new(seed);
-        let mut writers = [(); 4].map(|()| Writer::default());
-        let steps: Vec<_> = (0..count)
-            .map(|_| match random.below(40) {
-                0 => Step::Reopen,
-                1 => {
-                    let log_before = random.below(200) as u64;
-                    Step::Retain(side(random.below(4)), Retention { log_before })
-                }
-                2 if random.once_in(4) => {
-                    let index = random.below(4);
-                    writers[index] = Writer::default();
-                    Step::Delete(side(index))
-                }
-                _ => {
-                    let group = 1 + random.below(4);
-                    let indexes: Vec<_> = (0..group).map(|_| random.below(4)).collect();
-                    let batch = |index: usize| {
-                        let mut batch = writers[index].batch(&mut random, bytes);
-                        batch.host = index == 0;
-                        (side(index), batch)
-                    };
-                    Step::Commit(indexes.into_iter().map(batch).collect())
-                }
-            })
-            .collect();
+    /// Makes steps from a seed: batches that a writer makes up, with values of up to `bytes` bytes,
+    /// and batches of a session that is played, in which an agent sends up to `talk` messages at a
+    /// time.
+    pub fn new(seed: u64, count: usize, bytes: usize, talk: usize) -> Self {
+        let mut maker = Maker {
+            random: Random::new(seed),
+            writers: Default::default(),
+            played: Played::new(talk),
+            waiting: VecDeque::new(),
+            bytes,
+        };
+        let steps: Vec<_> = (0..count).map(|_| maker.step()).collect();
         let mut model = MemoryStore::new();
         let mut states = vec![state(&mut model).expect("memory fails with conflicts only")];
+        let mut sums = Sums::default();
         for step in &steps {
             step.take(&mut model).expect("every step fits");
             states.push(state(&mut model).expect("as above"));
+            sums.add(step);
         }
-        Self { steps, states }
+        let logs = model.list().expect("as above").into_iter();
+        let played = logs.filter(|summary| is_played(&summary.side));
+        sums.freed = played.map(|side| side.first - 1).sum();
+        Self {
+            steps,
+            states,
+            sums,
+        }
+    }
+}
+
+impl Sums {
+    /// Adds the sums of another workload.
+    pub fn merge(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.checkpoints += other.checkpoints;
+        self.snapshots += other.snapshots;
+        self.freed += other.freed;
+    }
+
+    fn add(&mut self, step: &Step) {
+        let Step::Commit(group) = step else { return };
+        let played = group.iter().filter(|(side, _)| is_played(side));
+        for (_, batch) in played {
+            let is_checkpoint = |entry: &&Entry| entry.text.contains(">sync:checkpoint{");
+            self.entries += batch.entries.len();
+            self.checkpoints += batch.entries.iter().filter(is_checkpoint).count();
+            self.snapshots += usize::from(batch.snapshot.is_some());
+        }
+    }
+}
+
+fn is_played(side: &SideId) -> bool {
+    side.session() == session::SESSION
+}
+
+/// Makes the steps of a workload.
+struct Maker {
+    random: Random,
+    writers: [Writer; 4],
+    played: Played,
+    /// Batches of the played session that no step has yet.
+    waiting: VecDeque<(SideId, Batch)>,
+    bytes: usize,
+}
+
+impl Maker {
+    fn step(&mut self) -> Step {
+        let random = &mut self.random;
+        match random.below(40) {
+            0 => Step::Reopen,
+            1 => {
+                let log_before = random.below(200) as u64;
+                Step::Retain(side(random.below(4)), Retention { log_before })
+            }
+            2 if random.once_in(4) => {
+                let index = random.below(4);
+                self.writers[index] = Writer::default();
+                Step::Delete(side(index))
+            }
+            3..5 => {
+                let (side, retention) = self.played.retention(random);
+                Step::Retain(side, retention)
+            }
+            5..16 => Step::Commit(self.said()),
+            _ => Step::Commit(self.written()),
+        }
+    }
+
+    /// Returns the next batches of the played session.
+    fn said(&mut self) -> Vec<(SideId, Batch)> {
+        while self.waiting.is_empty() {
+            self.waiting.extend(self.played.round(&mut self.random));
+        }
+        let most = self.waiting.len().min(16);
+        let group = 1 + self.random.below(most);
+        self.waiting.drain(..group).collect()
+    }
+
+    fn written(&mut self) -> Vec<(SideId, Batch)> {
+        let random = &mut self.random;
+        let group = 1 + random.below(4);
+        let indexes: Vec<_> = (0..group).map(|_| random.below(4)).collect();
+        let batch = |index: usize| {
+            let mut batch = self.writers[index].batch(random, self.bytes);
+            batch.host = index == 0;
+            (side(index), batch)
+        };
+        indexes.into_iter().map(batch).collect()
     }
 }
 

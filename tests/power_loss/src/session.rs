@@ -1,0 +1,186 @@
+//! A session that is played in memory, for the batches that its sides commit.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use accp_runtime::session::{
+    Input, LogKey, MemberId, Options, Outbound, Rules, Session, State, Time,
+};
+use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_session::{Batch, Stored};
+use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
+use accp_testkit::{Room, Tapped};
+
+use crate::random::Random;
+
+pub const SESSION: &str = "talk";
+const HOST: &str = "hub";
+const MEMBERS: [&str; 2] = ["dev", "ops"];
+
+/// A store that remembers what was committed to it.
+type Taped = Arc<Mutex<Tapped<MemoryStore>>>;
+type Tape = Arc<Mutex<Vec<(SideId, Batch)>>>;
+
+/// A session with a host and two members. Its host takes checkpoints and snapshots.
+pub struct Played {
+    room: Room<Taped>,
+    tape: Tape,
+    /// The number of the next message.
+    next: i64,
+    /// The most messages that an agent sends in a round.
+    talk: usize,
+}
+
+/// Counts one token for four characters.
+#[derive(Debug)]
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+}
+
+impl Played {
+    pub fn new(talk: usize) -> Self {
+        let tape = Tape::default();
+        let taped = Arc::clone(&tape);
+        let store = Tapped::new(MemoryStore::new(), move |store, group| {
+            store.commit(group)?;
+            let durable = group.iter().filter(|(_, batch)| batch.is_durable());
+            let copies = durable.map(|(side, batch)| ((*side).clone(), Batch::clone(batch)));
+            let mut tape = taped.lock().unwrap_or_else(PoisonError::into_inner);
+            tape.extend(copies);
+            Ok(())
+        });
+        let store: Taped = Arc::new(Mutex::new(store));
+        let now = Time::from_secs(1_714_000_000);
+        let room = Room::open(Arc::clone(&store), options(HOST), rules(), now);
+        let mut room = room.expect("memory does not fail");
+        for agent in MEMBERS {
+            room.enter(Arc::clone(&store), options(agent))
+                .expect("there is room");
+        }
+        room.rest().expect("memory does not fail");
+        Self {
+            room,
+            tape,
+            next: 1,
+            talk,
+        }
+    }
+
+    /// Lets the agents talk, and returns what their sides have committed since the last call.
+    pub fn round(&mut self, random: &mut Random) -> Vec<(SideId, Batch)> {
+        for who in 0..=MEMBERS.len() {
+            for _ in 0..random.below(self.talk + 1) {
+                self.say(who, random);
+            }
+        }
+        if random.once_in(5) {
+            let now = self.room.now;
+            let host = self.room.host.driver.session_mut().expect("it is open");
+            host.handle(Input::Phase, now).expect("a host may");
+        }
+        self.room.rest().expect("memory does not fail");
+        self.handle();
+        self.room.rest().expect("memory does not fail");
+        std::mem::take(&mut *self.tape.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns a side, and what its store may delete.
+    pub fn retention(&self, random: &mut Random) -> (SideId, Retention) {
+        let sides: Vec<_> = self.room.sides().collect();
+        let side = &sides[random.below(sides.len())];
+        let log_before = side.session().replicated() + 1;
+        (side.driver.side().clone(), Retention { log_before })
+    }
+
+    fn say(&mut self, who: usize, random: &mut Random) {
+        let now = self.room.now;
+        let side = self.room.sides().nth(who).expect("one of the sides");
+        let (id, agent) = (side.id, side.options.agent.to_string());
+        let long = if random.once_in(6) { 700 } else { 4 };
+        let message = Message::new(agent, "req", "plan").expect("a frame");
+        let message = message.with("n", self.next);
+        let message = message.with("text", "x".repeat(1 + random.below(long)));
+        self.next += 1;
+        let side = self.room.side(id).expect("one of the sides");
+        // A member without room in its outbox says nothing.
+        drop(side.driver.send(&Outbound::message(&message), now));
+    }
+
+    /// Lets the handlers of all sides answer some of the requests.
+    fn handle(&mut self) {
+        let now = self.room.now;
+        let ids: Vec<MemberId> = self.room.sides().map(|side| side.id).collect();
+        for id in ids {
+            let side = self.room.side(id).expect("one of the sides");
+            let agent = side.options.agent.to_string();
+            for inbound in std::mem::take(&mut side.inbox) {
+                let answer = Message::new(agent.clone(), "done", "plan").expect("a frame");
+                let reply = Outbound::message(&answer).answering(&inbound);
+                let replies = [reply.expect("a frame that was accepted")];
+                let is_asked = inbound.position().is_multiple_of(5);
+                let replies = &replies[..usize::from(is_asked)];
+                let session = side.driver.session_mut().expect("it is open");
+                let handled = session.handled(inbound.position(), replies, now);
+                handled.expect("there is room for replies");
+            }
+        }
+    }
+}
+
+/// Checks that the sides of the session can be restored, and that the state of each is the fold of
+/// its log, where the log is still there from the beginning.
+pub fn check(store: &mut impl Store) -> Result<(), String> {
+    for agent in [HOST].into_iter().chain(MEMBERS) {
+        let side = SideId::new(SESSION, agent);
+        let words = |error: StoreError| error.to_string();
+        let Some(stored) = store.load(&side).map_err(words)? else {
+            continue;
+        };
+        let state = restore(agent, &stored)?;
+        let first = store.summary(&side).map_err(words)?.map(|side| side.first);
+        if agent != HOST || first != Some(1) {
+            continue;
+        }
+        let from_the_beginning = Stored {
+            entries: store.entries(&side, 1, usize::MAX).map_err(words)?,
+            snapshot: None,
+            ..stored
+        };
+        if restore(agent, &from_the_beginning)? != state {
+            return Err(format!("`{side}` restores to another state than its log"));
+        }
+    }
+    Ok(())
+}
+
+fn restore(agent: &str, stored: &Stored) -> Result<State, String> {
+    let now = Time::from_secs(1_714_000_000);
+    let session = if stored.host {
+        Session::restore_host(options(agent), rules(), stored, now)
+    } else {
+        Session::restore_member(options(agent), stored, now)
+    };
+    let session = session.map_err(|error| format!("{agent} cannot be restored: {error}"))?;
+    Ok(session.state().clone())
+}
+
+fn options(agent: &str) -> Options {
+    let agent = AgentId::new(agent.to_string()).expect("an agent");
+    Options::new(SESSION, agent, Arc::new(Registry::standard())).counting(Arc::new(Quarters))
+}
+
+/// The secret of the log is fixed, so that a seed fixes all steps.
+fn rules() -> Rules {
+    Rules {
+        key: Some(LogKey::new([7; 32])),
+        scope: accp_runtime::session::Scope::Sender,
+        ..Rules::default()
+    }
+}
