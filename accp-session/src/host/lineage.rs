@@ -251,6 +251,11 @@ impl Host {
 
     fn resume(&mut self) {
         self.lost = None;
+        self.greet_all();
+    }
+
+    /// Greets every member, and asks how far its log goes.
+    pub(crate) fn greet_all(&mut self) {
         let state = &self.side.state;
         let present = state.members().filter(|(_, party)| party.present);
         let members: Vec<_> = present.map(|(id, _)| id).collect();
@@ -320,32 +325,32 @@ impl Host {
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
-        let own = mids.filter(|mid| mid.maker() == Some(MemberId::HOST));
-        if let Some(epoch) = own.filter_map(crate::Mid::epoch).max()
+        if let Some(epoch) = mids.filter_map(|mid| mid.epoch_by(MemberId::HOST)).max()
             && epoch >= self.side.mids.epoch()
         {
             self.side.mids.raise(epoch);
             self.side.batch.get().epoch = Some(self.side.mids.epoch());
         }
-        self.side.again = taken.last().map_or(0, |taken| taken.position);
+        let end = taken.last().map_or(0, |taken| taken.position);
+        if !self.side.mids.has(end.saturating_sub(self.side.position)) {
+            return false;
+        }
+        self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
-            while self.side.position + 1 < taken.position {
-                self.fill(now);
-            }
+            while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}
             self.take_entry(from, taken, frame, now);
         }
         true
     }
 
     /// Notes that an entry which was never relayed is lost.
-    fn fill(&mut self, now: Time) {
-        let mid = self.side.next_control_mid();
+    fn fill(&mut self, now: Time) -> Result<(), SendError> {
+        let mid = self.side.next_control_mid()?;
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
-        // The text is a frame as any other.
-        if let Ok(frame) = Scanned::of_entry(&text) {
-            let effect = Effect::Void(EntryKind::Lost);
-            self.append(MemberId::HOST, &frame, effect, mid, 0, now);
-        }
+        let frame = Scanned::of_entry(&text)?;
+        let effect = Effect::Void(EntryKind::Lost);
+        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        Ok(())
     }
 
     /// Lets a value of this host expire that nobody has: an old copy of the store lacks its bytes.

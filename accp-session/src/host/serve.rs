@@ -6,7 +6,6 @@ use accp_registry::{Delta, Hash};
 use super::Host;
 use crate::delivery::relay::Offer;
 use crate::delivery::transfer::{Progress, log_key};
-use crate::log::mid::epoch_of;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
@@ -75,8 +74,7 @@ impl Host {
             ..self.side.hello()
         };
         if let Some((hello, held, hash)) = hello {
-            let last = self.gate.seen.last_within(member.ids());
-            answer.epoch = last.map(epoch_of);
+            answer.epoch = self.gate.last_epoch(member).map(u64::from);
             let has = |mid: &&Mid| self.gate.has(member, mid);
             answer.has = hello.asks.iter().filter(has).cloned().collect();
             answer.asks.clone_from(&hello.asks);

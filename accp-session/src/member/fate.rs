@@ -3,10 +3,11 @@ use accp_registry::ErrorCode;
 
 use super::Member;
 use crate::delivery::outbox::{LATER, Taken};
+use crate::gate::refusal::Refusal;
 use crate::log::chain::Chains;
 use crate::wire::link::PeerError;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
+use crate::{Event, MemberId, Mid, OutboxChange, Outgoing, SendError};
 use accp_frame::Intent;
 
 impl Member {
@@ -111,20 +112,29 @@ impl Member {
                     self.side.tell(Event::Retried { old, new, code });
                 }
             }
-            _ => {
-                if let Some(frame) = self.outbox.refused(&mid) {
-                    let mut gone = self.outbox.others_of(&frame.name());
-                    let values = self.outbox.take_readers(&frame);
-                    gone.push(frame);
-                    for frame in gone.into_iter().chain(values) {
-                        let error = error.clone();
-                        self.forget(frame, |mid| Event::Refused(mid, error));
-                    }
-                } else {
-                    self.side.tell(Event::PeerError(MemberId::HOST, error));
-                }
-            }
+            _ => self.give_up(&mid, error),
         }
+    }
+
+    /// Gives up a frame that was refused for good.
+    fn give_up(&mut self, mid: &Mid, error: PeerError) {
+        let Some(frame) = self.outbox.refused(mid) else {
+            let event = Event::PeerError(MemberId::HOST, error);
+            return self.side.tell(event);
+        };
+        let mut gone = self.outbox.others_of(&frame.name());
+        let values = self.outbox.take_readers(&frame);
+        gone.push(frame);
+        for frame in gone.into_iter().chain(values) {
+            let error = error.clone();
+            self.forget(frame, |mid| Event::Refused(mid, error));
+        }
+    }
+
+    /// Gives up a frame that cannot keep its id, because there is no other one.
+    fn lacks_id(&mut self, old: &Mid, error: &SendError) {
+        let refusal = Refusal::new(error.code(), error.to_string());
+        self.give_up(old, refusal.about(Some(old.clone())));
     }
 
     /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
@@ -132,7 +142,10 @@ impl Member {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return;
         }
-        let new = self.side.next_mid();
+        let new = match self.side.next_mid() {
+            Ok(new) => new,
+            Err(error) => return self.lacks_id(old, &error),
+        };
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
         let changed = self.outbox.rename(old, &new, cause.as_deref());
         let outbox = &mut self.side.batch.get().outbox;
@@ -149,8 +162,12 @@ impl Member {
     /// copy.
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
         let new = self.side.next_mid();
-        let Some(frame) = self.outbox.begin_anew(old, &new) else {
+        let Some(frame) = self.outbox.begin_anew(old, new.as_ref().unwrap_or(old)) else {
             return;
+        };
+        let new = match new {
+            Ok(new) => new,
+            Err(error) => return self.lacks_id(old, &error),
         };
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(old.clone()));

@@ -165,7 +165,7 @@ impl<'a> Columns<'a> {
 
     pub(super) fn member(&mut self) -> Result<MemberId, Fault> {
         let number: u16 = self.number()?;
-        MemberId::new(number).ok_or_else(|| self.wrong("a member, 100 to 899"))
+        MemberId::new(number).ok_or_else(|| self.wrong("a member, 100 to 899 or 9000 to 9999"))
     }
 
     pub(super) fn mid(&mut self) -> Result<Mid, Fault> {
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let number = ValueRef::Integer(899);
+        let number = ValueRef::Integer(9999);
         assert_eq!(read(number, "", |c| c.member()), Ok(MemberId::LAST));
         for mid in ["000000000000", "FFFFFFFFFFFF", "", "m1", "00000000000g"] {
             let mid = Mid::parse(mid);
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn what_cannot_stand_there_is_refused_with_its_place() {
         let (number, text) = (ValueRef::Integer, |text| ValueRef::Text(text));
-        assert_snapshot!(refusal(number(99), |c| c.member()), @"table `t`, row (7, 99): column `value` holds 99, and may hold a member, 100 to 899");
+        assert_snapshot!(refusal(number(99), |c| c.member()), @"table `t`, row (7, 99): column `value` holds 99, and may hold a member, 100 to 899 or 9000 to 9999");
         assert_snapshot!(refusal(number(2), |c| c.flag()), @"table `t`, row (7, 2): column `value` holds 2, and may hold 0 or 1");
         assert_snapshot!(refusal(number(-1), |c| c.number::<u64>()), @"table `t`, row (7, -1): column `value` holds -1, and may hold a number in its range");
         assert_snapshot!(refusal(number(1 << 32), |c| c.number::<u32>()), @"table `t`, row (7, 4294967296): column `value` holds 4294967296, and may hold a number in its range");
