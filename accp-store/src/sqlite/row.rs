@@ -170,7 +170,7 @@ impl<'a> Columns<'a> {
 
     pub(super) fn mid(&mut self) -> Result<Mid, Fault> {
         let mid = match self.take()? {
-            ValueRef::Integer(bits @ 0..=MID_LAST) => Some(Mid::parse(&format!("{bits:012x}"))),
+            ValueRef::Integer(bits) => u64::try_from(bits).ok().and_then(Mid::from_bits),
             ValueRef::Text(name) => {
                 let name = std::str::from_utf8(name).map_err(|_| self.wrong("UTF-8"))?;
                 // An id must have one spelling, or the index would not find it again.
@@ -243,8 +243,6 @@ impl MidColumn {
         ToSqlOutput::Borrowed(self.value())
     }
 }
-
-const MID_LAST: i64 = (1 << 48) - 1;
 
 /// Converts a number to the value of a column.
 pub(super) fn integer(number: u64) -> Result<ValueRef<'static>, Fault> {
