@@ -61,6 +61,11 @@ impl Mid {
         maker.ids().contains(&id).then(|| maker.epoch_of(id))
     }
 
+    /// Returns the id of these 48 bits, in the form of the draft; `None` if there are more bits.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        (bits < 1 << 48).then_some(Self(Repr::Hex(bits)))
+    }
+
     /// Returns the 48 bits of an id in the form of the draft.
     pub fn as_bits(&self) -> Option<u64> {
         match self.0 {
@@ -273,8 +278,8 @@ impl MidSource {
     /// Returns the next id of a link frame: 9, the number of the member, and the digits that are left.
     pub(crate) fn next_link(&mut self) -> String {
         self.link = self.link.wrapping_add(1);
-        let count = self.member.epochs() * 100;
-        let digits = if count == 100_000_000 { 8 } else { 7 };
-        format!("9{}{:0digits$}", self.member, self.link % count)
+        let count = u64::from(self.member.epochs()) * 100;
+        let id = 900_000_000_000 + u64::from(self.member.0) * count + u64::from(self.link) % count;
+        id.to_string()
     }
 }

@@ -100,6 +100,9 @@ fn an_id_belongs_to_one_member() {
             let owner = if own { from } else { other };
             let mid = id_of(owner, epoch, counter);
             prop_assert_eq!(mid.len(), 12);
+            let bits = Mid::parse(&mid).as_bits().and_then(Mid::from_bits);
+            prop_assert_eq!(bits, Some(Mid::parse(&mid)));
+            prop_assert_eq!(Mid::from_bits(1 << 48), None);
             if owner == from && !used.insert(mid.clone()) {
                 return Ok(());
             }
@@ -239,8 +242,8 @@ fn a_checkpoint_without_an_id() {
     desk.greets(NOW);
     let mut told = 0;
     for n in 1..=100 {
-        let head = format!("@dev>req:plan{{goal:a_goal_of_some_length_{n}}}");
-        let text = crate::sides::frame(&head, n, n.into(), "");
+        let plan = format!("@dev>req:plan{{goal:a_goal_of_some_length_{n}}}");
+        let text = crate::sides::frame(&plan, n, n.into(), "");
         let heard = desk.takes(101, &text);
         let is_told =
             |event: &&Event| matches!(event, Event::NotWritten(why) if why.contains("used up"));
@@ -393,7 +396,7 @@ fn a_host_that_claims_the_last_epoch() {
         let pair = format!("{{epoch:{told}|");
         room.on_the_way(move |passed| {
             let is_hello = passed.from == MemberId::HOST && passed.text.contains(">sync:registry{");
-            let changed = passed.text.replacen("{", &pair, 1);
+            let changed = passed.text.replacen('{', &pair, 1);
             vec![if is_hello {
                 changed
             } else {
