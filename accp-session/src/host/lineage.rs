@@ -1,10 +1,9 @@
 //! The log of a host against the logs of its members: which is older, and which is another.
 
-use std::sync::Arc;
-
 use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
+use crate::delivery::relay::Relayed;
 use crate::delivery::transfer::log_key_of;
 use crate::gate::refusal::Refusal;
 use crate::log::effect::Effect;
@@ -30,27 +29,18 @@ pub(crate) struct Lost {
     /// The member that has given it back, since the start of this host.
     from: Option<MemberId>,
     /// The entries that the member has sent so far.
-    taken: Vec<Taken>,
+    taken: Vec<Relayed>,
 }
 
-/// An entry that a member has.
-#[derive(Debug)]
-struct Taken {
-    position: u64,
-    sender: MemberId,
-    tokens: u32,
-    cut: bool,
-    text: Arc<str>,
-}
-
-impl Taken {
-    fn of(relay: &Relay<'_>) -> Self {
+impl Relayed {
+    fn given_back(relay: &Relay<'_>) -> Self {
         Self {
             position: relay.position,
             sender: relay.sender,
             tokens: relay.tokens,
             cut: relay.cut,
             text: format!("{}]", relay.frame).into(),
+            hash: None,
         }
     }
 
@@ -256,11 +246,10 @@ impl Host {
 
     /// Greets every member, and asks how far its log goes.
     pub(crate) fn greet_all(&mut self) {
-        let state = &self.side.state;
-        let present = state.members().filter(|(_, party)| party.present);
-        let members: Vec<_> = present.map(|(id, _)| id).collect();
-        for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
-            self.relays.cursor(member).greeting = true;
+        for (member, party) in self.side.state.members() {
+            if party.present && member != MemberId::HOST {
+                self.relays.cursor(member).greeting = true;
+            }
         }
     }
 
@@ -276,7 +265,7 @@ impl Host {
         for relay in texts.iter().filter_map(|text| Relay::read(text)) {
             let after = lost.taken.last().map_or(own_end, |taken| taken.position);
             if relay.position > after && relay.position <= lost.claim.position {
-                lost.taken.push(Taken::of(&relay));
+                lost.taken.push(Relayed::given_back(&relay));
             }
         }
         let reached = lost.taken.last().map_or(own_end, |taken| taken.position);
@@ -315,7 +304,7 @@ impl Host {
 
     /// Appends entries that this host once made. Returns false, and appends nothing, if one of them
     /// cannot be read or has the id of an entry that is there.
-    fn take_over(&mut self, from: MemberId, taken: &[Taken], now: Time) -> bool {
+    fn take_over(&mut self, from: MemberId, taken: &[Relayed], now: Time) -> bool {
         let frames = taken.iter().map(|taken| Scanned::of_entry(&taken.text));
         let Ok(frames) = frames.collect::<Result<Vec<_>, _>>() else {
             return false;
@@ -361,7 +350,7 @@ impl Host {
         }
     }
 
-    fn take_entry(&mut self, from: MemberId, taken: &Taken, frame: &Scanned<'_>, now: Time) {
+    fn take_entry(&mut self, from: MemberId, taken: &Relayed, frame: &Scanned<'_>, now: Time) {
         let kind = if Control::is(frame) {
             EntryKind::Control
         } else {
@@ -391,7 +380,7 @@ impl Host {
             tokens: taken.tokens,
             cut: taken.cut,
             due: self.side.is_due(kind, taken.sender),
-            text: Arc::clone(&taken.text),
+            text: taken.text.clone(),
             hash: self.side.hash.map(|before| taken.hash_after(&before)),
         };
         // Only a frame in parts takes more than one number.

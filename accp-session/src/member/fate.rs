@@ -7,7 +7,7 @@ use crate::gate::refusal::Refusal;
 use crate::log::chain::Chains;
 use crate::wire::link::PeerError;
 use crate::wire::scan::Scanned;
-use crate::{Event, MemberId, Mid, OutboxChange, Outgoing, SendError};
+use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
 use accp_frame::Intent;
 
 impl Member {
@@ -131,20 +131,18 @@ impl Member {
         }
     }
 
-    /// Gives up a frame that cannot keep its id, because there is no other one.
-    fn lacks_id(&mut self, old: &Mid, error: &SendError) {
-        let refusal = Refusal::new(error.code(), error.to_string());
-        self.give_up(old, refusal.about(Some(old.clone())));
-    }
-
-    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
+    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate. When the
+    /// ids are used up, the frame is given up.
     pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return;
         }
         let new = match self.side.next_mid() {
             Ok(new) => new,
-            Err(error) => return self.lacks_id(old, &error),
+            Err(error) => {
+                let refusal = Refusal::new(error.code(), error.to_string());
+                return self.give_up(old, refusal.about(Some(old.clone())));
+            }
         };
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
         let changed = self.outbox.rename(old, &new, cause.as_deref());
@@ -161,19 +159,8 @@ impl Member {
     /// Sends a frame under a new id whose id an earlier run has used, of which this store is an older
     /// copy.
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
-        let new = self.side.next_mid();
-        let Some(frame) = self.outbox.begin_anew(old, new.as_ref().unwrap_or(old)) else {
-            return;
-        };
-        let new = match new {
-            Ok(new) => new,
-            Err(error) => return self.lacks_id(old, &error),
-        };
-        let batch = self.side.batch.get();
-        batch.outbox.push(OutboxChange::Remove(old.clone()));
-        batch.outbox.push(OutboxChange::Put(frame));
-        let (old, code) = (old.clone(), ErrorCode::DUPLICATE);
-        self.side.tell(Event::Retried { old, new, code });
+        self.outbox.make_last(old);
+        self.retry(old, ErrorCode::DUPLICATE);
     }
 
     /// Drops the frames of cancelled chains that never went out.
