@@ -90,6 +90,21 @@ impl Gate {
             .or_else(|| self.numbers.names.owner(chain))
     }
 
+    /// Returns the last epoch among the consumed ids of a member. Another member may have used some
+    /// of them before this one joined; these count up to the middle only, so that nobody uses up the
+    /// ids of others.
+    pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
+        let ids = member.ids();
+        let middle = ids.start().midpoint(*ids.end());
+        let is_own = |id: &u64| {
+            let place = self.seen.get(&Mid::parse(&id.to_string()));
+            place.is_some_and(|place| place.sender == member)
+        };
+        let last = self.seen.last_within(ids.clone()).filter(is_own);
+        let last = last.or_else(|| self.seen.last_within(*ids.start()..=middle));
+        last.map(|id| member.epoch_of(id))
+    }
+
     /// Takes the id of an entry into the set of consumed ids.
     pub(crate) fn see(&mut self, entry: &Entry) {
         let is_seen = !matches!(entry.kind, EntryKind::Refused(_)) && entry.sequence > 0;

@@ -141,10 +141,7 @@ impl Host {
         let mut session = Self::of(side, rules, gate, stored.key.clone());
         session.lost = session.unsettled(stored.voucher).map(Box::new);
         // Members learn that their host is back, and answer how far their log goes.
-        let members: Vec<_> = session.side.state.members().map(|(id, _)| id).collect();
-        for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
-            session.relays.cursor(member).greeting = true;
-        }
+        session.greet_all();
         session.restore_schemas(&stored.registries)?;
         if session.lost.is_none() {
             session.announce_schemas(now);
@@ -226,8 +223,8 @@ impl Host {
         let known = agents
             .iter()
             .find_map(|agent| state.member_of(agent.as_str()));
-        let last = state.members().map(|(id, _)| id.number()).max();
-        let next = MemberId::new(last.unwrap_or(MemberId::HOST.number()) + 1);
+        let last = state.members().map(|(id, _)| id).max();
+        let next = last.unwrap_or(MemberId::HOST).next();
         let member = known.or(next).ok_or(JoinError::Full)?;
         let others = agents.iter().find(|agent| {
             let other = state.member_of(agent.as_str());
@@ -304,19 +301,19 @@ impl Host {
 
     /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
-        let mid = self.side.next_control_mid();
-        let envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
-        let text = control.encode(&self.side.options.agent, envelope);
-        let text = text.map_err(|error| error.to_string());
-        let frame = text.as_deref().map(Scanned::of_entry);
-        match frame {
-            Ok(Ok(frame)) => {
-                let effect = Effect::Control(control);
-                self.append(MemberId::HOST, &frame, effect, mid, 0, now);
-            }
-            Ok(Err(error)) => self.side.tell(Event::NotWritten(error.to_string())),
-            Err(error) => self.side.tell(Event::NotWritten(error.clone())),
+        if let Err(error) = self.write_control(control, now) {
+            self.side.tell(Event::NotWritten(error.to_string()));
         }
+    }
+
+    fn write_control(&mut self, control: Control, now: Time) -> Result<(), SendError> {
+        let mid = self.side.next_control_mid()?;
+        let envelope = Envelope::new(mid.to_string(), self.side.position).at(now.as_secs());
+        let text = control.encode(&self.side.options.agent, envelope)?;
+        let frame = Scanned::of_entry(&text)?;
+        let effect = Effect::Control(control);
+        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        Ok(())
     }
 
     /// Returns whether every member that can be reached has all accepted frames, the host has the
@@ -368,13 +365,11 @@ impl Host {
         frames: impl Iterator<Item = (&'c Composed, Effect)>,
         now: Time,
     ) -> Result<Mid, SendError> {
+        // All ids are made first, so that nothing has changed if there are too few.
+        let frames = frames.map(|frame| Ok((frame, self.next_mid()?)));
+        let frames: Vec<_> = frames.collect::<Result<_, SendError>>()?;
         let mut last = None;
-        for (composed, effect) in frames {
-            let mut mid = self.side.next_mid();
-            // A member may have used this id, although it has the number of the host.
-            while self.gate.seen.get(&mid).is_some() {
-                mid = self.side.next_mid();
-            }
+        for ((composed, effect), mid) in frames {
             let sequence = self.next_sequence();
             let text = composed.text(&mid, sequence, None);
             let frame = Scanned::of_entry(&text)?;
@@ -383,6 +378,15 @@ impl Host {
         }
         self.end_turn(now);
         last.ok_or(SendError::NotJoined)
+    }
+
+    fn next_mid(&mut self) -> Result<Mid, SendError> {
+        let mut mid = self.side.next_mid()?;
+        // A member may have used this id, although it has the number of the host.
+        while self.gate.seen.get(&mid).is_some() {
+            mid = self.side.next_mid()?;
+        }
+        Ok(mid)
     }
 
     /// Puts everything that goes out now into the batch.

@@ -167,7 +167,7 @@ impl fmt::Display for JoinError {
             Self::Full => write!(
                 f,
                 "the session has {} members already, and no number for another one",
-                MemberId::LAST.number() - MemberId::HOST.number()
+                MemberId::OTHERS
             ),
             Self::Taken(agent) => write!(f, "{agent} is an agent of another member"),
         }

@@ -237,10 +237,12 @@ impl Member {
         &mut self,
         frames: impl Iterator<Item = &'c Composed>,
     ) -> Result<Mid, SendError> {
+        // All ids are made first, so that nothing has changed if there are too few.
+        let frames = frames.map(|composed| Ok((composed, self.side.next_mid()?)));
+        let frames: Vec<_> = frames.collect::<Result<_, SendError>>()?;
         let mut last = None;
         let mut first_part = None;
-        for composed in frames {
-            let mid = self.side.next_mid();
+        for (composed, mid) in frames {
             if composed.part.is_some_and(|(index, _)| index == 1) {
                 first_part = Some(mid.clone());
             }

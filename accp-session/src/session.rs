@@ -80,7 +80,7 @@ impl Session {
                 | Input::Register(_)
                 | Input::Phase
         ) {
-            self.check_running()?;
+            self.check_ready()?;
         }
         match (&mut self.role, input) {
             (_, Input::Frame { from, bytes }) => self.receive(from, bytes, now),
@@ -326,7 +326,14 @@ impl Session {
         }
     }
 
+    /// Fails on a host that has lost time, and on a side without ids for further entries.
+    fn check_ready(&self) -> Result<(), SendError> {
+        self.check_running()?;
+        self.side().check_ids()
+    }
+
     fn submit(&mut self, encoded: Vec<Encoded>, are_replies: bool) -> Result<Mid, SendError> {
+        self.side().check_ids()?;
         let now = self.now();
         let last_put = last_put_of(&encoded, self.side().last_put);
         let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
@@ -427,11 +434,9 @@ impl Session {
         now: Time,
     ) -> Result<MemberId, InputError> {
         self.side_mut().clock.set(now);
+        self.check_ready()?;
         match &mut self.role {
-            Role::Host(host) => {
-                host.check_running()?;
-                Ok(host.join(agents, supervisor, now)?)
-            }
+            Role::Host(host) => Ok(host.join(agents, supervisor, now)?),
             Role::Member(_) => Err(host_only("let an agent in")),
         }
     }

@@ -100,7 +100,7 @@ impl Side {
             schedule: Schedule::default(),
             mids,
         };
-        side.batch.get().epoch = Some(side.mids.epoch());
+        side.batch.get().epoch = Some(side.mids.epoch()).filter(|new| *new > epoch);
         side
     }
 
@@ -109,29 +109,34 @@ impl Side {
         self.mids.member()
     }
 
+    /// Fails when the ids of this side are used up, but for those that the session itself needs.
+    pub(crate) fn check_ids(&self) -> Result<(), SendError> {
+        self.mids.has(1).then_some(()).ok_or(SendError::IdsUsedUp)
+    }
+
     /// Returns a new id. The epoch of the id is committed before the id leaves.
-    pub(crate) fn next_mid(&mut self) -> Mid {
-        let epoch = self.mids.epoch();
-        let mut mid = self.mids.next();
+    pub(crate) fn next_mid(&mut self) -> Result<Mid, SendError> {
+        let mut mid = self.make_mid(MidSource::next)?;
         // Another member may have begun a chain under an id before this side made it, and the chain
         // may be cancelled by now.
         while self.state.chains.reaches(&mid) {
-            mid = self.mids.next();
+            mid = self.make_mid(MidSource::next)?;
         }
-        if self.mids.epoch() != epoch {
-            self.batch.get().epoch = Some(self.mids.epoch());
-        }
-        mid
+        Ok(mid)
     }
 
     /// As [`Side::next_mid`], for a control frame of the host.
-    pub(crate) fn next_control_mid(&mut self) -> Mid {
+    pub(crate) fn next_control_mid(&mut self) -> Result<Mid, SendError> {
+        self.make_mid(MidSource::next_control)
+    }
+
+    fn make_mid(&mut self, next: fn(&mut MidSource) -> Option<Mid>) -> Result<Mid, SendError> {
         let epoch = self.mids.epoch();
-        let mid = self.mids.next_control();
+        let mid = next(&mut self.mids);
         if self.mids.epoch() != epoch {
             self.batch.get().epoch = Some(self.mids.epoch());
         }
-        mid
+        mid.ok_or(SendError::IdsUsedUp)
     }
 
     /// Gives back the room of everything that is empty. Most sessions rest most of the time, and

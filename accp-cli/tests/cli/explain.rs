@@ -126,7 +126,7 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
     Meaning    Lets a member in.
 
       field   key     type      value
-      member  n       integer   101        The number of the member, 100 to 899.
+      member  n       integer   101        The number of the member, 100 to 899 or 9000 to 9999.
       agents  agents  [string]  ["dev"]    The agents that it speaks for.
       x       x       any       1
 

@@ -19,7 +19,7 @@ const MOST_PARTS: u16 = 256;
 const LABEL: &str = ",pt:100/100,of:899999999999";
 
 /// The longest reference to a value that has left its frame.
-const REFERENCE: &str = "$cold.k899_999999999";
+const REFERENCE: &str = "$cold.k9999_999999999";
 
 /// The param that holds the entries whose keys do not fit the grammar, as pairs.
 const OTHERS: &str = "_";

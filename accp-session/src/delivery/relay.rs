@@ -78,14 +78,15 @@ pub(crate) struct Cursor {
     hellos: u8,
 }
 
+/// An entry of the log as members have it.
 #[derive(Debug, Clone)]
-struct Relayed {
-    position: u64,
-    sender: MemberId,
-    tokens: u32,
-    cut: bool,
-    text: Arc<str>,
-    hash: Option<Hash>,
+pub(crate) struct Relayed {
+    pub position: u64,
+    pub sender: MemberId,
+    pub tokens: u32,
+    pub cut: bool,
+    pub text: Arc<str>,
+    pub hash: Option<Hash>,
 }
 
 /// A fold for members: its position, the running hash there, and the bytes.
@@ -118,9 +119,10 @@ impl Relayed {
         }
     }
 
-    /// Returns the text for a member that has the log up to `prev`.
-    fn text_after(&self, prev: u64, key: Option<&LogKey>) -> String {
-        let hash = self.hash.as_ref();
+    /// Returns the text for a member that has the log as far as it was sent, and notes that it is.
+    fn to(&self, member: MemberId, cursor: &mut Cursor, key: Option<&LogKey>) -> Transmit {
+        let prev = std::mem::replace(&mut cursor.sent, self.position);
+        let hash = self.hash.as_ref().filter(|_| cursor.vouched);
         let relay = Relay {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
             position: self.position,
@@ -130,7 +132,8 @@ impl Relayed {
             cut: self.cut,
             vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
         };
-        relay.text()
+        let text = relay.text();
+        Transmit { to: member, text }
     }
 }
 
@@ -373,12 +376,7 @@ impl Relays {
                     break;
                 }
                 bytes += entry.text.len();
-                let key = self.key.as_ref().filter(|_| cursor.vouched);
-                sends.push(Transmit {
-                    to: member,
-                    text: entry.text_after(cursor.sent, key),
-                });
-                cursor.sent = entry.position;
+                sends.push(entry.to(member, cursor, self.key.as_ref()));
             }
         }
         (sends, reads)
@@ -420,12 +418,8 @@ impl Relays {
                 if entry.position <= cursor.sent {
                     continue;
                 }
-                let key = self.key.as_ref().filter(|_| cursor.vouched);
-                sends.push(Transmit {
-                    to: member,
-                    text: Relayed::of(entry).text_after(cursor.sent, key),
-                });
-                cursor.sent = entry.position;
+                let entry = Relayed::of(entry);
+                sends.push(entry.to(member, cursor, self.key.as_ref()));
             }
         }
         (sends, behind)

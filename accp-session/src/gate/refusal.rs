@@ -6,8 +6,9 @@ use accp_frame::DecodeError;
 use accp_registry::ErrorCode;
 
 use crate::MemberId;
-use crate::StateError;
 use crate::gate::seen::Place;
+use crate::wire::link::PeerError;
+use crate::{Mid, StateError};
 
 /// A refusal, as the sender of the frame gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,21 @@ impl Refusal {
             for_now: false,
             holder: None,
             sequence: None,
+        }
+    }
+
+    /// Returns the refusal of the frame with this id, as its sender is told.
+    pub(crate) fn about(self, mid: Option<Mid>) -> PeerError {
+        PeerError {
+            of: mid,
+            code: self.code,
+            retry: self.retry(),
+            message: self.expected.into_owned(),
+            expected_sequence: self.expected_sequence,
+            version: self.version,
+            holder: self.holder,
+            sequence: self.sequence,
+            at: self.at,
         }
     }
 

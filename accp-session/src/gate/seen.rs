@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::log::by_member::ByMember;
+use crate::log::mid::decimal;
 use crate::{MemberId, Mid, Seen};
 
 /// The place that a consumed message id has taken.
@@ -64,15 +65,7 @@ impl Packed {
 
 /// Returns the key of an id. Ids of decimal digits alone count up as decimal numbers.
 fn key(bits: u64) -> u64 {
-    let mut value = 0;
-    for at in (0..12).rev() {
-        let digit = (bits >> (4 * at)) & 0xf;
-        if digit > 9 {
-            return bits | 1 << 48;
-        }
-        value = value * 10 + digit;
-    }
-    value
+    decimal(bits).unwrap_or(bits | 1 << 48)
 }
 
 impl Run {

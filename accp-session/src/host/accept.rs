@@ -13,7 +13,7 @@ use crate::log::vouch::Hashed;
 use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::Control;
-use crate::wire::link::{Link, Of, PeerError};
+use crate::wire::link::{Link, Of};
 use crate::wire::scan::Scanned;
 use crate::wire::scan::scan;
 use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time};
@@ -278,17 +278,7 @@ impl Host {
 
     pub(crate) fn tell(&mut self, to: MemberId, mid: Option<&Mid>, refusal: Refusal, now: Time) {
         let mid = mid.filter(|mid| !mid.is_too_long());
-        let error = PeerError {
-            of: mid.cloned(),
-            code: refusal.code,
-            retry: refusal.retry(),
-            message: refusal.expected.into_owned(),
-            expected_sequence: refusal.expected_sequence,
-            version: refusal.version,
-            holder: refusal.holder,
-            sequence: refusal.sequence,
-            at: refusal.at,
-        };
+        let error = refusal.about(mid.cloned());
         if !matches!(error.code, ErrorCode::DUPLICATE | ErrorCode::SEQUENCE_GAP) {
             let event = Event::Rejected(to, mid.cloned(), error.code);
             self.side.tell(event);

@@ -1,10 +1,9 @@
 //! The log of a host against the logs of its members: which is older, and which is another.
 
-use std::sync::Arc;
-
 use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
+use crate::delivery::relay::Relayed;
 use crate::delivery::transfer::log_key_of;
 use crate::gate::refusal::Refusal;
 use crate::log::effect::Effect;
@@ -30,27 +29,18 @@ pub(crate) struct Lost {
     /// The member that has given it back, since the start of this host.
     from: Option<MemberId>,
     /// The entries that the member has sent so far.
-    taken: Vec<Taken>,
+    taken: Vec<Relayed>,
 }
 
-/// An entry that a member has.
-#[derive(Debug)]
-struct Taken {
-    position: u64,
-    sender: MemberId,
-    tokens: u32,
-    cut: bool,
-    text: Arc<str>,
-}
-
-impl Taken {
-    fn of(relay: &Relay<'_>) -> Self {
+impl Relayed {
+    fn given_back(relay: &Relay<'_>) -> Self {
         Self {
             position: relay.position,
             sender: relay.sender,
             tokens: relay.tokens,
             cut: relay.cut,
             text: format!("{}]", relay.frame).into(),
+            hash: None,
         }
     }
 
@@ -251,11 +241,15 @@ impl Host {
 
     fn resume(&mut self) {
         self.lost = None;
-        let state = &self.side.state;
-        let present = state.members().filter(|(_, party)| party.present);
-        let members: Vec<_> = present.map(|(id, _)| id).collect();
-        for member in members.into_iter().filter(|id| *id != MemberId::HOST) {
-            self.relays.cursor(member).greeting = true;
+        self.greet_all();
+    }
+
+    /// Greets every member, and asks how far its log goes.
+    pub(crate) fn greet_all(&mut self) {
+        for (member, party) in self.side.state.members() {
+            if party.present && member != MemberId::HOST {
+                self.relays.cursor(member).greeting = true;
+            }
         }
     }
 
@@ -271,7 +265,7 @@ impl Host {
         for relay in texts.iter().filter_map(|text| Relay::read(text)) {
             let after = lost.taken.last().map_or(own_end, |taken| taken.position);
             if relay.position > after && relay.position <= lost.claim.position {
-                lost.taken.push(Taken::of(&relay));
+                lost.taken.push(Relayed::given_back(&relay));
             }
         }
         let reached = lost.taken.last().map_or(own_end, |taken| taken.position);
@@ -310,7 +304,7 @@ impl Host {
 
     /// Appends entries that this host once made. Returns false, and appends nothing, if one of them
     /// cannot be read or has the id of an entry that is there.
-    fn take_over(&mut self, from: MemberId, taken: &[Taken], now: Time) -> bool {
+    fn take_over(&mut self, from: MemberId, taken: &[Relayed], now: Time) -> bool {
         let frames = taken.iter().map(|taken| Scanned::of_entry(&taken.text));
         let Ok(frames) = frames.collect::<Result<Vec<_>, _>>() else {
             return false;
@@ -320,32 +314,32 @@ impl Host {
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
-        let own = mids.filter(|mid| mid.maker() == Some(MemberId::HOST));
-        if let Some(epoch) = own.filter_map(crate::Mid::epoch).max()
+        if let Some(epoch) = mids.filter_map(|mid| mid.epoch_by(MemberId::HOST)).max()
             && epoch >= self.side.mids.epoch()
         {
             self.side.mids.raise(epoch);
             self.side.batch.get().epoch = Some(self.side.mids.epoch());
         }
-        self.side.again = taken.last().map_or(0, |taken| taken.position);
+        let end = taken.last().map_or(0, |taken| taken.position);
+        if !self.side.mids.has(end.saturating_sub(self.side.position)) {
+            return false;
+        }
+        self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
-            while self.side.position + 1 < taken.position {
-                self.fill(now);
-            }
+            while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}
             self.take_entry(from, taken, frame, now);
         }
         true
     }
 
     /// Notes that an entry which was never relayed is lost.
-    fn fill(&mut self, now: Time) {
-        let mid = self.side.next_control_mid();
+    fn fill(&mut self, now: Time) -> Result<(), SendError> {
+        let mid = self.side.next_control_mid()?;
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
-        // The text is a frame as any other.
-        if let Ok(frame) = Scanned::of_entry(&text) {
-            let effect = Effect::Void(EntryKind::Lost);
-            self.append(MemberId::HOST, &frame, effect, mid, 0, now);
-        }
+        let frame = Scanned::of_entry(&text)?;
+        let effect = Effect::Void(EntryKind::Lost);
+        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        Ok(())
     }
 
     /// Lets a value of this host expire that nobody has: an old copy of the store lacks its bytes.
@@ -356,7 +350,7 @@ impl Host {
         }
     }
 
-    fn take_entry(&mut self, from: MemberId, taken: &Taken, frame: &Scanned<'_>, now: Time) {
+    fn take_entry(&mut self, from: MemberId, taken: &Relayed, frame: &Scanned<'_>, now: Time) {
         let kind = if Control::is(frame) {
             EntryKind::Control
         } else {
@@ -386,7 +380,7 @@ impl Host {
             tokens: taken.tokens,
             cut: taken.cut,
             due: self.side.is_due(kind, taken.sender),
-            text: Arc::clone(&taken.text),
+            text: taken.text.clone(),
             hash: self.side.hash.map(|before| taken.hash_after(&before)),
         };
         // Only a frame in parts takes more than one number.

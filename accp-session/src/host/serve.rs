@@ -1,12 +1,11 @@
 //! Link frames at the host, and the bytes that it serves.
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use accp_registry::{Delta, Hash};
 
 use super::Host;
 use crate::delivery::relay::Offer;
 use crate::delivery::transfer::{Progress, log_key};
-use crate::log::mid::epoch_of;
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
@@ -75,8 +74,7 @@ impl Host {
             ..self.side.hello()
         };
         if let Some((hello, held, hash)) = hello {
-            let last = self.gate.seen.last_within(member.ids());
-            answer.epoch = last.map(epoch_of);
+            answer.epoch = self.gate.last_epoch(member).map(u64::from);
             let has = |mid: &&Mid| self.gate.has(member, mid);
             answer.has = hello.asks.iter().filter(has).cloned().collect();
             answer.asks.clone_from(&hello.asks);
@@ -134,12 +132,13 @@ impl Host {
         }
         // Members that join at about the same time start from the same fold.
         let offer = self.offer.as_ref().filter(|offer| offer.position >= joined);
-        let of = |offer: &Offer<Weak<[u8]>>, bytes| Offer {
-            position: offer.position,
-            hash: offer.hash,
-            bytes,
-        };
-        let kept = offer.and_then(|offer| Some(of(offer, offer.bytes.upgrade()?)));
+        let kept = offer.and_then(|offer| {
+            Some(Offer {
+                position: offer.position,
+                hash: offer.hash,
+                bytes: offer.bytes.upgrade()?,
+            })
+        });
         if kept.is_some() {
             self.relays.cursor(member).offer.clone_from(&kept);
             return kept;
@@ -149,17 +148,18 @@ impl Host {
         match self.side.fold_text(&(), voucher) {
             Ok(text) => {
                 let bytes: Arc<[u8]> = Arc::from(text.into_bytes());
-                let weak = Arc::downgrade(&bytes);
-                let new = of(
-                    self.offer.insert(Offer {
-                        position,
-                        hash,
-                        bytes: weak,
-                    }),
+                self.offer = Some(Offer {
+                    position,
+                    hash,
+                    bytes: Arc::downgrade(&bytes),
+                });
+                let offer = &mut self.relays.cursor(member).offer;
+                *offer = Some(Offer {
+                    position,
+                    hash,
                     bytes,
-                );
-                self.relays.cursor(member).offer = Some(new.clone());
-                Some(new)
+                });
+                offer.clone()
             }
             Err(error) => {
                 self.side.tell(Event::NotWritten(error.to_string()));

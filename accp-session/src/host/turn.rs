@@ -28,6 +28,10 @@ impl Host {
         if triggers.is_empty() || state.tokenizer.is_none() {
             return None;
         }
+        if let Err(error) = self.side.check_ids() {
+            self.side.tell(Event::NotWritten(error.to_string()));
+            return None;
+        }
         let in_flight = state.chains.in_flight();
         let checkpointer = Checkpointer {
             registry: &self.side.options.registry,

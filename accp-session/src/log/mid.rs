@@ -52,20 +52,18 @@ impl Mid {
 
     /// Returns the member whose generator makes ids like this one.
     pub(crate) fn maker(&self) -> Option<MemberId> {
-        let Repr::Hex(value) = self.0 else {
-            return None;
-        };
-        let digit = |place: u32| (value >> (4 * place)) & 0xf;
-        let is_decimal = (0..12).all(|place| digit(place) < 10);
-        let number = digit(11) * 100 + digit(10) * 10 + digit(9);
-        MemberId::new(u16::try_from(number).ok()?).filter(|_| is_decimal)
+        MemberId::of_id(decimal(self.as_bits()?)?)
     }
 
-    /// Returns the epoch of an id that a generator made.
-    pub(crate) fn epoch(&self) -> Option<u32> {
-        self.maker()?;
-        let digits = self.to_string();
-        digits.get(3..9)?.parse().ok()
+    /// Returns the epoch of an id that the generator of this member made.
+    pub(crate) fn epoch_by(&self, maker: MemberId) -> Option<u32> {
+        let id = decimal(self.as_bits()?)?;
+        maker.ids().contains(&id).then(|| maker.epoch_of(id))
+    }
+
+    /// Returns the id of these 48 bits, in the form of the draft; `None` if there are more bits.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        (bits < 1 << 48).then_some(Self(Repr::Hex(bits)))
     }
 
     /// Returns the 48 bits of an id in the form of the draft.
@@ -104,8 +102,8 @@ impl From<Mid> for String {
     }
 }
 
-/// A member of a session, by the number that the host gave it: 100 is the host, 101 to 899 are the
-/// others.
+/// A member of a session, by the number that the host gave it: 100 is the host, 101 to 899 and 9000
+/// to 9999 are the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemberId(u16);
@@ -114,21 +112,45 @@ impl MemberId {
     /// The host itself.
     pub const HOST: Self = Self(100);
     /// The last number of a member.
-    pub const LAST: Self = Self(899);
+    pub const LAST: Self = Self(9999);
+    /// The number of members beside the host.
+    pub(crate) const OTHERS: u16 = (899 - 100) + 1000;
 
-    /// Returns the member with this number; `None` outside 100 to 899.
+    /// Returns the member with this number; `None` outside 100 to 899 and 9000 to 9999.
     pub const fn new(number: u16) -> Option<Self> {
-        if number >= Self::HOST.0 && number <= Self::LAST.0 {
-            Some(Self(number))
-        } else {
-            None
+        match number {
+            100..=899 | 9000..=9999 => Some(Self(number)),
+            _ => None,
         }
+    }
+
+    /// Returns the member that joins after this one.
+    pub(crate) fn next(self) -> Option<Self> {
+        Self::new(self.0 + 1).or(Self::new(9000).filter(|next| *next > self))
+    }
+
+    /// Returns the first epoch that the ids of this member cannot name. All ids have 12 digits, so a
+    /// longer number leaves one digit less.
+    fn epochs(self) -> u32 {
+        if self.0 < 1000 { EPOCHS } else { EPOCHS / 10 }
     }
 
     /// Returns the ids that the generator of this member makes, as decimal numbers.
     pub(crate) fn ids(self) -> RangeInclusive<u64> {
-        let first = u64::from(self.0) * 1_000_000_000;
-        first..=first + 999_999_999
+        let count = u64::from(self.epochs()) * 1000;
+        let first = u64::from(self.0) * count;
+        first..=first + count - 1
+    }
+
+    /// Returns the member whose generator makes this id, given as a decimal number.
+    fn of_id(id: u64) -> Option<Self> {
+        let numbers = [id / 1_000_000_000, id / 100_000_000].into_iter();
+        numbers.flat_map(u16::try_from).find_map(Self::new)
+    }
+
+    /// Returns the epoch of an id of this member, given as a decimal number.
+    pub(crate) fn epoch_of(self, id: u64) -> u32 {
+        (id / 1000) as u32 % self.epochs()
     }
 
     /// Returns the number.
@@ -143,18 +165,29 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// Returns the epoch of an id that a generator made, given as a decimal number.
-pub(crate) fn epoch_of(id: u64) -> u64 {
-    id / 1000 % 1_000_000
+/// The first epoch that no id can name.
+const EPOCHS: u32 = 1_000_000;
+/// Ids that an epoch has at least.
+const IN_EPOCH: u64 = 998;
+/// Epochs that a peer may always make a generator skip. It may also take half of those that are left.
+const SKIPPED: u32 = 1000;
+
+/// Returns the number whose decimal digits are the 12 hexadecimal digits of these bits.
+pub(crate) fn decimal(bits: u64) -> Option<u64> {
+    (0..12).rev().try_fold(0, |value, place| {
+        let digit = (bits >> (4 * place)) & 0xf;
+        (digit < 10).then_some(value * 10 + digit)
+    })
 }
 
 /// Makes message ids that are certain to be unique, from the member's number, an epoch that is
 /// raised durably at each start, and a counter. The ids have decimal digits only, because these
-/// cost 4 tokens where hexadecimal digits cost 7 or 8.
+/// cost 4 tokens where hexadecimal digits cost 7 or 8. When the last epoch is over, there are no more
+/// ids: none is made twice.
 #[derive(Debug, Clone)]
 pub(crate) struct MidSource {
     member: MemberId,
-    /// 1 to 999,999.
+    /// From 1. The ids are used up when it has reached the epochs of the member.
     epoch: u32,
     /// 0 to 999.
     counter: u16,
@@ -167,12 +200,13 @@ pub(crate) struct MidSource {
 impl MidSource {
     /// Starts a new epoch after `last`, the last committed epoch.
     pub(crate) fn new(member: MemberId, last: u32) -> Self {
+        let epoch = last.saturating_add(1).min(EPOCHS);
         Self {
             member,
-            epoch: last + 1,
+            epoch,
             counter: 0,
             control: 1000,
-            link: (last + 1).wrapping_mul(1000),
+            link: epoch * 1000,
         }
     }
 
@@ -183,6 +217,20 @@ impl MidSource {
 
     pub(crate) fn member(&self) -> MemberId {
         self.member
+    }
+
+    /// Returns whether there are this many ids after the present epoch. The last epoch is for the
+    /// frames that the session itself has to write, or has to give another id.
+    pub(crate) fn has(&self, ids: u64) -> bool {
+        let later = self.member.epochs().saturating_sub(self.epoch + 1);
+        u64::from(later) * IN_EPOCH >= ids
+    }
+
+    /// Returns whether a peer may say that this epoch was used, and that the ids go on after it. A
+    /// peer that says what cannot be does not use up the ids of this side.
+    pub(crate) fn may_follow(&self, last: u32) -> bool {
+        let left = self.member.epochs().saturating_sub(self.epoch);
+        last >= self.epoch && last - self.epoch <= (left / 2).max(SKIPPED)
     }
 
     /// Starts a new epoch after `last`, unless this one is later.
@@ -200,41 +248,38 @@ impl MidSource {
         self.member = member;
     }
 
-    /// Returns the next id of a session frame.
-    pub(crate) fn next(&mut self) -> Mid {
-        self.make_room();
+    /// Returns the next id of a session frame; `None` when all are used up.
+    pub(crate) fn next(&mut self) -> Option<Mid> {
+        self.make_room()?;
         self.counter += 1;
-        self.mid(self.counter)
+        Some(self.mid(self.counter))
     }
 
     /// Returns the next id of an entry that takes no `seq`. These ids count down, so that the ids
     /// of entries with a `seq` have no gaps.
-    pub(crate) fn next_control(&mut self) -> Mid {
-        self.make_room();
+    pub(crate) fn next_control(&mut self) -> Option<Mid> {
+        self.make_room()?;
         self.control -= 1;
-        self.mid(self.control)
+        Some(self.mid(self.control))
     }
 
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> Option<()> {
         if self.counter + 1 == self.control {
-            self.epoch += 1;
-            self.counter = 0;
-            self.control = 1000;
+            self.raise(self.epoch);
         }
+        (self.epoch < self.member.epochs()).then_some(())
     }
 
     fn mid(&self, counter: u16) -> Mid {
-        let text = format!(
-            "{:03}{:06}{counter:03}",
-            self.member.0,
-            self.epoch % 1_000_000,
-        );
-        Mid::parse(&text)
+        let id = self.member.ids().start() + u64::from(self.epoch) * 1000 + u64::from(counter);
+        Mid::parse(&id.to_string())
     }
 
-    /// Returns the next id of a link frame.
+    /// Returns the next id of a link frame: 9, the number of the member, and the digits that are left.
     pub(crate) fn next_link(&mut self) -> String {
         self.link = self.link.wrapping_add(1);
-        format!("9{:03}{:08}", self.member.0, self.link % 100_000_000)
+        let count = u64::from(self.member.epochs()) * 100;
+        let id = 900_000_000_000 + u64::from(self.member.0) * count + u64::from(self.link) % count;
+        id.to_string()
     }
 }

@@ -3,6 +3,7 @@ use accp_registry::ErrorCode;
 
 use super::Member;
 use crate::delivery::outbox::{LATER, Taken};
+use crate::gate::refusal::Refusal;
 use crate::log::chain::Chains;
 use crate::wire::link::PeerError;
 use crate::wire::scan::Scanned;
@@ -111,28 +112,38 @@ impl Member {
                     self.side.tell(Event::Retried { old, new, code });
                 }
             }
-            _ => {
-                if let Some(frame) = self.outbox.refused(&mid) {
-                    let mut gone = self.outbox.others_of(&frame.name());
-                    let values = self.outbox.take_readers(&frame);
-                    gone.push(frame);
-                    for frame in gone.into_iter().chain(values) {
-                        let error = error.clone();
-                        self.forget(frame, |mid| Event::Refused(mid, error));
-                    }
-                } else {
-                    self.side.tell(Event::PeerError(MemberId::HOST, error));
-                }
-            }
+            _ => self.give_up(&mid, error),
         }
     }
 
-    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate.
+    /// Gives up a frame that was refused for good.
+    fn give_up(&mut self, mid: &Mid, error: PeerError) {
+        let Some(frame) = self.outbox.refused(mid) else {
+            let event = Event::PeerError(MemberId::HOST, error);
+            return self.side.tell(event);
+        };
+        let mut gone = self.outbox.others_of(&frame.name());
+        let values = self.outbox.take_readers(&frame);
+        gone.push(frame);
+        for frame in gone.into_iter().chain(values) {
+            let error = error.clone();
+            self.forget(frame, |mid| Event::Refused(mid, error));
+        }
+    }
+
+    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate. When the
+    /// ids are used up, the frame is given up.
     pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return;
         }
-        let new = self.side.next_mid();
+        let new = match self.side.next_mid() {
+            Ok(new) => new,
+            Err(error) => {
+                let refusal = Refusal::new(error.code(), error.to_string());
+                return self.give_up(old, refusal.about(Some(old.clone())));
+            }
+        };
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
         let changed = self.outbox.rename(old, &new, cause.as_deref());
         let outbox = &mut self.side.batch.get().outbox;
@@ -148,15 +159,8 @@ impl Member {
     /// Sends a frame under a new id whose id an earlier run has used, of which this store is an older
     /// copy.
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
-        let new = self.side.next_mid();
-        let Some(frame) = self.outbox.begin_anew(old, &new) else {
-            return;
-        };
-        let batch = self.side.batch.get();
-        batch.outbox.push(OutboxChange::Remove(old.clone()));
-        batch.outbox.push(OutboxChange::Put(frame));
-        let (old, code) = (old.clone(), ErrorCode::DUPLICATE);
-        self.side.tell(Event::Retried { old, new, code });
+        self.outbox.make_last(old);
+        self.retry(old, ErrorCode::DUPLICATE);
     }
 
     /// Drops the frames of cancelled chains that never went out.

@@ -317,7 +317,7 @@ impl Member {
             return;
         }
         let last = hello.epoch.and_then(|epoch| u32::try_from(epoch).ok());
-        let Some(last) = last.filter(|last| *last >= self.side.mids.epoch()) else {
+        let Some(last) = last.filter(|last| self.side.mids.may_follow(*last)) else {
             return;
         };
         self.side.again = self.side.again.max(hello.position);

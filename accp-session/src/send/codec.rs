@@ -162,7 +162,7 @@ impl Session {
         let mut first: Option<Mid> = None;
         let composed = encoded.iter().flat_map(|encoded| &encoded.frames);
         for (sequence, composed) in (self.next_sequence()..).zip(composed) {
-            let mid = mids.next();
+            let mid = mids.next().ok_or(SendError::IdsUsedUp)?;
             let of = composed
                 .part
                 .is_some()

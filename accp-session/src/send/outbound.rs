@@ -179,6 +179,8 @@ pub enum SendError {
     Cancelled,
     /// No frame at this position waits to be handled.
     NotDue(u64),
+    /// All message ids of this side are used up. Begin a new session.
+    IdsUsedUp,
     /// This host has lost time: a member holds the log up to this position. Somebody has to decide
     /// how to go on; see [`Event::LostTime`](crate::Event::LostTime).
     Stopped(u64),
@@ -196,7 +198,7 @@ impl SendError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Encode(error) => error.code(),
-            Self::Full(_) => ErrorCode::BUDGET_EXCEEDED,
+            Self::Full(_) | Self::IdsUsedUp => ErrorCode::BUDGET_EXCEEDED,
             Self::NotJoined => ErrorCode::TIMEOUT,
             Self::Cancelled | Self::NotDue(_) | Self::Stopped(_) => ErrorCode::POLICY_DENIED,
             Self::Refused { code, .. } => *code,
@@ -225,6 +227,9 @@ impl fmt::Display for SendError {
             Self::Cancelled => f.write_str("the chain was cancelled"),
             Self::NotDue(position) => {
                 write!(f, "no frame at position {position} waits to be handled")
+            }
+            Self::IdsUsedUp => {
+                f.write_str("all message ids of this side are used up; begin a new session")
             }
             Self::Stopped(position) => write!(
                 f,

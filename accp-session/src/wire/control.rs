@@ -209,7 +209,7 @@ fn the_member(number: i64) -> Result<MemberId, DecodeError> {
     let number = u64::try_from(number).ok();
     number
         .and_then(member)
-        .ok_or_else(|| wrong("n", "the number of a member, 100 to 899"))
+        .ok_or_else(|| wrong("n", "the number of a member, 100 to 899 or 9000 to 9999"))
 }
 
 fn text(value: &Value<'_>) -> Result<String, DecodeError> {

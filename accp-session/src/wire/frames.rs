@@ -33,7 +33,7 @@ pub struct OpenSync<'a> {
 #[accp(intent = "sync", operation = "join")]
 #[accp(crate = accp_frame)]
 pub struct JoinSync<'a> {
-    /// The number of the member, 100 to 899.
+    /// The number of the member, 100 to 899 or 9000 to 9999.
     ///
     /// `n` on the wire: an integer.
     #[accp(rename = "n")]
@@ -56,7 +56,7 @@ pub struct JoinSync<'a> {
 #[accp(intent = "sync", operation = "leave")]
 #[accp(crate = accp_frame)]
 pub struct LeaveSync {
-    /// The number of the member, 100 to 899.
+    /// The number of the member, 100 to 899 or 9000 to 9999.
     ///
     /// `n` on the wire: an integer.
     #[accp(rename = "n")]
@@ -193,7 +193,7 @@ pub struct RegistrySync<'a> {
     /// `pos` on the wire: any value, optional.
     #[accp(rename = "pos")]
     pub position: Option<Value<'a>>,
-    /// The number of the member, 100 to 899.
+    /// The number of the member, 100 to 899 or 9000 to 9999.
     ///
     /// `n` on the wire: any value, optional.
     #[accp(rename = "n")]

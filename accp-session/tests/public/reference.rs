@@ -29,7 +29,7 @@ fn any_key() -> impl Strategy<Value = String> {
     let tier = prop_oneof!["hot", "warm", "cold", "ctx", "ext", "[a-z0-9]{1,4}"];
     let name = prop_oneof![
         "p[0-9]{1,3}",
-        "k[0-9]{1,3}_[0-9]{1,2}",
+        "k[0-9]{1,4}_[0-9]{1,2}",
         "ckpt_[0-9]{1,2}",
         "[a-z0-9_]{0,4}"
     ];

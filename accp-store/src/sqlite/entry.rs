@@ -77,7 +77,8 @@ pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
         tokens: columns.number()?,
         cut: columns.flag()?,
         due: columns.flag()?,
-        text: Arc::from(""),
+        // Without an allocation: most readers of this table want no text.
+        text: Arc::default(),
         hash: columns.optional_digest()?,
     };
     Ok(entry)

@@ -1,8 +1,9 @@
 //! The costs of a session: `cargo bench --manifest-path benches/Cargo.toml --bench session`.
 //! Another bench measures the memory of a session: `--bench session_memory`.
 //!
-//! Names after `--` (`receive`, `expiry`, `restore`, `growth`) choose the parts to run.
+//! Names after `--` (`receive`, `expiry`, `restore`, `broadcast`, `growth`) choose the parts to run.
 
+mod broadcast;
 mod expiry;
 mod growth;
 mod log;
@@ -18,10 +19,11 @@ fn side() -> SideId {
 }
 
 fn main() {
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("receive", receive::bench),
         ("expiry", expiry::bench),
         ("restore", restore::bench),
+        ("broadcast", broadcast::bench),
         ("growth", growth::bench),
     ];
     // Cargo passes `--bench` too.

@@ -1,7 +1,7 @@
 //! The bounds of what a session keeps, at their edges. `docs/limits.md` lists them.
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{InputError, JoinError, Mid, Rules, Scope};
+use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Rules, Scope};
 use accp_session::{EntryKind, Output, Read};
 
 use crate::sides::{NOW, Node, Side, member, open_desk, options, rules};
@@ -167,16 +167,22 @@ fn entries_at_hand() {
     }
 }
 
-/// A session has 799 members beside its host.
+/// A session has 1,799 members beside its host.
 #[test]
 fn members() {
     let mut desk = open_desk(options("hub"), Rules::default());
-    for n in 3..=799 {
-        let agent = format!("a{n}");
-        desk.join_as(&[&agent], false, NOW).unwrap();
+    let numbers = (103..=899).chain(9000..=9999);
+    assert_eq!(2 + numbers.clone().count(), 1_799);
+    for number in numbers {
+        let joined = desk.join_as(&[&format!("a{number}")], false, NOW);
+        assert_eq!(joined, Ok(Answer::Joined(member(number))));
     }
-    let full = desk.join_as(&["late"], false, NOW);
-    assert_eq!(full, Err(InputError::Join(JoinError::Full)));
+    let full = desk.join_as(&["late"], false, NOW).unwrap_err();
+    assert_eq!(full, InputError::Join(JoinError::Full));
+    insta::assert_snapshot!(full, @"the session has 1799 members already, and no number for another one");
+    for number in [0, 99, 900, 8_999, 10_000, u16::MAX] {
+        assert_eq!(MemberId::new(number), None);
+    }
 }
 
 /// A side whose handlers are slow takes no more frames, and its peer sends them again later.

@@ -22,6 +22,7 @@ mod conformance_triggers;
 mod context;
 mod corners;
 mod enemies;
+mod ids;
 mod large;
 mod lineage;
 mod room;

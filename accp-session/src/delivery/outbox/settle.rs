@@ -23,21 +23,18 @@ impl Outbox {
         })
     }
 
-    /// Gives a frame another id, and makes it the last of the outbox. The host may have taken frames
-    /// behind it.
-    pub(crate) fn begin_anew(&mut self, mid: &Mid, new: &Mid) -> Option<Outgoing> {
+    /// Makes a frame the last of the outbox, to be sent anew. The host may have taken frames behind
+    /// it.
+    pub(crate) fn make_last(&mut self, mid: &Mid) {
         let at = self.taken.iter().position(|taken| taken.frame.mid == *mid);
         let taken = at.and_then(|at| self.taken.remove(at));
-        let mut frame = if let Some(taken) = taken {
-            taken.frame
-        } else {
-            self.careful = true;
-            self.refused(mid)?
-        };
-        (frame.mid, frame.order) = (new.clone(), self.next_order);
-        self.next_order += 1;
-        self.frames.push_back(frame.clone());
-        Some(frame)
+        self.careful |= taken.is_none();
+        let frame = taken.map_or_else(|| self.refused(mid), |taken| Some(taken.frame));
+        if let Some(mut frame) = frame {
+            frame.order = self.next_order;
+            self.next_order += 1;
+            self.frames.push_back(frame);
+        }
     }
 
     /// Takes the entry of this side at this position of the log: a frame, or the whole of a frame in
