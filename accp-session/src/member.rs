@@ -182,6 +182,15 @@ impl Member {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
+    /// Says hello again if this is the fold that it starts from: the host may offer another one by
+    /// now, or none. Returns whether it is.
+    pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
+        let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
+        let asks = self.fetching.as_ref().is_some_and(is_it);
+        self.say.hello |= asks;
+        asks
+    }
+
     /// Tells the host how far the log of this side goes, because the connection is new.
     pub(crate) fn connected(&mut self) {
         self.say.hello = true;

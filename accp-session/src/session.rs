@@ -175,10 +175,16 @@ impl Session {
         let side = self.side_mut();
         let now = side.clock.now;
         for key in side.transfers.timeout(side.clock.timers()) {
-            if let Role::Host(host) = &mut self.role {
-                host.gone(&key, now);
+            let is_fold = match &mut self.role {
+                Role::Host(host) => {
+                    host.gone(&key, now);
+                    false
+                }
+                Role::Member(member) => member.asks_anew(&key),
+            };
+            if !is_fold {
+                self.side_mut().tell(Event::Unavailable(key));
             }
-            self.side_mut().tell(Event::Unavailable(key));
         }
     }
 

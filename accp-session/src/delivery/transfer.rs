@@ -306,6 +306,9 @@ impl Transfers {
                 pull.tries = pull.tries.saturating_add(1);
                 if is_urgent(key) {
                     pull.turn = Turn::Due;
+                    if pull.tries % TRIES == 0 && !is_schemas(key) {
+                        unanswered.push(key.clone());
+                    }
                     return true;
                 }
                 if pull.tries == TRIES {

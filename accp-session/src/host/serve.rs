@@ -222,9 +222,9 @@ impl Host {
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
-                // The member asks for an older offer. The host offers a new fold, to a member that
-                // starts and to one that lags behind.
-                _ if lags_behind => self.greet_behind(to, now),
+                // The request is late, or the member asks anew.
+                _ if lags_behind => {}
+                // The member asks for an older offer. The host offers a new fold.
                 _ => self.hello(to, &Hello::default(), now),
             }
             return;

@@ -284,6 +284,10 @@ impl Member {
             }
             // Only the answer to the last hello tells where to go on; older answers do not count.
             None if is_answer => {
+                if let Some(fetching) = self.fetching.take() {
+                    let key = format!("snap_{}", fetching.fold);
+                    self.side.transfers.forget(&key, MemberId::HOST);
+                }
                 let word = hello.voucher.filter(|_| from == self.side.position);
                 if let Some(voucher) = word.filter(|word| self.voucher != Some(*word)) {
                     self.side.hash = Some(voucher.hash);
