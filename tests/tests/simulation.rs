@@ -32,6 +32,7 @@ fn a_seed_says_all() {
         let trim = Trim {
             without: without.iter().map(ToString::to_string).collect(),
             sends: Some(5),
+            ..Trim::default()
         };
         let outcome = world::run(7, &trim, true);
         assert_eq!(outcome.verdict, Ok(()));

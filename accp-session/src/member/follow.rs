@@ -125,8 +125,8 @@ impl Member {
     pub(crate) fn learn(&mut self, hash: Hash) {
         let key = self.key_of_schemas();
         self.side.transfers.forget(&key, MemberId::HOST);
-        if self.side.schemas != hash {
-            self.learning = Some(hash);
+        self.learning = (self.side.schemas != hash).then_some(hash);
+        if self.learning.is_some() {
             self.side.transfers.want(&key, MemberId::HOST, None);
         }
     }

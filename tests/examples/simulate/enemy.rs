@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use accp_runtime::AgentId;
-use accp_runtime::session::{Input, MemberId, Mid};
+use accp_runtime::session::{Input, MemberId, Mid, Scope};
 use accp_testkit::Rng;
 
 use super::World;
 use super::node::{Result, said};
+use super::plan::USUAL;
 use super::seen::Seen;
 use super::text::{field, mid_in};
 
@@ -16,9 +17,10 @@ const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db0225871792
 /// The most bytes of a host with a hostile member: the sum of what docs/limits.md lets it fill.
 const MOST: usize = 16 << 20;
 /// Turns in which honest members come to rest beside a hostile one.
-const TURNS: usize = 400;
-/// Turns more for each member: where all share one numbering, a frame takes two turns.
-const MORE_TURNS: usize = 40;
+const TURNS: usize = 300;
+/// Turns more for each member, where all share one numbering: each frame of an outbox waits for the
+/// turns of the others.
+const TURNS_SHARED: usize = 120;
 
 /// What a hostile member knows.
 #[derive(Debug)]
@@ -28,12 +30,16 @@ pub(super) struct Enemy {
     next: u64,
     /// The number of its next value.
     puts: u64,
+    /// The cancellations that it has sent.
+    cancels: u64,
     /// Ids that it has heard of.
     heard: Vec<Mid>,
     /// The last word of the host for its log that it has heard.
     proof: Option<String>,
     /// Keys that the host has asked it for.
     wanted: Vec<String>,
+    /// It changes every word of the host that it gives back.
+    lies: bool,
 }
 
 impl Enemy {
@@ -85,7 +91,10 @@ impl Enemy {
             0..4 => "@x>req:plan{}".into(),
             4 => "@x>done:plan{}".into(),
             5 => "@x>end:plan{}".into(),
-            6..8 => "@x>cancel:task{}".into(),
+            6..8 if self.cancels < 500 => {
+                self.cancels += 1;
+                "@x>cancel:task{}".into()
+            }
             8 => format!("@x>qry:lookup{{see:$cold.p{}}}", rng.below(last + 3)),
             9 => "@x>sync:state{state:{}|v:#18446744073709551615}".into(),
             10 => format!(
@@ -144,6 +153,45 @@ impl Enemy {
         format!("{head}[{}]", pairs.join(","))
     }
 
+    /// Returns a frame of the session that the host accepts, and that it has to remember something of.
+    fn filler(&mut self, rng: &mut Rng, facts: Facts) -> String {
+        self.next += 1;
+        let mid = format!("{}{:09}", self.id, 1000 + self.next);
+        let long = "n".repeat(110);
+        let (head, more) = match rng.below(7) {
+            0 => ("@x>req:plan{}".into(), String::new()),
+            1 => ("@x>req:plan{}".into(), format!(",cid:{long}{}", self.next)),
+            // Of more, the host would forget the first: see the test bounds::cancelled_chains.
+            2 if self.cancels < 500 => {
+                self.cancels += 1;
+                let chain = format!(",cid:{long}{}", self.next);
+                ("@x>cancel:task{}".into(), chain)
+            }
+            3 => (
+                "@x>qry:lookup{}".into(),
+                format!(",aid:{}{:09}", self.id, 999 + self.next),
+            ),
+            4 => {
+                let text = "y".repeat(2000);
+                let part = format!(",pt:1/100,of:{mid}");
+                (format!("@x>req:plan{{text:{text}}}"), part)
+            }
+            5 => {
+                self.puts += 1;
+                let key = format!("k{}_{}", self.id, self.puts);
+                (
+                    format!("@x>sync:put{{keys:[[{key},{DIGEST},1]]}}"),
+                    String::new(),
+                )
+            }
+            _ => {
+                let mid = rng.next_u64() >> 16;
+                return format!("@x>req:plan{{}}[mid:{mid:012x},seq:{}]", facts.seq);
+            }
+        };
+        format!("{head}[mid:{mid},seq:{}{more}]", facts.seq)
+    }
+
     /// Returns a frame about the link.
     fn link(&mut self, rng: &mut Rng, last: u64) -> String {
         let position = rng.below(last + 3);
@@ -183,7 +231,7 @@ impl Enemy {
     /// Returns a hello with a word of the host, as it was or changed.
     fn hello(&self, rng: &mut Rng, position: u64) -> String {
         let mut proof = self.proof.clone().unwrap_or_else(|| "0".repeat(144));
-        if rng.per_mille(300) {
+        if self.lies || rng.per_mille(100) {
             let at = rng.below(proof.len() as u64) as usize;
             proof.replace_range(at..=at, "e");
         }
@@ -218,18 +266,22 @@ impl World {
             id,
             next: 0,
             puts: 0,
+            cancels: 0,
             heard: Vec::new(),
             proof: None,
             wanted: Vec::new(),
+            lies: self.rng.per_mille(250),
         });
         Ok(())
     }
 
     /// Lets the hostile member send some frames.
-    pub(super) fn attack(&mut self) {
+    pub(super) fn attack(&mut self) -> Result {
         let (now, last) = (self.room.now, self.observer.log.len() as u64);
         let ts = self.room.host.clock(now).as_secs();
-        let Some(enemy) = &mut self.enemy else { return };
+        let Some(enemy) = &mut self.enemy else {
+            return Ok(());
+        };
         let id = enemy.id;
         let mut facts = Facts {
             seq: self.observer.next_sequence(id),
@@ -237,17 +289,28 @@ impl World {
             last,
             version: self.observer.rights.version,
         };
+        // Some frames come over a link of its own, which loses nothing.
+        let fills = self.plan.flood > USUAL && self.rng.per_mille(400);
         for _ in 0..self.rng.below(1 + self.plan.flood) {
+            self.counts.forged += 1;
+            if fills {
+                let text = enemy.filler(&mut self.rng, facts);
+                facts.seq += 1;
+                let at = self.room.host.clock(now);
+                let received = self.room.host.driver.receive(id, text.as_bytes(), at);
+                received.map_err(said)?;
+                continue;
+            }
             let text = if self.rng.per_mille(600) {
                 let text = enemy.frame(&mut self.rng, facts);
-                facts.seq += 1;
+                facts.seq += u64::from(self.rng.per_mille(500));
                 text
             } else {
                 enemy.link(&mut self.rng, last)
             };
-            self.counts.forged += 1;
             self.room.wire.send(now, id, MemberId::HOST, text);
         }
+        Ok(())
     }
 
     /// Lets the others come to rest while the hostile member goes on.
@@ -262,8 +325,12 @@ impl World {
             let orders = seen.outbox.values().map(|frame| Some(frame.order));
             orders.min().flatten() > *last || last.is_none() || seen.outbox.is_empty()
         };
-        for _ in 0..TURNS + MORE_TURNS * self.plan.members {
-            self.attack();
+        let more = match self.plan.scope {
+            Scope::Shared => TURNS_SHARED * (2 + self.plan.members),
+            Scope::Sender => 0,
+        };
+        for _ in 0..TURNS + more {
+            self.attack()?;
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;
             self.let_all_in()?;

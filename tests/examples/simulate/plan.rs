@@ -5,6 +5,9 @@ use std::time::Duration;
 use accp_runtime::session::Scope;
 use accp_testkit::{Faults, Rng};
 
+/// The most frames that a hostile member sends in a step of a usual run.
+pub(super) const USUAL: u64 = 3;
+
 /// The plan that a seed gives.
 #[allow(clippy::struct_excessive_bools)] // independent switches
 #[derive(Debug, Clone)]
@@ -163,7 +166,7 @@ impl Plan {
             relays_only: rng.per_mille(100),
             learns: rng.per_mille(200),
             hostile,
-            flood: 3,
+            flood: USUAL,
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
@@ -217,6 +220,7 @@ impl Plan {
         if let Some(flood) = trim.flood {
             (self.hostile, self.late) = (true, false);
             (self.flood, self.copies) = (flood, 0);
+            (self.sends, self.pace) = (self.sends.min(70), self.pace.min(700));
         }
     }
 }

@@ -173,7 +173,7 @@ impl World {
                 left -= 1;
             }
             self.administer()?;
-            self.attack();
+            self.attack()?;
             self.fail()?;
             let ahead = self.rng.below(400);
             self.advance(Duration::from_millis(ahead))?;

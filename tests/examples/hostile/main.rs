@@ -1,0 +1,92 @@
+//! Runs sessions with a member that does nothing but send forged frames, as many as it can.
+//!
+//! ```sh
+//! cargo run --release -p accp-tests --example hostile -- --runs 2000 --frames 10000000
+//! cargo run --release -p accp-tests --example hostile -- --run 17 --frames 5000
+//! ```
+//!
+//! The runs are those of `simulate` with a hostile member in each, and with the same checks. So all
+//! frames of the others have to be handled once, in order, and within a bounded number of turns while
+//! the hostile member goes on. When they have come to rest, the program weighs the session of the
+//! host. It fails if the session takes more bytes than docs/limits.md lets one member fill.
+//!
+//! The runs go one after another, because the program counts the bytes of its whole process.
+
+#[path = "../simulate/world.rs"]
+#[allow(dead_code, reason = "only `simulate` leaves pieces out of a run")]
+mod world;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use world::{Counts, Trim};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
+
+const USAGE: &str = "usage: hostile [--runs N | --run N] [--frames N]";
+/// Turns of a usual run. The hostile member sends its frames in equal shares.
+const STEPS: u64 = 220;
+/// Lines of the script of a run that fails.
+const LINES: usize = 200;
+
+fn main() -> ExitCode {
+    let Some((first, runs, frames)) = args() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let started = Instant::now();
+    let trim = Trim {
+        // On average a turn has half of the most.
+        flood: Some((2 * frames / runs / STEPS).max(1)),
+        weigh: Some(weigh),
+        ..Trim::default()
+    };
+    let mut counts = Counts::default();
+    for seed in first..first + runs {
+        let outcome = world::run(seed, &trim, false);
+        counts.add(&outcome.counts);
+        if let Err(what) = outcome.verdict {
+            let script = world::run(seed, &trim, true).script;
+            let last = script.len().saturating_sub(LINES);
+            println!(
+                "{}\n{counts}\nrun {seed} failed: {what}",
+                script[last..].join("\n")
+            );
+            return ExitCode::FAILURE;
+        }
+    }
+    let (forged, heaviest) = (counts.forged, counts.heaviest >> 10);
+    println!("{counts}\n{forged} hostile frames in {runs} runs");
+    println!("the heaviest host took {heaviest} KiB");
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    if forged < frames {
+        println!("{frames} frames were asked for");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Returns the bytes that the process has allocated.
+fn weigh() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats
+        .bytes_allocated
+        .saturating_sub(stats.bytes_deallocated)
+}
+
+fn args() -> Option<(u64, u64, u64)> {
+    let (mut first, mut runs, mut frames) = (0, 20, 0);
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let number = args.next()?.parse().ok()?;
+        match arg.as_str() {
+            "--runs" => runs = number,
+            "--run" => (first, runs) = (number, 1),
+            "--frames" => frames = number,
+            _ => return None,
+        }
+    }
+    (runs > 0).then_some((first, runs, frames))
+}
