@@ -222,8 +222,8 @@ impl Host {
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
-                // The request is late, or the member asks anew.
-                _ if lags_behind => {}
+                // The request is late, or of before a restart. The member says what it holds.
+                _ if lags_behind => self.greet(to, None, now),
                 // The member asks for an older offer. The host offers a new fold.
                 _ => self.hello(to, &Hello::default(), now),
             }

@@ -1,8 +1,11 @@
 //! The fate of the frames that a member has sent.
+use std::time::Duration;
+
 use accp_registry::ErrorCode;
 
 use super::Member;
 use crate::delivery::outbox::{LATER, Taken};
+use crate::gate::envelope::has_expired;
 use crate::gate::refusal::Refusal;
 use crate::log::chain::Chains;
 use crate::wire::link::PeerError;
@@ -42,12 +45,17 @@ impl Member {
     }
 
     /// Takes the answer of the host about frames whose entries this side may have missed: the log
-    /// has some of them. If there was no reason to drop one of the others, the host never took it.
+    /// has some of them. If there is no reason yet to drop one of the others, the host never took it.
     pub(crate) fn told(&mut self, asked: &[Mid], has: &[Mid]) {
+        let now = self.side.clock.now;
         for frame in self.outbox.answered(asked).into_iter().rev() {
+            let chains = &self.side.state.chains;
+            let is_over = frame.scan(|scanned| {
+                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
+            });
             if has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);
-            } else if may_be_dropped(&self.side.state.chains, &frame) {
+            } else if is_over == Some(true) {
                 self.dropped(frame);
             } else {
                 self.outbox.send_again(frame);
@@ -161,6 +169,22 @@ impl Member {
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
         self.outbox.make_last(old);
         self.retry(old, ErrorCode::DUPLICATE);
+    }
+
+    /// Drops the first frame if its chain is cancelled and the host says nothing of it. The store of
+    /// this side is an old copy then, and the host has dropped the frame in an earlier run.
+    pub(crate) fn drop_unanswered(&mut self) {
+        let chains = &self.side.state.chains;
+        let is_cancelled = |frame: &Outgoing| {
+            let seen = frame
+                .scan(|scanned| scanned.intent != Intent::CANCEL && chains.is_cancelled(scanned));
+            seen == Some(true)
+        };
+        let first = self.outbox.unanswered().filter(|frame| is_cancelled(frame));
+        let mid = first.map(|frame| frame.mid.clone());
+        if let Some(frame) = mid.and_then(|mid| self.outbox.refused(&mid)) {
+            self.forget(frame, Event::Cancelled);
+        }
     }
 
     /// Drops the frames of cancelled chains that never went out.

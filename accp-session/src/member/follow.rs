@@ -254,7 +254,10 @@ impl Member {
         self.hello.rest();
         self.heard = hello.position;
         // The frames of this run may have the ids of other frames.
-        self.met(hello);
+        let is_behind = hello.snapshot.is_some() && hello.next.is_none();
+        if !is_behind {
+            self.met(hello);
+        }
         // Entries that were under way may have come before the answer.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
         let is_answer = from == self.side.position || from == self.said && !needs_word;

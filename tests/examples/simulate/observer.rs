@@ -9,7 +9,7 @@ use accp_session::{Batch, Entry, EntryKind};
 use super::chains::Chains;
 use super::counts::Counts;
 use super::node::Result;
-use super::plan::Plan;
+use super::plan::{Plan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
 use super::text::{CHECKPOINT, field, intent, maker, mid_in, number_in};
@@ -32,6 +32,8 @@ pub(crate) struct Observer {
     pub(super) left: BTreeSet<MemberId>,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
+    /// It sends so much that the oldest chains are forgotten (docs/limits.md).
+    pub(super) is_flooded: bool,
     /// Frames that came in parts.
     pub(super) wholes: BTreeSet<Mid>,
     /// Frames in parts whose end was reported.
@@ -72,6 +74,7 @@ impl Observer {
             withdrawn: BTreeSet::new(),
             left: BTreeSet::new(),
             enemy: None,
+            is_flooded: plan.flood > USUAL,
             wholes: BTreeSet::new(),
             ended: BTreeSet::new(),
             senders: BTreeMap::new(),
@@ -151,7 +154,7 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry);
-        let is_cancelled = self.chains.is_cancelled(&entry.text, position);
+        let is_cancelled = !self.is_flooded && self.chains.is_cancelled(&entry.text, position);
         match entry.kind {
             EntryKind::Frame | EntryKind::Part if is_late => {
                 return Err(format!("{mid} is accepted and had expired"));

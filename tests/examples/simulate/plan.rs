@@ -218,7 +218,8 @@ impl Plan {
         }
         self.sends = trim.sends.unwrap_or(self.sends);
         if let Some(flood) = trim.flood {
-            (self.hostile, self.late) = (true, false);
+            // A side that takes six frames at a time would be busy with the hostile ones for long.
+            (self.hostile, self.late, self.narrow) = (true, false, false);
             (self.flood, self.copies) = (flood, 0);
             (self.sends, self.pace) = (self.sends.min(70), self.pace.min(700));
         }

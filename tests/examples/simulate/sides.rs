@@ -5,11 +5,16 @@ use std::ops::RangeInclusive;
 use accp_runtime::session::{Event, Inbound, MemberId, Mid};
 use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
 
+use accp_runtime::ErrorCode;
+
 use super::counts::Counts;
 use super::node::Result;
 use super::observer::Observer;
 use super::text::{field, head, intent, mid_in};
 use super::timeline::Timeline;
+
+/// Frames of a member that has left that the log of a host has room for.
+const LOGGED: usize = 256;
 
 impl Observer {
     /// Notes that a side has started from its store.
@@ -177,7 +182,10 @@ impl Observer {
                 let was_refused = self.refused.contains(&refused);
                 // The frame may need values that the host has refused.
                 let may_be = self.timeline.was_put_back(id) && !is_consumed;
-                was_refused || self.timeline.refused.contains(&refused) || may_be
+                // The log of the host has no room for more of a member that has left.
+                let has_left = error.code == ErrorCode::POLICY_DENIED
+                    && self.refused.iter().filter(|(of, _)| *of == id).count() >= LOGGED;
+                has_left || was_refused || self.timeline.refused.contains(&refused) || may_be
             }
             Some(Event::Cancelled(_)) => {
                 counts.withdrawn += 1;
@@ -245,7 +253,7 @@ impl Observer {
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
         // The member may follow the log that the host has lost.
         let follows = who == 0 || !self.timeline.has_lost();
-        if !fired && follows && self.chains.is_cancelled(text, side.last) {
+        if !fired && follows && !self.is_flooded && self.chains.is_cancelled(text, side.last) {
             return Err(format!(
                 "the handler of {position} at {id} is not told to stop"
             ));

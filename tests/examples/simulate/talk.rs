@@ -7,6 +7,7 @@ use accp_runtime::{Map, Message, Value};
 use super::World;
 use super::chains::chain_of;
 use super::node::{Result, said};
+use super::plan::USUAL;
 use super::text::{head, intent, mid_in};
 
 impl World {
@@ -171,7 +172,13 @@ impl World {
         if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }
-        let answers = answers(agent, who, self.plan.plain, &inbound)?;
+        // Nobody answers a flood.
+        let is_flood = self.plan.flood > USUAL && Some(inbound.sender()) == self.observer.enemy;
+        let answers = if is_flood {
+            Vec::new()
+        } else {
+            answers(agent, who, self.plan.plain, &inbound)?
+        };
         let mut replies = Vec::new();
         for answer in &answers {
             let reply = Outbound::message(answer);

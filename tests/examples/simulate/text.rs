@@ -54,7 +54,8 @@ pub(crate) fn head(text: &str) -> &str {
 pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
     let id = id.to_string();
     let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
-    let number = id.get(..3).filter(|_| is_made)?;
+    let digits = if id.starts_with('9') { 4 } else { 3 };
+    let number = id.get(..digits).filter(|_| is_made)?;
     MemberId::new(number.parse().ok()?)
 }
 

@@ -98,6 +98,8 @@ impl Observer {
             Some("E5001") if has_left => true,
             // The clock of the sender is ahead. The frame may be consumed meanwhile.
             Some("E1004") if is_for_now => true,
+            // A host that has lost frames of a member goes on where the member says.
+            Some("E3003") if self.timeline.has_lost() => exp.is_some(),
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),
             _ => self.refused.contains(&(to, of.clone())),
         };

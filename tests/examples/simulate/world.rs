@@ -311,7 +311,7 @@ impl World {
             } else if !self.is_side(frame.to) {
                 return Err(format!("a frame for {}, which is not a side", frame.to));
             }
-            let is_answer = frame.text.contains(">sync:registry{") && frame.text.contains("|from:");
+            let is_answer = frame.text.contains(">sync:registry{") && frame.text.contains("|next:");
             if let Some(node) = self
                 .nodes
                 .iter_mut()

@@ -1,8 +1,11 @@
 //! The numbers of the frames, against what the host says.
 
 use super::{LATER, Outbox};
-use crate::Mid;
 use crate::options::Scope;
+use crate::{Mid, Outgoing};
+
+/// Times that a frame goes out alone without an answer, before its own words decide.
+const SILENT: u32 = 5;
 
 impl Outbox {
     /// Takes the last frame that the host has consumed, in answer to a ping. What comes before it was
@@ -26,6 +29,12 @@ impl Outbox {
                 taken.until = until;
             }
         }
+    }
+
+    /// Returns the frame that goes out alone, if the host has said nothing of it for long.
+    pub(crate) fn unanswered(&self) -> Option<&Outgoing> {
+        let is_alone = self.careful && self.retry.tries() >= SILENT;
+        self.frames.front().filter(|_| is_alone)
     }
 
     /// Returns the number of the first frame that this side has not found in the log, if it knows it.
