@@ -318,7 +318,7 @@ impl Member {
         if self.outbox.retry.is_due(now) {
             self.outbox.timeout(&self.side.clock);
             self.say.ping = self.outbox.retry.tries() >= ASK_AFTER;
-            self.drop_unanswered();
+            self.settle_unanswered();
         }
     }
 

@@ -171,19 +171,18 @@ impl Member {
         self.retry(old, ErrorCode::DUPLICATE);
     }
 
-    /// Drops the first frame if its chain is cancelled and the host says nothing of it. The store of
-    /// this side is an old copy then, and the host has dropped the frame in an earlier run.
-    pub(crate) fn drop_unanswered(&mut self) {
+    /// Settles the first frame if its chain is cancelled and the host says nothing of it. The log has
+    /// the cancellation, so the host takes the frame no more: it has dropped it, perhaps in an earlier
+    /// run, of which this store is an older copy.
+    pub(crate) fn settle_unanswered(&mut self) {
         let chains = &self.side.state.chains;
         let is_cancelled = |frame: &Outgoing| {
             let seen = frame
                 .scan(|scanned| scanned.intent != Intent::CANCEL && chains.is_cancelled(scanned));
             seen == Some(true)
         };
-        let first = self.outbox.unanswered().filter(|frame| is_cancelled(frame));
-        let mid = first.map(|frame| frame.mid.clone());
-        if let Some(frame) = mid.and_then(|mid| self.outbox.refused(&mid)) {
-            self.forget(frame, Event::Cancelled);
+        if let Some(taken) = self.outbox.take_unanswered(is_cancelled) {
+            self.settled(taken);
         }
     }
 

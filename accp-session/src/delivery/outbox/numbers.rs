@@ -1,10 +1,10 @@
 //! The numbers of the frames, against what the host says.
 
-use super::{LATER, Outbox};
+use super::{LATER, Outbox, Taken};
 use crate::options::Scope;
 use crate::{Mid, Outgoing};
 
-/// Times that a frame goes out alone without an answer, before its own words decide.
+/// Times that the first frame goes out without an answer, before its own words decide.
 const SILENT: u32 = 5;
 
 impl Outbox {
@@ -31,10 +31,21 @@ impl Outbox {
         }
     }
 
-    /// Returns the frame that goes out alone, if the host has said nothing of it for long.
-    pub(crate) fn unanswered(&self) -> Option<&Outgoing> {
-        let is_alone = self.careful && self.retry.tries() >= SILENT;
-        self.frames.front().filter(|_| is_alone)
+    /// Takes out the first frame if the host has said nothing of it for long, and if it is unwanted.
+    pub(crate) fn take_unanswered(
+        &mut self,
+        is_unwanted: impl Fn(&Outgoing) -> bool,
+    ) -> Option<Taken> {
+        let first = self.frames.front();
+        let first = first.filter(|frame| self.retry.tries() >= SILENT && is_unwanted(frame));
+        let mid = first.map(|frame| frame.mid.clone())?;
+        self.careful = true;
+        let frame = self.refused(&mid)?;
+        Some(Taken {
+            frame,
+            until: 0,
+            accepted: false,
+        })
     }
 
     /// Returns the number of the first frame that this side has not found in the log, if it knows it.
