@@ -191,10 +191,11 @@ impl Gate {
         self.seen.get(mid).is_some() || self.numbers.refused(from, mid).is_some()
     }
 
-    /// Returns whether the host has a frame of this member and did not drop it.
-    pub(crate) fn has(&self, member: MemberId, mid: &Mid) -> bool {
+    /// Returns whether the log has a frame of this member; `None` if the frame took no number.
+    pub(crate) fn has(&self, member: MemberId, mid: &Mid) -> Option<bool> {
         let place = self.seen.get(mid);
-        place.is_some_and(|place| place.sender == member && !place.dropped)
+        let place = place.filter(|place| place.sender == member)?;
+        Some(!place.dropped)
     }
 
     pub(crate) fn restore_seen(&mut self, seen: &[Seen]) {

@@ -9,7 +9,7 @@ use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
-use crate::{Cold, Entry, Event, MemberId, Mid, Read, Time};
+use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::{Intent, Registry};
 
 /// Values that a member may wait for at a time.
@@ -75,8 +75,13 @@ impl Host {
         };
         if let Some((hello, held, hash)) = hello {
             answer.epoch = self.gate.last_epoch(member).map(u64::from);
-            let has = |mid: &&Mid| self.gate.has(member, mid);
-            answer.has = hello.asks.iter().filter(has).cloned().collect();
+            for mid in &hello.asks {
+                match self.gate.has(member, mid) {
+                    Some(true) => answer.has.push(mid.clone()),
+                    Some(false) => answer.gone.push(mid.clone()),
+                    None => {}
+                }
+            }
             answer.asks.clone_from(&hello.asks);
             let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
             answer.next = Some(numbers.next(scope, member));

@@ -1,14 +1,11 @@
 //! The fate of the frames that a member has sent.
-use std::time::Duration;
-
 use accp_registry::ErrorCode;
 
 use super::Member;
 use crate::delivery::outbox::{LATER, Taken};
-use crate::gate::envelope::has_expired;
 use crate::gate::refusal::Refusal;
 use crate::log::chain::Chains;
-use crate::wire::link::PeerError;
+use crate::wire::link::{Hello, PeerError};
 use crate::wire::scan::Scanned;
 use crate::{Event, MemberId, Mid, OutboxChange, Outgoing};
 use accp_frame::Intent;
@@ -45,17 +42,13 @@ impl Member {
     }
 
     /// Takes the answer of the host about frames whose entries this side may have missed: the log
-    /// has some of them. If there is no reason yet to drop one of the others, the host never took it.
-    pub(crate) fn told(&mut self, asked: &[Mid], has: &[Mid]) {
-        let now = self.side.clock.now;
+    /// has some of them, and the host has dropped others. It has never taken the rest.
+    pub(crate) fn told(&mut self, hello: &Hello) {
+        let asked = &hello.asks;
         for frame in self.outbox.answered(asked).into_iter().rev() {
-            let chains = &self.side.state.chains;
-            let is_over = frame.scan(|scanned| {
-                has_expired(Duration::ZERO, scanned, now) || chains.is_cancelled(scanned)
-            });
-            if has.contains(&frame.mid) {
+            if hello.has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);
-            } else if is_over == Some(true) {
+            } else if hello.gone.contains(&frame.mid) {
                 self.dropped(frame);
             } else {
                 self.outbox.send_again(frame);

@@ -263,7 +263,7 @@ impl Member {
         let is_answer = from == self.side.position || from == self.said && !needs_word;
         if is_answer {
             self.outbox.go_again();
-            self.told(&hello.asks, &hello.has);
+            self.told(hello);
         }
         if let Some(next) = hello.next {
             self.outbox.greeted(next, hello.last.as_ref());

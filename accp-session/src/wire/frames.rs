@@ -243,6 +243,10 @@ pub struct RegistrySync<'a> {
     ///
     /// `has` on the wire: any value, optional.
     pub has: Option<Value<'a>>,
+    /// Those of the frames asked for that took a number and are not in the log.
+    ///
+    /// `gone` on the wire: any value, optional.
+    pub gone: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
     /// `ext` on the wire: any value, optional.

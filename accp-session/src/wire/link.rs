@@ -80,8 +80,10 @@ pub(crate) struct Hello {
     pub puts: Option<u64>,
     /// From a member: frames of its own whose entries it has missed. From the host: the same.
     pub asks: Vec<Mid>,
-    /// From the host: those of them that the log has.
+    /// From the host: those of them that the log has, and those that it does not have although they
+    /// took a number.
     pub has: Vec<Mid>,
+    pub gone: Vec<Mid>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
 }
@@ -235,6 +237,7 @@ impl From<RegistrySync<'_>> for Hello {
             last: text(said.last.as_ref()).map(|mid| Mid::parse(&mid)),
             asks: mids(&said.asks),
             has: mids(&said.has),
+            gone: mids(&said.gone),
             extensions: texts(&said.extensions),
         }
     }
@@ -275,6 +278,7 @@ impl Hello {
             last: self.last.as_ref().map(mid_value),
             asks: mids(&self.asks),
             has: mids(&self.has),
+            gone: mids(&self.gone),
             extensions: Some(Value::Array(extensions.collect())),
         }
     }
