@@ -1,0 +1,249 @@
+//! Measures how many small mistakes the simulation and the tests find. `cargo mutants` lists the
+//! mistakes it can make: the mutants. A seed draws some of them. This program plants one after
+//! another in a copy of the workspace, runs the simulation on each, and if the simulation finds
+//! nothing, the tests.
+//!
+//! ```sh
+//! cargo run --profile simulate -p accp-tests --example mutants -- --count 200 --seed 1
+//! cargo run --profile simulate -p accp-tests --example mutants -- --again tests,SURVIVED
+//! ```
+//!
+//! The mutants are those of accp-session, accp-store and the checkpoints of accp-context. Left out
+//! are tests, the suite for stores, and functions that only print: `Debug`, and the texts of
+//! errors. A mutant that does not build is not counted, and the next one is drawn. The same holds
+//! for the equivalent mutants that `docs/mutants.md` proves.
+//!
+//! A mutant is found by the simulation if one of 1,000 seeds fails, or if they take longer than two
+//! minutes. Else it is found by the tests if a test fails or does not end.
+//!
+//! Each result goes to `mutants.tsv` in the target folder. An interrupted run goes on from there.
+//! `--again` forgets the results of these names first, after a change of the tests. A change near a
+//! mutant makes its result void by itself.
+//!
+//! It fails if less than 90 % are found, or less than 80 % by the simulation. It needs
+//! `cargo-mutants`, and `sh` and `timeout`, which end a program that runs too long or takes too much
+//! memory.
+
+#[path = "../planted/copy.rs"]
+mod copy;
+mod mutant;
+mod results;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use copy::{Copy, cargo, how_it_ended};
+use mutant::Mutant;
+use results::{Finder, Found, Results};
+
+const USAGE: &str = "usage: mutants [--count N] [--seed N] [--again RESULT,..]
+
+results: simulation, tests, unviable, SURVIVED";
+const SEEDS: u32 = 1000;
+/// For the simulation.
+const SECONDS: u32 = 120;
+/// For each run of tests.
+const TEST_SECONDS: u32 = 300;
+/// What the tests must find, in percent, and what the simulation must find without other tests.
+const FOUND: (usize, usize) = (90, 80);
+
+struct Args {
+    count: usize,
+    seed: u64,
+    again: Vec<Finder>,
+}
+
+fn main() -> ExitCode {
+    let Some(args) = args() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn args() -> Option<Args> {
+    let mut parsed = Args {
+        count: 200,
+        seed: 1,
+        again: Vec::new(),
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let value = args.next()?;
+        match arg.as_str() {
+            "--count" => parsed.count = value.parse().ok()?,
+            "--seed" => parsed.seed = value.parse().ok()?,
+            "--again" => {
+                parsed.again = value.split(',').map(Finder::read).collect::<Option<_>>()?
+            }
+            _ => return None,
+        }
+    }
+    Some(parsed)
+}
+
+/// Returns whether enough mutants were found.
+fn run(args: &Args) -> Result<bool, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let copy = Copy::of(&root, "mutants")?;
+    let mut all = Mutant::all(&copy)?;
+    let proofs = std::fs::read_to_string(root.join("docs/mutants.md"));
+    let proofs = proofs.map_err(|error| format!("docs/mutants.md: {error}"))?;
+    let equivalent = mutant::equivalent(&proofs, &all)?;
+    println!(
+        "{} mutants, {} of them equivalent",
+        all.len(),
+        equivalent.len()
+    );
+    all.retain(|mutant| !equivalent.contains(&(mutant.file.clone(), mutant.what.clone())));
+    Mutant::shuffle(&mut all, args.seed);
+    let mut results = Results::open(&copy.target.join("mutants.tsv"), &args.again)?;
+    let mut is_sound = false;
+    let mut found = Vec::new();
+    for mutant in &all {
+        if viable(&found) >= args.count {
+            break;
+        }
+        let known = results.of(mutant);
+        let result = if let Some(known) = known {
+            known
+        } else {
+            if !is_sound {
+                sound(&copy)?;
+                is_sound = true;
+            }
+            let changed = mutant.plant(&copy)?;
+            let result = find(&copy, mutant);
+            Copy::restore(changed)?;
+            let result = result?;
+            results.add(mutant, &result)?;
+            result
+        };
+        let (by, how) = (result.by.name(), &result.how);
+        println!(
+            "{}:{}  {}  {by} {how}",
+            mutant.file, mutant.line, mutant.what
+        );
+        found.push(result.by);
+    }
+    Ok(is_enough(&found))
+}
+
+/// Builds everything without a mutant and runs it, because a failure must come from a mutant.
+fn sound(copy: &Copy) -> Result<(), String> {
+    copy.build_simulation()?;
+    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS)? {
+        return Err(format!(
+            "the simulation fails without a mutant: seed {seed}, {what}"
+        ));
+    }
+    for tests in suites("accp-context") {
+        if let Some(found) = test(copy, tests)? {
+            return Err(format!("a test fails without a mutant: {}", found.how));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the simulation and then the tests on the planted mutant.
+fn find(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
+    if copy.build_simulation().is_err() {
+        return Ok(Found {
+            by: Finder::Compiler,
+            how: String::new(),
+        });
+    }
+    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS)? {
+        return Ok(Found {
+            by: Finder::Simulation,
+            how: format!("seed {seed}: {what}"),
+        });
+    }
+    for tests in suites(&mutant.of) {
+        if let Some(found) = test(copy, tests)? {
+            return Ok(found);
+        }
+    }
+    Ok(Found {
+        by: Finder::Nobody,
+        how: String::new(),
+    })
+}
+
+/// Returns the tests that can find a mutant of a crate, the cheap ones first.
+fn suites(of: &str) -> Vec<&'static [&'static str]> {
+    let context: &[_] = &["-p", "accp-context", "--lib", "--tests"];
+    let session: &[_] = &["-p", "accp-session", "--lib", "--tests"];
+    let store: &[_] = &["-p", "accp-store", "--lib", "--tests"];
+    let sessions: &[_] = &["-p", "accp-tests", "--test", "sessions"];
+    match of {
+        "accp-context" => vec![context, session, sessions, store],
+        "accp-session" => vec![session, sessions, store],
+        _ => vec![store, sessions],
+    }
+}
+
+/// Builds and runs tests. Returns the first that fails.
+fn test(copy: &Copy, tests: &[&str]) -> Result<Option<Found>, String> {
+    let how = |by, how: &str| {
+        Ok(Some(Found {
+            by,
+            how: how.into(),
+        }))
+    };
+    if copy
+        .build(&[&["test", "--quiet", "--no-run"], tests].concat())
+        .is_err()
+    {
+        return how(Finder::Compiler, "in tests");
+    }
+    let run = copy.bounded(TEST_SECONDS, &cargo(), &[&["test"], tests].concat())?;
+    if run.status.success() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&run.stdout);
+    let mut failed = text
+        .lines()
+        .filter_map(|line| line.strip_suffix(" ... FAILED"));
+    match failed.find_map(|line| line.strip_prefix("test ")) {
+        Some(name) => how(Finder::Tests, name),
+        None => how(Finder::Tests, &how_it_ended(run.status)),
+    }
+}
+
+/// Returns the number of mutants that build.
+fn viable(found: &[Finder]) -> usize {
+    found.iter().filter(|by| **by != Finder::Compiler).count()
+}
+
+/// Prints the sums. Returns whether they are high enough.
+fn is_enough(found: &[Finder]) -> bool {
+    let of = |finder| found.iter().filter(|by| **by == finder).count();
+    let (simulation, tests) = (of(Finder::Simulation), of(Finder::Tests));
+    let all = viable(found);
+    let percent = |part: usize| 100.0 * part as f64 / all.max(1) as f64;
+    println!(
+        "\n{:>5} mutants, and {} that do not build",
+        all,
+        of(Finder::Compiler)
+    );
+    println!(
+        "{simulation:>5} found by the simulation, {:.1} %",
+        percent(simulation)
+    );
+    let both = simulation + tests;
+    println!(
+        "{both:>5} found by the simulation or the tests, {:.1} %",
+        percent(both)
+    );
+    println!("{:>5} survived", of(Finder::Nobody));
+    let is = |part: usize, least: usize| part * 100 >= least * all;
+    is(both, FOUND.0) && is(simulation, FOUND.1)
+}
