@@ -133,7 +133,7 @@ proptest! {
         for (at, who) in said.iter().enumerate() {
             if at == restart.index(said.len()) {
                 room.settle();
-                room.host.reopen(options("hub"));
+                room.host.reopen_as(options("hub"));
                 room.settle();
             }
             let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();

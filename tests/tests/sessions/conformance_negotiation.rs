@@ -132,7 +132,7 @@ proptest! {
         let sent = room.passed(100, 101).filter(|text| text.contains("key:reg_"));
         prop_assert_eq!(sent.count(), asked);
 
-        room.members[0].reopen(knowing(options("dev"), &member));
+        room.members[0].reopen_as(knowing(options("dev"), &member));
         room.passed.clear();
         room.settle();
         prop_assert!(!has_all || !room.passed.iter().any(asked_for_schemas));
@@ -240,7 +240,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
     room.check_replicas();
 
     // A host that restarts without the schema still has it, and so does a late member.
-    room.host.reopen(options("hub"));
+    room.host.reopen_as(options("hub"));
     room.settle();
     room.enter(options("late"));
     assert_eq!(room.members[2].session().options().registry.hash(), after);

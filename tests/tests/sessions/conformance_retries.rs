@@ -212,7 +212,7 @@ proptest! {
             room.settle();
             if restarts {
                 let bank = &mut room.members[1];
-                bank.reopen(options("bank"));
+                bank.reopen_as(options("bank"));
                 bank.connected();
                 room.settle();
             }

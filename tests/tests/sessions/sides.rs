@@ -215,14 +215,14 @@ pub(crate) trait Node {
     }
 
     /// Opens the side again from its store, with these options.
-    fn reopen(&mut self, options: Options) {
+    fn reopen_as(&mut self, options: Options) {
         self.it_mut().options = options;
         self.it_mut().restart(NOW).unwrap();
     }
 
     /// Opens the side again, and carries out its first work. The members of a host say hello.
     fn restart_as(&mut self, options: Options) {
-        self.reopen(options);
+        self.reopen_as(options);
         self.carries_out(NOW);
         self.greets(NOW);
         self.it_mut().inbox.clear();
