@@ -205,7 +205,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_the_map_it_stands_for(ids in prop::collection::vec((mid(), 100u16..103, any::<bool>()), 0..200)) {
+        fn is_the_map_it_stands_for(
+            ids in prop::collection::vec((mid(), 100u16..103, any::<bool>()), 0..200),
+            first in 0u64..40,
+            length in 0u64..40,
+        ) {
             let mut set = SeenSet::default();
             let mut model = BTreeMap::new();
             for (sequence, (mid, sender, dropped)) in ids.iter().enumerate() {
@@ -221,6 +225,10 @@ mod tests {
             for (mid, _, _) in &ids {
                 prop_assert_eq!(set.get(mid), model.get(mid).copied());
             }
+            let ids = first..=first + length;
+            let keys = model.keys().filter_map(|mid| Some(key(mid.as_bits()?)));
+            let last = keys.filter(|key| ids.contains(key)).max();
+            prop_assert_eq!(set.last_within(ids), last);
         }
     }
 }

@@ -145,6 +145,7 @@ fn sound(copy: &Copy) -> Result<(), String> {
         ));
     }
     for tests in suites("accp-context") {
+        build_tests(copy, tests)?;
         if let Some(found) = test(copy, tests)? {
             return Err(format!("a test fails without a mutant: {}", found.how));
         }
@@ -190,6 +191,10 @@ fn suites(of: &str) -> Vec<&'static [&'static str]> {
     }
 }
 
+fn build_tests(copy: &Copy, tests: &[&str]) -> Result<(), String> {
+    copy.build(&[&["test", "--quiet", "--no-run"], tests].concat())
+}
+
 /// Builds and runs tests. Returns the first that fails.
 fn test(copy: &Copy, tests: &[&str]) -> Result<Option<Found>, String> {
     let how = |by, how: &str| {
@@ -198,10 +203,7 @@ fn test(copy: &Copy, tests: &[&str]) -> Result<Option<Found>, String> {
             how: how.into(),
         }))
     };
-    if copy
-        .build(&[&["test", "--quiet", "--no-run"], tests].concat())
-        .is_err()
-    {
+    if build_tests(copy, tests).is_err() {
         return how(Finder::Compiler, "in tests");
     }
     let run = copy.bounded(TEST_SECONDS, &cargo(), &[&["test"], tests].concat())?;

@@ -309,7 +309,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// The input is any bytes, or good frames with some bytes replaced. A text that is not accepted
-    /// changes nothing, and the next good frame is accepted.
+    /// changes nothing, and the next good frame is accepted when its turn has come.
     #[test]
     fn of_any_bytes_leaves_the_session_as_it_was(
         noise in prop::collection::vec(any::<u8>(), 0..40),
@@ -337,7 +337,8 @@ proptest! {
         }
         let next = 1 + desk.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
         let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
-        let heard = desk.hears(102, &good, NOW);
+        // It may be the turn of the other member now, until the time for its frame has passed.
+        let heard = desk.hears(102, &good, NOW + Duration::from_secs(60));
         prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
     }
 }
