@@ -327,3 +327,59 @@ impl Transfers {
         unanswered
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: MemberId = MemberId::HOST;
+
+    fn piece(key: &str, at: u64, whole: &[u8], data: &[u8]) -> Piece {
+        Piece {
+            key: key.into(),
+            at,
+            length: whole.len() as u64,
+            digest: Hash::of(whole),
+            data: data.into(),
+        }
+    }
+
+    fn keys(due: Vec<(MemberId, String, u64)>) -> Vec<String> {
+        due.into_iter().map(|(_, key, _)| key).collect()
+    }
+
+    #[test]
+    fn a_value_may_be_empty_but_a_piece_on_the_way_may_not() {
+        let now = Time::default();
+        let mut transfers = Transfers::new(Duration::from_secs(1));
+        transfers.want("empty", OWNER, None);
+        transfers.want("long", OWNER, None);
+        assert_eq!(keys(transfers.take_due(now)), ["empty", "long"]);
+        let taken = transfers.take(OWNER, piece("empty", 0, b"", b""));
+        assert_eq!(taken, Progress::Whole(Vec::new()));
+        assert!(!transfers.wants("empty", OWNER));
+        let taken = transfers.take(OWNER, piece("long", 0, b"ab", b"a"));
+        assert_eq!(taken, Progress::More);
+        let taken = transfers.take(OWNER, piece("long", 1, b"ab", b""));
+        assert_eq!(taken, Progress::Tampered);
+    }
+
+    /// Eight values are fetched at a time. Schemas need no place, and take none.
+    #[test]
+    fn a_value_gets_the_place_of_one_that_is_whole() {
+        let now = Time::default();
+        let mut transfers = Transfers::new(Duration::from_secs(1));
+        for n in 0..10 {
+            transfers.want(&format!("k{n}"), OWNER, None);
+        }
+        transfers.want("reg_all", OWNER, None);
+        let mut due = keys(transfers.take_due(now));
+        due.sort();
+        let places = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "reg_all"];
+        assert_eq!(due, places);
+        transfers.take(OWNER, piece("reg_all", 0, b"a", b"a"));
+        assert!(transfers.take_due(now).is_empty());
+        transfers.take(OWNER, piece("k3", 0, b"a", b"a"));
+        assert_eq!(keys(transfers.take_due(now)), ["k8"]);
+    }
+}

@@ -146,7 +146,7 @@ impl Copy {
         // ever uses none.
         let most = 5 * seconds;
         let script =
-            format!("ulimit -v {MEMORY}; ulimit -t {seconds}; exec timeout -k 5 {most} \"$@\"");
+            format!("ulimit -v {MEMORY}; ulimit -S -t {seconds}; exec timeout -k 5 {most} \"$@\"");
         let mut command = self.environment(Command::new("sh"));
         command.args(["-c", &script, "sh"]).arg(program).args(args);
         output(&mut command)
