@@ -6,7 +6,7 @@ use accp_session::{ColdKey, Entry, EntryKind, Target, references};
 
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{field, head, intent, maker, meta, mid_in};
+use super::text::{checkpoint, field, head, intent, maker, meta, mid_in};
 
 impl Observer {
     /// Returns whether the host may refuse a frame for good with this code.
@@ -59,6 +59,11 @@ impl Observer {
                 let last = self.log.iter().rev().find(|entry| entry.kind.is_relayed());
                 let last = last.map_or(0, |entry| entry.position);
                 (at == 0 || at > last).then_some(ErrorCode::REF_NOT_FOUND)
+            }
+            Target::Warm(id) => {
+                let mut newest = self.log.iter().rev();
+                let last = newest.find_map(|entry| checkpoint(&entry.text));
+                (id == 0 || last.is_none_or(|last| id > last)).then_some(ErrorCode::REF_NOT_FOUND)
             }
             Target::Cold(ColdKey::Value { member, number }) => {
                 let sender = self.senders.get(&member);

@@ -96,9 +96,10 @@ impl World {
             } else {
                 1 + self.rng.below(last + 1)
             };
-            let key = match self.rng.below(5) {
+            let key = match self.rng.below(6) {
                 0..2 => format!("cold.p{position}"),
                 2..4 => format!("hot.p{position}"),
+                4 => format!("warm.ckpt_{}", position % 4),
                 // A session that the host may have granted.
                 _ => format!("ext.other_{}.k101_1", 4 + position % 6),
             };

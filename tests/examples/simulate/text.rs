@@ -8,6 +8,12 @@ use accp_session::{Batch, OutboxChange};
 /// The start of the host's frame about a checkpoint.
 pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
 
+/// Returns the number of the checkpoint that a frame takes.
+pub(crate) fn checkpoint(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(CHECKPOINT)?.1.split_once("id:ckpt_")?;
+    rest.split(['|', '}']).next()?.parse().ok()
+}
+
 /// Returns the value of a metadata key.
 pub(crate) fn meta<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let metadata = text[text.rfind("}[")? + 2..].strip_suffix(']')?;
