@@ -104,7 +104,7 @@ fn run(args: &Args) -> Result<bool, String> {
     );
     all.retain(|mutant| !equivalent.contains(&(mutant.file.clone(), mutant.what.clone())));
     Mutant::shuffle(&mut all, args.seed);
-    let mut results = Results::open(&copy.target.join("mutants.tsv"), &args.again)?;
+    let mut results = Results::open(&copy.tree.with_extension("tsv"), &args.again)?;
     let mut is_sound = false;
     let mut found = Vec::new();
     for mutant in &all {

@@ -1,5 +1,6 @@
-//! A copy of the workspace below the target folder. Bugs are planted in the copy, and it is built
-//! there. So the next run has little to build, and other builds stay as they are.
+//! A copy of the workspace below the target folder. Bugs are planted in the copy. It has a target
+//! folder of its own: cargo takes a crate of the copy for the crate of the workspace if both are
+//! built in one folder, so it would take a build with a bug for one without.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -40,7 +41,7 @@ impl Copy {
         let copy = Self {
             root: root.into(),
             tree: target.join(name),
-            target: target.into(),
+            target: target.join(name).join("target"),
         };
         copy.update(Path::new(""))?;
         Ok(copy)

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! It fails if a bug is not found within 2,000 seeds, or if the simulation fails without a planted
-//! bug. The copy stays below the target folder and is built there in the profile `simulate`. So the
-//! next run has little to build, and other builds stay as they are.
+//! bug. The copy stays below the target folder, so the next run has little to build.
 
 mod bugs;
 mod copy;

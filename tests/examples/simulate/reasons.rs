@@ -63,8 +63,10 @@ impl Observer {
             Target::Warm(id) => {
                 let mut newest = self.log.iter().rev();
                 let last = newest.find_map(|entry| checkpoint(&entry.text));
-                (id == 0 || last.is_none_or(|last| id > last)).then_some(ErrorCode::REF_NOT_FOUND)
+                last.is_none_or(|last| id > last)
+                    .then_some(ErrorCode::REF_NOT_FOUND)
             }
+            Target::Unknown(_) => Some(ErrorCode::REF_NOT_FOUND),
             Target::Cold(ColdKey::Value { member, number }) => {
                 let sender = self.senders.get(&member);
                 if !sender.is_some_and(|sender| sender.puts.contains(&number)) {

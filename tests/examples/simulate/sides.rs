@@ -64,7 +64,7 @@ impl Observer {
             self.sides[who].missed(&gap)?;
             counts.missed += 1;
         }
-        self.note_renamed(who, batch, events);
+        self.note_renamed(who, batch, events)?;
         let renamed = events.iter().filter_map(|event| match event {
             Event::Retried { new, .. } => Some(new),
             _ => None,
@@ -81,18 +81,25 @@ impl Observer {
         Ok(())
     }
 
-    fn note_renamed(&mut self, who: usize, batch: &Batch, events: &[Event]) {
+    /// Notes the frames that have another id now, and checks that they are kept under it.
+    fn note_renamed(&mut self, who: usize, batch: &Batch, events: &[Event]) -> Result {
         let id = self.sides[who].id;
-        for change in &batch.outbox {
-            let OutboxChange::Put(frame) = change else {
+        for event in events {
+            let Event::Retried { old, new, .. } = event else {
                 continue;
             };
-            let is_it =
-                |event: &Event| matches!(event, Event::Retried { new, .. } if *new == frame.mid);
-            if let Some(n) = field(&frame.head, "n").filter(|_| events.iter().any(is_it)) {
+            let kept = batch.outbox.iter().find_map(|change| match change {
+                OutboxChange::Put(frame) if frame.mid == *new => Some(frame),
+                _ => None,
+            });
+            if kept.is_none() && old != new {
+                return Err(format!("{id} sends {old} as {new} and does not keep it"));
+            }
+            if let Some(n) = kept.and_then(|frame| field(&frame.head, "n")) {
                 self.timeline.renamed.insert((id, n));
             }
         }
+        Ok(())
     }
 
     /// Checks that a member copies the host's next relayed entry, unchanged.
