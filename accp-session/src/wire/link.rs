@@ -35,7 +35,7 @@ pub(crate) enum Link {
     Pong {
         held: u64,
     },
-    Hello(Hello),
+    Hello(Box<Hello>),
     Error {
         error: PeerError,
         held: u64,
@@ -204,7 +204,7 @@ impl Link {
                     at: want.at.and_then(unsigned).unwrap_or_default(),
                 },
                 LinkFrame::BytesSync(piece) => Self::Bytes(Piece::try_from(piece)?),
-                LinkFrame::RegistrySync(hello) => Self::Hello(Hello::from(hello)),
+                LinkFrame::RegistrySync(hello) => Self::Hello(Box::new(Hello::from(hello))),
                 _ => return Err(wrong("a frame about the link")),
             },
         })

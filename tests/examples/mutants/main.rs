@@ -81,7 +81,7 @@ fn args() -> Option<Args> {
             "--count" => parsed.count = value.parse().ok()?,
             "--seed" => parsed.seed = value.parse().ok()?,
             "--again" => {
-                parsed.again = value.split(',').map(Finder::read).collect::<Option<_>>()?
+                parsed.again = value.split(',').map(Finder::read).collect::<Option<_>>()?;
             }
             _ => return None,
         }
