@@ -419,6 +419,26 @@ fn a_member_has_its_frames_again() {
     room.check_replicas();
 }
 
+/// A host that has lost frames which nobody holds, because they were dropped, goes on with the
+/// number that their sender goes on with.
+#[test]
+fn the_numbers_of_a_member_go_on() {
+    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let position = desk.session().position();
+    let mut hello = |next: u64| {
+        let text = format!(
+            "@dev>sync:registry{{hash:ffffff|next:{next}|pos:{position}|v:1}}[mid:910100000001,seq:0]"
+        );
+        desk.hears(101, &text, NOW);
+    };
+    hello(5);
+    // A number that was taken, or that cannot be, changes nothing.
+    hello(2);
+    hello(1 << 47);
+    desk.takes(101, &frame("@dev>req:plan{}", 2, 5, ""));
+}
+
 /// All sides compute the same running hash.
 #[test]
 fn one_hash_on_all_sides() {
