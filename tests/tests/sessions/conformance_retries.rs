@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use accp_runtime::profiles::{TransactionDone, TransactionReq};
-use accp_runtime::session::{Event, MemberId, Outbound, Scope};
+use accp_runtime::session::{Event, Input, MemberId, Outbound, Scope, Time};
 use accp_runtime::{Decimal, ErrorCode};
 use proptest::prelude::*;
 
@@ -15,6 +15,32 @@ use crate::sides::{self, NOW, Node, envelope, options, plan, rules};
 
 /// Longer than the longest wait before a resend.
 const LONG: Duration = Duration::from_secs(32);
+
+/// A side names the time of the next resend by the clock of its caller, and sends nothing before.
+#[test]
+fn dlv_03_says_when_a_frame_goes_out_again() {
+    let mut room = Room::new(&["dev"]);
+    let now = room.now;
+    let dev = &mut room.members[0];
+    let message = plan("dev", 1);
+    dev.session_mut()
+        .send(&Outbound::message(&message), now)
+        .unwrap();
+    assert_eq!(dev.carries_out(now).len(), 1);
+    let at = dev.session().next_timeout().unwrap().as_millis();
+    assert!(at > now.as_millis());
+    let hour = 3_600_000;
+    for (time, is_due) in [(at - 1, false), (at - hour, false), (at - hour + 1, true)] {
+        let time = Time::from_millis(time);
+        dev.is_taken(Input::Timeout, time);
+        assert_eq!(!dev.carries_out(time).is_empty(), is_due, "{time:?}");
+        let next = dev.session().next_timeout().unwrap();
+        assert!(
+            is_due || next.as_millis() == time.as_millis() + 1,
+            "{next:?}"
+        );
+    }
+}
 
 /// A fault of the link for one frame.
 #[derive(Debug, Clone, Copy)]
