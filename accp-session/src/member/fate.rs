@@ -169,11 +169,8 @@ impl Member {
     /// run, of which this store is an older copy.
     pub(crate) fn settle_unanswered(&mut self) {
         let chains = &self.side.state.chains;
-        let is_cancelled = |frame: &Outgoing| {
-            let seen = frame
-                .scan(|scanned| scanned.intent != Intent::CANCEL && chains.is_cancelled(scanned));
-            seen == Some(true)
-        };
+        let is_cancelled =
+            |frame: &Outgoing| frame.scan(|scanned| chains.is_cancelled(scanned)) == Some(true);
         if let Some(taken) = self.outbox.take_unanswered(is_cancelled) {
             self.settled(taken);
         }

@@ -203,7 +203,8 @@ impl Observer {
             Some(Event::Expired(_)) => {
                 counts.told_expired += 1;
                 let was_refused = self.refused.contains(&(id, mid.clone()));
-                is_dropped && text.contains(",ttl:")
+                // In a flood, the cancellation that was the reason may be forgotten.
+                is_dropped && (self.is_flooded || text.contains(",ttl:"))
                     || was_refused && self.timeline.was_put_back(id)
             }
             // An older copy may use an id again, and even for the same words.
