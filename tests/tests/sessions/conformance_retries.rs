@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(32);
 
 /// A side names the time of the next resend by the clock of its caller, and sends nothing before.
 #[test]
-fn dlv_03_says_when_a_frame_goes_out_again() {
+fn dlv_03_accepts_a_resend_at_the_time_that_it_names() {
     let mut room = Room::new(&["dev"]);
     let now = room.now;
     let dev = &mut room.members[0];
