@@ -51,7 +51,7 @@ impl Member {
             } else if hello.gone.contains(&frame.mid) {
                 self.dropped(frame);
             } else {
-                self.outbox.send_again(frame);
+                self.outbox.never_taken(frame, hello.last.as_ref());
             }
         }
         self.say.hello |= !asked.is_empty() && !self.outbox.asks().is_empty();

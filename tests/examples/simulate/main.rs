@@ -161,7 +161,9 @@ fn smaller(seed: u64, trim: &Trim, what: &str) -> Trim {
             small = tried;
         }
     }
-    for sends in [1, 2, 3, 5, 8, 12, 17, 23, 30, 40] {
+    for sends in [
+        1, 2, 3, 5, 8, 12, 17, 23, 30, 40, 60, 90, 140, 200, 300, 450,
+    ] {
         let tried = Trim {
             sends: Some(sends),
             ..small.clone()

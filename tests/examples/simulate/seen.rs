@@ -16,7 +16,7 @@ pub(crate) struct Seen {
     /// Whether the side handles frames.
     handles: bool,
     /// Positions after which the side's log may begin: a member starts where it has joined, or
-    /// where it has joined again before it could start.
+    /// where it has joined again before it could start. Empty once the log has begun.
     starts: Vec<u64>,
     /// The last position of the side's log.
     pub(super) last: u64,
@@ -77,6 +77,7 @@ impl Seen {
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
         let (id, position) = (self.id, entry.position);
         self.last = position;
+        self.starts.clear();
         let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
         if entry.due != is_due {
             return Err(format!("{position} waits for {id}: {}", entry.due));

@@ -104,3 +104,20 @@ pub(crate) fn in_short(batch: &Batch) -> String {
     let _ = write!(out, "then {} sends", batch.sends.len());
     out
 }
+
+/// Shortens the long values of a line, so that a person can read it.
+pub(crate) fn brief(line: &str) -> String {
+    const LONG: usize = 60;
+    let ends = |c: char| matches!(c, ':' | '|' | ',' | '{' | '}' | '[' | ']' | ' ');
+    let words = line.split_inclusive(ends).map(|word| {
+        let count = word.chars().count();
+        if count <= LONG {
+            return word.to_owned();
+        }
+        let start: String = word.chars().take(LONG / 3).collect();
+        let end = word.chars().next_back().filter(|c| ends(*c));
+        let end = end.map(String::from).unwrap_or_default();
+        format!("{start}...({count} characters){end}")
+    });
+    words.collect()
+}

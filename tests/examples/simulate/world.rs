@@ -44,7 +44,7 @@ use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
-use text::in_short;
+use text::{brief, in_short};
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl World {
 
     fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(script) = &mut self.script {
-            script.push(format!("{} {}", self.room.now, line()));
+            script.push(format!("{} {}", self.room.now, brief(&line())));
         }
     }
 

@@ -138,9 +138,21 @@ impl Outbox {
     }
 
     /// Makes a frame go out again that the host has not consumed after all.
-    pub(crate) fn send_again(&mut self, frame: Outgoing) {
+    fn send_again(&mut self, frame: Outgoing) {
         self.frames.push_front(frame);
         self.ever_sent += 1;
+        self.careful = true;
+    }
+
+    /// Makes a frame go out again of which the host has said that it has never taken it, although
+    /// it has taken the frames up to `last`. The frame goes behind them, as if it was sent after.
+    pub(crate) fn never_taken(&mut self, mut frame: Outgoing, last: Option<&Mid>) {
+        let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
+        frame.order = self.next_order;
+        self.next_order += 1;
+        self.frames.insert(place, frame);
+        self.sent = self.sent.min(place);
+        self.ever_sent = self.ever_sent.max(place) + 1;
         self.careful = true;
     }
 
