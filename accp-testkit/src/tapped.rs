@@ -9,11 +9,15 @@ type Group<'g> = [(&'g SideId, &'g Batch)];
 /// Commits a group in place of the store, or refuses it.
 type Commit<S> = dyn FnMut(&mut S, &Group<'_>) -> Result<(), StoreError> + Send;
 
+/// Refuses a read of entries or of a value, or lets it pass.
+type Look = dyn FnMut() -> Result<(), StoreError> + Send;
+
 /// A store whose commits go through a closure, which can inspect a batch, lose it, or commit
 /// another in its place. All other calls go to the store itself.
 pub struct Tapped<S> {
     store: S,
     commit: Box<Commit<S>>,
+    look: Box<Look>,
 }
 
 impl<S> Tapped<S> {
@@ -25,7 +29,18 @@ impl<S> Tapped<S> {
         Self {
             store,
             commit: Box::new(commit),
+            look: Box::new(|| Ok(())),
         }
+    }
+
+    /// Calls a closure before each read of entries or of a value. If it fails, the read fails.
+    #[must_use]
+    pub fn reading(
+        mut self,
+        look: impl FnMut() -> Result<(), StoreError> + Send + 'static,
+    ) -> Self {
+        self.look = Box::new(look);
+        self
     }
 }
 
@@ -51,10 +66,12 @@ impl<S: Store> Store for Tapped<S> {
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
+        (self.look)()?;
         self.store.entries(side, from, limit)
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        (self.look)()?;
         self.store.cold(side, key)
     }
 

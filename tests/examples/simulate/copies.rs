@@ -35,6 +35,18 @@ struct Copy {
     last: usize,
 }
 
+impl Copies {
+    /// Returns whether the store of a side was put back.
+    pub(super) fn is_back(&self, who: usize) -> bool {
+        self.back.contains(&who)
+    }
+
+    /// Returns whether the store of any side was put back.
+    pub(super) fn has_back(&self) -> bool {
+        !self.back.is_empty()
+    }
+}
+
 /// Turns after which an operator goes on without what the host has lost.
 const PATIENCE: u64 = 400;
 

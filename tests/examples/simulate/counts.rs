@@ -51,10 +51,16 @@ pub(crate) struct Counts {
     /// Gaps in the logs of members that were told.
     pub(crate) missed: u64,
     pub(crate) in_sqlite: u64,
+    pub(crate) queued: u64,
+    /// Chunks of streams that handlers took.
+    pub(crate) chunks: u64,
+    pub(crate) references: u64,
+    /// Reads of a store that failed.
+    pub(crate) misread: u64,
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 44] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 48] {
         let Faulted {
             sent,
             delivered,
@@ -109,6 +115,10 @@ impl Counts {
             ("entries discarded", &mut self.discarded),
             ("  gaps told to members", &mut self.missed),
             ("runs in SQLite", &mut self.in_sqlite),
+            ("runs behind a committer", &mut self.queued),
+            ("reads that failed", &mut self.misread),
+            ("references read", &mut self.references),
+            ("chunks of streams", &mut self.chunks),
             ("steps", &mut self.steps),
         ]
     }

@@ -1,4 +1,4 @@
-//! The stores of a run: one in memory for each side, or one in SQLite for all.
+//! The stores of a run: one in memory for each side, or one for all.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,6 +7,8 @@ use accp_testkit::Shared;
 
 use super::World;
 use super::node::{Result, said};
+use super::plan::Plan;
+use super::queue::Queue;
 use super::tape::Disk;
 
 /// The stores of all sides.
@@ -15,21 +17,26 @@ pub(super) enum Disks {
     /// By the index of the side. Copies of such stores can be put back.
     Memory(Vec<Shared>),
     Sqlite(Arc<Mutex<SqliteStore>>),
+    /// One store behind a committer.
+    Queue(Queue),
 }
 
 impl Disks {
-    pub(super) fn new(is_sqlite: bool) -> Result<Self> {
-        if is_sqlite {
-            let store = SqliteStore::open_in_memory().map_err(said)?;
-            return Ok(Self::Sqlite(Arc::new(Mutex::new(store))));
-        }
-        Ok(Self::Memory(Vec::new()))
+    pub(super) fn new(plan: &Plan) -> Result<Self> {
+        let in_sqlite = || SqliteStore::open_in_memory().map_err(said);
+        Ok(match (plan.queued, plan.sqlite) {
+            (true, true) => Self::Queue(Queue::new(in_sqlite()?).map_err(said)?),
+            (true, false) => Self::Queue(Queue::new(MemoryStore::new()).map_err(said)?),
+            (false, true) => Self::Sqlite(Arc::new(Mutex::new(in_sqlite()?))),
+            (false, false) => Self::Memory(Vec::new()),
+        })
     }
 
     /// Makes an empty store for a side, or gives the store of all sides.
     pub(super) fn open(&mut self, who: usize) -> Disk {
         match self {
             Self::Sqlite(store) => Box::new(Arc::clone(store)),
+            Self::Queue(queue) => Box::new(queue.clone()),
             Self::Memory(stores) => {
                 let store = Shared::default();
                 stores.resize_with(stores.len().max(who + 1), Shared::default);

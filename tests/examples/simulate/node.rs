@@ -8,6 +8,7 @@ use accp_runtime::{AgentId, Registry, TokenCounter};
 use accp_testkit::Side;
 
 use super::plan::Plan;
+use super::streams::{Hearing, Sending};
 use super::tape::Kept;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
@@ -46,6 +47,9 @@ pub(crate) struct Node {
     pub(crate) is_unmet: bool,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
+    /// The stream that the agent sends.
+    pub(super) sending: Option<Sending>,
+    pub(super) hearing: Hearing,
 }
 
 impl Node {
@@ -62,6 +66,8 @@ impl Node {
             known: Vec::new(),
             is_unmet: false,
             cut_off: None,
+            sending: None,
+            hearing: Hearing::default(),
         }
     }
 

@@ -63,6 +63,10 @@ pub(crate) struct Plan {
     pub(crate) snapshots: u64,
     /// All sides have one store, in SQLite.
     pub(crate) sqlite: bool,
+    /// All sides have one store, behind a committer.
+    pub(crate) queued: bool,
+    /// Agents send streams.
+    pub(crate) streams: bool,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -81,7 +85,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 24] = [
+    pub(crate) const PIECES: [&str; 26] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -106,6 +110,8 @@ impl Plan {
         "discarding",
         "snapshots",
         "sqlite",
+        "queue",
+        "streams",
     ];
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
@@ -177,6 +183,8 @@ impl Plan {
             discards,
             snapshots: [20, 100, 1000][rng.below(3) as usize],
             sqlite: copies == 0 && rng.per_mille(200),
+            queued: copies == 0 && rng.per_mille(150),
+            streams: rng.per_mille(400),
         }
     }
 
@@ -209,6 +217,8 @@ impl Plan {
                 "discarding" => self.discards = 0,
                 "snapshots" => self.snapshots = 1000,
                 "sqlite" => self.sqlite = false,
+                "queue" => self.queued = false,
+                "streams" => self.streams = false,
                 "company" => {
                     self.members = 1;
                     self.late = false;

@@ -105,6 +105,11 @@ impl Observer {
         Ok(())
     }
 
+    /// Returns whether the host has granted all of another session.
+    pub(super) fn is_granted(&self, session: &str) -> bool {
+        self.rights.granted.contains(session)
+    }
+
     /// Takes an accepted frame into account.
     pub(super) fn note_rights(&mut self, entry: &Entry) {
         let text = &entry.text;

@@ -16,6 +16,10 @@ impl World {
         let who = self.rng.below(self.nodes.len() as u64) as usize;
         let n = self.nodes[who].next;
         self.nodes[who].next += 1;
+        let streams = self.plan.streams && self.rng.per_mille(150);
+        if streams && self.room.side(self.nodes[who].id).is_some() {
+            return self.stream(who, n);
+        }
         let Some(message) = self.message(who, n)? else {
             return Ok(false);
         };
@@ -206,6 +210,7 @@ impl World {
                 }
                 self.observer.answered(who, position, least..=most);
                 node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
+                self.hear(who, &inbound)?;
             }
             // Try again later.
             Err(SendError::Full(_) | SendError::NotJoined | SendError::Stopped(_)) => {

@@ -22,6 +22,8 @@ pub(crate) struct Tape {
     /// Crashes in a thousand batches.
     rate: u64,
     batches: Vec<(Batch, Fate)>,
+    /// True if a read has failed.
+    misread: bool,
 }
 
 /// The fate of a batch.
@@ -43,17 +45,18 @@ impl Tape {
             rng,
             rate: 0,
             batches: Vec::new(),
+            misread: false,
         }))
     }
 
     /// Makes a store whose commits go on this tape.
     pub(crate) fn store(tape: &Arc<Mutex<Self>>, disk: Disk) -> Kept {
-        let tape = Arc::clone(tape);
+        let (tape, reads) = (Arc::clone(tape), Arc::clone(tape));
         let tapped = Tapped::new(disk, move |store, group| {
             let mut group = group.iter();
             group.try_for_each(|(side, batch)| held(&tape).commit(store, side, batch))
         });
-        Arc::new(Mutex::new(tapped))
+        Arc::new(Mutex::new(tapped.reading(move || held(&reads).read())))
     }
 
     /// Begins a turn with this crash rate.
@@ -61,10 +64,21 @@ impl Tape {
         held(tape).rate = rate;
     }
 
-    /// Ends the turn, and returns its batches. If the side has crashed, the last fate is not
-    /// `Kept`.
-    pub(crate) fn end(tape: &Mutex<Self>) -> Vec<(Batch, Fate)> {
-        std::mem::take(&mut held(tape).batches)
+    /// Ends the turn. Returns its batches, and whether a read has failed. If the side has crashed,
+    /// the last fate is not `Kept`.
+    pub(crate) fn end(tape: &Mutex<Self>) -> (Vec<(Batch, Fate)>, bool) {
+        let mut tape = held(tape);
+        tape.rate = 0;
+        let misread = std::mem::take(&mut tape.misread);
+        (std::mem::take(&mut tape.batches), misread)
+    }
+
+    fn read(&mut self) -> Result<(), StoreError> {
+        self.misread = self.rng.per_mille(self.rate);
+        if self.misread {
+            return Err(StoreError::new(StoreErrorKind::Io, "the read fails"));
+        }
+        Ok(())
     }
 
     fn commit(&mut self, store: &mut Disk, side: &SideId, batch: &Batch) -> Result<(), StoreError> {

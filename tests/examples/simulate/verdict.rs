@@ -76,7 +76,7 @@ impl World {
     }
 
     /// Returns whether the store of the host has the text of an entry.
-    fn is_kept(&mut self, position: u64) -> Result<bool> {
+    pub(super) fn is_kept(&mut self, position: u64) -> Result<bool> {
         let host = &mut self.room.host;
         let entries = host.store.entries(host.driver.side(), position, 1);
         let entries = entries.map_err(said)?;
@@ -126,6 +126,7 @@ impl World {
         self.judge_shared()?;
         self.judge_values()?;
         self.judge_stores()?;
+        self.judge_streams()?;
         self.judge_words()
     }
 

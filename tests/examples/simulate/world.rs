@@ -11,11 +11,14 @@ mod enemy;
 mod node;
 mod observer;
 mod plan;
+mod queue;
+mod reading;
 mod reasons;
 mod rewind;
 mod rights;
 mod seen;
 mod sides;
+mod streams;
 mod talk;
 mod tape;
 mod text;
@@ -119,7 +122,7 @@ impl World {
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
-        let mut disks = Disks::new(plan.sqlite)?;
+        let mut disks = Disks::new(&plan)?;
         let store = Tape::store(&tape, disks.open(0));
         let mut room = Room::open(store, options, rules, now).map_err(said)?;
         room.wire = Wire::new(rng.next_u64(), plan.faults);
@@ -134,6 +137,7 @@ impl World {
             counts: Counts {
                 runs: 1,
                 in_sqlite: u64::from(plan.sqlite),
+                queued: u64::from(plan.queued),
                 skewed: plan.skew.iter().filter(|skew| **skew != 0).count() as u64,
                 ..Counts::default()
             },
@@ -144,6 +148,9 @@ impl World {
             disks,
             plan,
         };
+        for n in 4..8 {
+            world.keep_another_session(&format!("other_{n}"))?;
+        }
         let plan = format!("{:?}", world.plan);
         world.note(|| plan);
         Ok(world)
@@ -188,6 +195,7 @@ impl World {
         }
         self.settle()?;
         self.read_back()?;
+        self.read_references()?;
         self.judge()
     }
 
@@ -357,9 +365,9 @@ impl World {
         Tape::begin(&self.tape, rate);
         let carried_out = side.carry_out(side.clock(now));
         let mut left = side.left().into_iter();
-        let batches = Tape::end(&self.tape);
+        let (batches, misread) = Tape::end(&self.tape);
         let crashes = |(_, fate): &(Batch, Fate)| *fate != Fate::Kept;
-        if !batches.last().is_some_and(crashes) {
+        if !batches.last().is_some_and(crashes) && !misread {
             carried_out.map_err(|error| format!("{who} cannot go on: {error}"))?;
         }
         let mut cancels = false;
@@ -403,7 +411,13 @@ impl World {
             }
         }
         sends_no_more(who, left)?;
-        self.look(who, cancels)
+        self.look(who, cancels)?;
+        if misread {
+            self.counts.misread += 1;
+            self.note(|| format!("{who} fails to read"));
+            return self.restart(who);
+        }
+        Ok(())
     }
 
     /// Shows the observer a batch that a side has made durable.

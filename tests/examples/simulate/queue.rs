@@ -1,0 +1,113 @@
+//! A store behind a committer: one thread commits for all sides.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use accp_session::{Batch, Entry, Stored};
+use accp_store::{
+    Committer, Freed, Kept, OpenSide, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+};
+
+/// A store whose calls all go through a committer. It waits for each answer, so a run is the same
+/// each time.
+#[derive(Debug, Clone)]
+pub(super) struct Queue {
+    committer: Committer,
+    /// The last opening of each side.
+    open: Arc<Mutex<BTreeMap<SideId, OpenSide>>>,
+}
+
+impl Queue {
+    pub(super) fn new(store: impl Store + Send + 'static) -> Result<Self, StoreError> {
+        Ok(Self {
+            committer: Committer::new(store)?,
+            open: Arc::default(),
+        })
+    }
+
+    fn ask<A: Send + 'static>(
+        &self,
+        side: &SideId,
+        ask: impl FnOnce(&mut dyn Store, &SideId) -> Result<A, StoreError> + Send + 'static,
+    ) -> Result<A, StoreError> {
+        let side = side.clone();
+        self.committer.ask(move |store| ask(store, &side)).wait()
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<SideId, OpenSide>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Queue {
+    fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
+        let open = self.open();
+        let submit = |(side, batch): &(&SideId, &Batch)| match open.get(*side) {
+            Some(open) => Ok(open.commit(Box::new((*batch).clone()))),
+            None => Err(StoreError::new(StoreErrorKind::Conflict, "it is not open")),
+        };
+        let pending: Vec<_> = group.iter().map(submit).collect::<Result<_, _>>()?;
+        pending
+            .into_iter()
+            .try_for_each(|batch| batch.wait().map(drop))
+    }
+
+    fn load(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
+        let (open, stored) = self.committer.open(side).wait()?;
+        self.open().insert(side.clone(), open);
+        Ok(stored)
+    }
+
+    fn entries(
+        &mut self,
+        side: &SideId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let pending = self.open().get(side).map(|open| open.entries(from, limit));
+        pending.map_or_else(
+            || self.ask(side, move |store, side| store.entries(side, from, limit)),
+            |pending| pending.wait(),
+        )
+    }
+
+    fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
+        let pending = self.open().get(side).map(|open| open.cold(key));
+        let key = key.to_owned();
+        pending.map_or_else(
+            || self.ask(side, move |store, side| store.cold(side, &key)),
+            |pending| pending.wait(),
+        )
+    }
+
+    fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
+        self.ask(side, |store, side| store.cold_keys(side))
+    }
+
+    fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
+        self.committer.ask(|store| store.list()).wait()
+    }
+
+    fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
+        let session = session.to_owned();
+        self.committer
+            .ask(move |store| store.sides(&session))
+            .wait()
+    }
+
+    fn summary(&mut self, side: &SideId) -> Result<Option<Summary>, StoreError> {
+        self.ask(side, |store, side| store.summary(side))
+    }
+
+    fn delete(&mut self, side: &SideId) -> Result<bool, StoreError> {
+        self.ask(side, |store, side| store.delete(side))
+    }
+
+    fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError> {
+        self.ask(side, move |store, side| store.retain(side, retention))
+    }
+
+    fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
+        self.ask(side, |store, side| store.verify(side))
+    }
+}
