@@ -1,11 +1,39 @@
-//! Members that leave and come back, and members that supervise.
+//! Members that enter, leave and come back.
+
+use accp_runtime::AgentId;
+use accp_runtime::session::{Input, MemberId};
+use accp_testkit::Side;
 
 use super::World;
 use super::node::{Result, said};
-use accp_runtime::AgentId;
-use accp_runtime::session::{Input, MemberId};
+use super::tape::{Kept, Tape};
 
 impl World {
+    /// Lets a member join at the host, and opens its side.
+    pub(super) fn enter(&mut self, who: usize) -> Result {
+        self.note(|| format!("{who} enters"));
+        let side = self.open(who)?;
+        self.let_in(who)?;
+        self.room.members.push(side);
+        Ok(())
+    }
+
+    /// Opens the side of a member with an empty store.
+    pub(super) fn open(&mut self, who: usize) -> Result<Side<Kept>> {
+        let store = Tape::store(&self.tape, self.disks.open(who));
+        self.nodes[who].open(&self.plan, store, self.room.now)
+    }
+
+    /// Lets the late member join, unless it has joined already.
+    pub(super) fn enter_late(&mut self) -> Result {
+        let last = self.plan.members;
+        let has_lost = self.room.host.session().lost_time().is_some();
+        if self.room.members.len() == last || has_lost {
+            return Ok(());
+        }
+        self.enter(last)
+    }
+
     /// Lets the host remove a member, or lets one in again that was removed.
     pub(super) fn come_or_go(&mut self) -> Result {
         if self.room.host.session().lost_time().is_some() || self.room.members.is_empty() {

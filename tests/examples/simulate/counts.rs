@@ -4,6 +4,8 @@ use std::fmt;
 
 use accp_testkit::Faulted;
 
+use super::kinds::Kinds;
+
 /// The number of times that each event has happened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
@@ -57,6 +59,7 @@ pub(crate) struct Counts {
     pub(crate) references: u64,
     /// Reads of a store that failed.
     pub(crate) misread: u64,
+    pub(crate) kinds: Kinds,
 }
 
 impl Counts {
@@ -128,6 +131,7 @@ impl Counts {
         for ((_, sum), (_, count)) in self.rows().into_iter().zip(other.rows()) {
             *sum += *count;
         }
+        self.kinds.add(&other.kinds);
         self.heaviest = self.heaviest.max(other.heaviest);
         self.fewest = [self.fewest, other.fewest].into_iter().flatten().min();
     }

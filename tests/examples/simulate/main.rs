@@ -40,7 +40,8 @@ fn main() -> ExitCode {
     };
     let started = Instant::now();
     let (counts, failed) = run(&args);
-    println!("{counts}\n{:.1} s", started.elapsed().as_secs_f64());
+    println!("{counts}\n{}", counts.kinds);
+    println!("{:.1} s", started.elapsed().as_secs_f64());
     let Some((seed, what)) = failed else {
         return covered(&args, counts);
     };
@@ -58,13 +59,16 @@ fn main() -> ExitCode {
 
 /// Fails if something never happened in many seeds: then the simulation does not test it any more.
 fn covered(args: &Args, mut counts: Counts) -> ExitCode {
+    let kinds = counts.kinds.clone();
     let rows = counts.rows();
     let never: Vec<_> = rows.iter().filter(|(_, count)| **count == 0).collect();
+    let never = never.into_iter().map(|(name, _)| name.trim());
+    let never: Vec<_> = never.chain(kinds.missing()).collect();
     if args.seeds < 5000 || never.is_empty() {
         return ExitCode::SUCCESS;
     }
-    for (name, _) in never {
-        println!("in {} seeds, never: {}", args.seeds, name.trim());
+    for name in never {
+        println!("in {} seeds, never: {name}", args.seeds);
     }
     ExitCode::FAILURE
 }

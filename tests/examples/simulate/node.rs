@@ -7,8 +7,8 @@ use accp_runtime::session::{MemberId, Mid, Options, Time};
 use accp_runtime::{AgentId, Registry, TokenCounter};
 use accp_testkit::Side;
 
+use super::hearing::{Hearing, Sending};
 use super::plan::Plan;
-use super::streams::{Hearing, Sending};
 use super::tape::Kept;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =

@@ -64,20 +64,18 @@ impl Store for Queue {
         from: u64,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        let pending = self.open().get(side).map(|open| open.entries(from, limit));
-        pending.map_or_else(
-            || self.ask(side, move |store, side| store.entries(side, from, limit)),
-            |pending| pending.wait(),
-        )
+        if let Some(open) = self.open().get(side) {
+            return open.entries(from, limit).wait();
+        }
+        self.ask(side, move |store, side| store.entries(side, from, limit))
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
-        let pending = self.open().get(side).map(|open| open.cold(key));
+        if let Some(open) = self.open().get(side) {
+            return open.cold(key).wait();
+        }
         let key = key.to_owned();
-        pending.map_or_else(
-            || self.ask(side, move |store, side| store.cold(side, &key)),
-            |pending| pending.wait(),
-        )
+        self.ask(side, move |store, side| store.cold(side, &key))
     }
 
     fn cold_keys(&mut self, side: &SideId) -> Result<Vec<String>, StoreError> {
@@ -85,7 +83,8 @@ impl Store for Queue {
     }
 
     fn list(&mut self) -> Result<Vec<Summary>, StoreError> {
-        self.committer.ask(|store| store.list()).wait()
+        let list = |store: &mut dyn Store| store.list();
+        self.committer.ask(list).wait()
     }
 
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {

@@ -24,8 +24,8 @@ impl Observer {
             // the host does not know the first part: it has forgotten it, because the member left.
             ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
                 let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
-                let mut others = self.log.iter().rev();
-                others.any(|e| {
+                let mut all = self.log.iter().chain(&self.timeline.before);
+                all.any(|e| {
                     matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
                 })
             }),

@@ -8,6 +8,8 @@ mod copies;
 mod counts;
 mod disks;
 mod enemy;
+mod hearing;
+mod kinds;
 mod node;
 mod observer;
 mod plan;
@@ -272,31 +274,6 @@ impl World {
         Ok(())
     }
 
-    /// Lets a member join at the host, and opens its side.
-    fn enter(&mut self, who: usize) -> Result {
-        self.note(|| format!("{who} enters"));
-        let side = self.open(who)?;
-        self.let_in(who)?;
-        self.room.members.push(side);
-        Ok(())
-    }
-
-    /// Opens the side of a member with an empty store.
-    fn open(&mut self, who: usize) -> Result<Side<Kept>> {
-        let store = Tape::store(&self.tape, self.disks.open(who));
-        self.nodes[who].open(&self.plan, store, self.room.now)
-    }
-
-    /// Lets the late member join, unless it has joined already.
-    fn enter_late(&mut self) -> Result {
-        let last = self.plan.members;
-        let has_lost = self.room.host.session().lost_time().is_some();
-        if self.room.members.len() == last || has_lost {
-            return Ok(());
-        }
-        self.enter(last)
-    }
-
     /// Returns the session of a side that has joined, with the time on its clock.
     fn session(&mut self, who: usize) -> Result<Option<(&mut Session, Time)>> {
         let now = self.room.now;
@@ -436,6 +413,7 @@ impl World {
             _ => &mut self.counts.snapshots,
         };
         *snapshots += u64::from(batch.snapshot.is_some());
+        self.counts.kinds.note(who == 0, batch);
         self.observer
             .committed(who, batch, &batch.events, &mut self.counts)?;
         if who == 0 {

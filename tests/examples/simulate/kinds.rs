@@ -1,0 +1,140 @@
+//! The kinds of entries, refusals and events that occurred, and those that must.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use accp_runtime::session::Event;
+use accp_session::{Batch, EntryKind};
+
+/// Kinds that occur in every few thousand runs.
+const EXPECTED: [&str; 52] = [
+    "host restarts",
+    "member restarts",
+    "entry Control",
+    "entry Dropped",
+    "entry Frame",
+    "entry Lost",
+    "entry Part",
+    "entry Refused E1001",
+    "entry Refused E1004",
+    "entry Refused E2001",
+    "entry Refused E2002",
+    "entry Refused E2003",
+    "entry Refused E5001",
+    "entry Refused E5002",
+    "host Checkpoint",
+    "host Dropped",
+    "host LostTime",
+    "host NotRecovered",
+    "host OverSoftLimit",
+    "host PeerError E3003",
+    "host Recovered",
+    "host Rejected E1001",
+    "host Rejected E1004",
+    "host Rejected E2001",
+    "host Rejected E2002",
+    "host Rejected E2003",
+    "host Rejected E5001",
+    "host Rejected E5002",
+    "host Removed",
+    "host SchemasUnavailable",
+    "host Supplied",
+    "host Tampered",
+    "host Unavailable",
+    "member Acknowledged",
+    "member Cancelled",
+    "member Checkpoint",
+    "member Expired",
+    "member Joined",
+    "member Missed",
+    "member OverSoftLimit",
+    "member PeerError E2001",
+    "member PeerError E2002",
+    "member PeerError E5001",
+    "member PeerError E5002",
+    "member Refused E2001",
+    "member Refused E2002",
+    "member Refused E5001",
+    "member Refused E5002",
+    "member Retried E1004",
+    "member Schemas",
+    "member SchemasUnavailable",
+    "member Supplied",
+];
+
+/// The number of times that each kind has occurred.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kinds(BTreeMap<String, u64>);
+
+impl Kinds {
+    /// Counts what is in a batch of a side.
+    pub(super) fn note(&mut self, is_host: bool, batch: &Batch) {
+        for entry in batch.entries.iter().filter(|_| is_host) {
+            self.count(match entry.kind {
+                EntryKind::Refused(code) => format!("entry Refused {code}"),
+                kind => format!("entry {kind:?}"),
+            });
+        }
+        let side = if is_host { "host" } else { "member" };
+        for event in &batch.events {
+            let (name, code) = name(event);
+            let code = code.map(|code| format!(" {code}")).unwrap_or_default();
+            self.count(format!("{side} {name}{code}"));
+        }
+    }
+
+    fn count(&mut self, kind: String) {
+        *self.0.entry(kind).or_default() += 1;
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for (kind, count) in &other.0 {
+            *self.0.entry(kind.clone()).or_default() += count;
+        }
+    }
+
+    /// Returns the kinds that must occur in many runs and did not.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        EXPECTED
+            .into_iter()
+            .filter(|kind| !self.0.contains_key(*kind))
+    }
+}
+
+/// Returns the name of an event, and the code of a refusal.
+fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
+    let name = match event {
+        Event::Refused(_, error) => return ("Refused", Some(error.code)),
+        Event::Retried { code, .. } => return ("Retried", Some(*code)),
+        Event::PeerError(_, error) => return ("PeerError", Some(error.code)),
+        Event::Rejected(_, _, code) => return ("Rejected", Some(*code)),
+        Event::Joined(_) => "Joined",
+        Event::Acknowledged(_) => "Acknowledged",
+        Event::Cancelled(_) => "Cancelled",
+        Event::Expired(_) => "Expired",
+        Event::Dropped(_) => "Dropped",
+        Event::OverSoftLimit { .. } => "OverSoftLimit",
+        Event::Checkpoint(_) => "Checkpoint",
+        Event::CheckpointDeferred(_) => "CheckpointDeferred",
+        Event::Missed(_) => "Missed",
+        Event::LostTime { .. } => "LostTime",
+        Event::Recovered(_) => "Recovered",
+        Event::NotRecovered(_) => "NotRecovered",
+        Event::Removed(_) => "Removed",
+        Event::Supplied(_) => "Supplied",
+        Event::Unavailable(_) => "Unavailable",
+        Event::Tampered(_) => "Tampered",
+        Event::Schemas(_) => "Schemas",
+        Event::SchemasUnavailable(_) => "SchemasUnavailable",
+        Event::NotWritten(_) => "NotWritten",
+        _ => "another event",
+    };
+    (name, None)
+}
+
+impl fmt::Display for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds = self.0.iter();
+        kinds.try_for_each(|(kind, count)| writeln!(f, "{kind:<32}{count:>14}"))
+    }
+}
