@@ -35,6 +35,9 @@ pub(crate) struct Outbox {
     /// The order of the first frame whose entry this side cannot have missed. It may have missed the
     /// entries of frames that a store gave back.
     sure_from: u64,
+    /// The orders of frames with older ids than some that the host has consumed, although the host
+    /// has never taken them.
+    anew: Vec<u64>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
     sequence: u64,
@@ -74,6 +77,7 @@ impl Outbox {
             taken: VecDeque::new(),
             unsure: Vec::new(),
             sure_from: next_order,
+            anew: Vec::new(),
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
             sequence: sequence.max(1),
@@ -274,6 +278,7 @@ impl Outbox {
         }
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
+            self.anew = Vec::new();
         }
     }
 

@@ -226,7 +226,7 @@ impl Plan {
                 _ => {}
             }
         }
-        self.sends = trim.sends.unwrap_or(self.sends);
+        self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));
         if let Some(flood) = trim.flood {
             // A side that takes six frames at a time would be busy with the hostile ones for long.
             (self.hostile, self.late, self.narrow) = (true, false, false);

@@ -14,7 +14,7 @@ impl Outbox {
     pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
         let frames = self.frames.iter();
         let count = frames
-            .take_while(|frame| frame.order < self.sure_from && is_not_after(&frame.mid, last))
+            .take_while(|frame| is_not_after(&frame.mid, last) && !self.anew.contains(&frame.order))
             .count();
         if let Some(frame) = count.checked_sub(1).and_then(|at| self.frames.get(at)) {
             let mid = frame.mid.clone();

@@ -150,6 +150,7 @@ impl Outbox {
         let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
         frame.order = self.next_order;
         self.next_order += 1;
+        self.anew.push(frame.order);
         self.frames.insert(place, frame);
         self.sent = self.sent.min(place);
         self.ever_sent = self.ever_sent.max(place) + 1;
