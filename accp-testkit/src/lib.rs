@@ -27,12 +27,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod quarters;
 mod rng;
 mod room;
 mod side;
 mod tapped;
 mod wire;
 
+pub use quarters::Quarters;
 pub use rng::Rng;
 pub use room::Room;
 pub use side::{Shared, Side};

@@ -415,12 +415,18 @@ impl Member {
         };
         let held = self.side.position;
         let (_, of_fold) = self.side.restore(&snapshot)?;
+        // A side without entries lacks those since it has joined.
+        let me = self.side.state.members.get(self.side.me());
+        let held = match me {
+            Some(me) if held == 0 => me.joined,
+            _ => held,
+        };
         self.side.position = from;
         self.side.hash = voucher.map(|word| word.hash);
         if let Some(voucher) = of_fold.or(voucher) {
             self.keep(voucher);
         }
-        if held > 0 {
+        if from > held {
             self.side.tell(Event::Missed(held + 1..=from));
         }
         self.conclude_missed();

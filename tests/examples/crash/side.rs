@@ -10,8 +10,9 @@ use accp_runtime::session::{
     Inbound, Input, MemberId, Mid, Options, Outbound, ReadError, Reference, Rules, Scope,
     SendError, Session, Time, Transmit,
 };
-use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_runtime::{AgentId, Message, Registry};
 use accp_store::{DriverError, Link, Retention, Store};
+use accp_testkit::Quarters;
 
 use super::fact::Fact;
 use super::frames::{chain, is_request, long_text};
@@ -49,20 +50,6 @@ impl FromStr for Kind {
         both.into_iter()
             .find(|kind| kind.to_string() == text)
             .ok_or(())
-    }
-}
-
-/// Counts one token for four characters. The count is rough, but equal on all sides.
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Chains {
     of: BTreeMap<Mid, (Mid, bool)>,
     /// The cause of each chain that has one.
     above: BTreeMap<Mid, Cause>,
+    /// The cause of each frame that has one, as it was known when the frame came.
+    causes: BTreeMap<Mid, Cause>,
     /// The chains that wait for an answer.
     open: BTreeSet<Mid>,
     /// The chains that were answered before a cancellation.
@@ -42,6 +44,9 @@ impl Chains {
         let (Some(chain), Some(mid)) = (chain_of(text), mid_in(text, "mid")) else {
             return;
         };
+        if let Some(cause) = self.cause(text) {
+            self.causes.insert(mid.clone(), cause);
+        }
         match intent(text) {
             "cancel" => {
                 self.open.remove(&chain);
@@ -83,7 +88,9 @@ impl Chains {
     /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain.
     pub(crate) fn is_cancelled(&self, text: &str, upto: u64) -> bool {
         let is_cancelled = |chain: &Mid| self.cancelled.get(chain).is_some_and(|at| *at <= upto);
-        let cause = self.cause(text).filter(|cause| cause.is_known);
+        let kept = mid_in(text, "mid").and_then(|mid| self.causes.get(&mid).cloned());
+        let cause = kept.or_else(|| self.cause(text));
+        let cause = cause.filter(|cause| cause.is_known);
         let mut next: Vec<_> = cause.map(|cause| cause.chain).into_iter().collect();
         next.extend(chain_of(text));
         Self::any(next, |chain| {

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{MemberId, Mid, Options, Time};
-use accp_runtime::{AgentId, Registry, TokenCounter};
-use accp_testkit::Side;
+use accp_runtime::{AgentId, Registry};
+use accp_testkit::{Quarters, Side};
 
 use super::hearing::{Hearing, Sending};
 use super::plan::Plan;
@@ -103,19 +103,5 @@ impl Node {
         let mut side = side.map_err(said)?;
         (side.ahead, side.supervises) = (self.skew, self.supervises);
         Ok(side)
-    }
-}
-
-/// Counts one token for four characters. The count is rough, but equal on all sides.
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
     }
 }

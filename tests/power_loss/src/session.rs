@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use accp_runtime::session::{
     Input, LogKey, MemberId, Options, Outbound, Rules, Session, State, Time,
 };
-use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_runtime::{AgentId, Message, Registry};
 use accp_session::{Batch, Stored};
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
-use accp_testkit::{Room, Tapped};
+use accp_testkit::{Quarters, Room, Tapped};
 
 use crate::random::Random;
 
@@ -28,20 +28,6 @@ pub struct Played {
     next: i64,
     /// The most messages that an agent sends in a round.
     talk: usize,
-}
-
-/// Counts one token for four characters.
-#[derive(Debug)]
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
 }
 
 impl Played {
