@@ -1,7 +1,7 @@
 //! Measures how many small mistakes the simulation and the tests find. `cargo mutants` lists the
-//! mistakes it can make: the mutants. A seed draws some of them. This program plants one after
-//! another in a copy of the workspace, runs the simulation on each, and if the simulation finds
-//! nothing, the tests.
+//! mistakes it can make: the mutants. A seed draws some of them. This program plants them in a copy of
+//! the workspace, runs the simulation on each, and if the simulation finds nothing, the tests. Most
+//! mutants are planted in one build, in which a variable of the environment chooses the active one.
 //!
 //! ```sh
 //! cargo run --profile simulate -p accp-tests --example mutants -- --count 200 --seed 1
@@ -28,13 +28,16 @@
 mod copy;
 mod mutant;
 mod results;
+mod together;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use copy::{Copy, cargo, how_it_ended};
 use mutant::Mutant;
 use results::{Finder, Found, Results};
+use together::Together;
 
 const USAGE: &str = "usage: mutants [--count N] [--seed N] [--again RESULT,..]
 
@@ -92,7 +95,7 @@ fn args() -> Option<Args> {
 /// Returns whether enough mutants were found.
 fn run(args: &Args) -> Result<bool, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let copy = Copy::of(&root, "mutants")?;
+    let mut copy = Copy::of(&root, "mutants")?;
     let mut all = Mutant::all(&copy)?;
     let proofs = std::fs::read_to_string(root.join("docs/mutants.md"));
     let proofs = proofs.map_err(|error| format!("docs/mutants.md: {error}"))?;
@@ -106,34 +109,78 @@ fn run(args: &Args) -> Result<bool, String> {
     Mutant::shuffle(&mut all, args.seed);
     let mut results = Results::open(&copy.tree.with_extension("tsv"), &args.again)?;
     let mut is_sound = false;
-    let mut found = Vec::new();
-    for mutant in &all {
-        if viable(&found) >= args.count {
-            break;
-        }
-        let known = results.of(mutant);
-        let result = if let Some(known) = known {
-            known
-        } else {
-            if !is_sound {
-                sound(&copy)?;
-                is_sound = true;
+    loop {
+        let (mut found, mut open) = (Vec::new(), Vec::new());
+        for (index, mutant) in all.iter().enumerate() {
+            if viable(&found) + open.len() == args.count {
+                break;
             }
-            let changed = mutant.plant(&copy)?;
-            let result = find(&copy, mutant);
-            Copy::restore(changed)?;
-            let result = result?;
-            results.add(mutant, &result)?;
-            result
-        };
-        let (by, how) = (result.by.name(), &result.how);
-        println!(
-            "{}:{}  {}  {by} {how}",
-            mutant.file, mutant.line, mutant.what
-        );
-        found.push(result.by);
+            match results.of(mutant) {
+                Some(known) => found.push((mutant, known)),
+                None => open.push((index, mutant)),
+            }
+        }
+        if open.is_empty() {
+            for (mutant, found) in &found {
+                print(mutant, found);
+            }
+            return Ok(is_enough(&found));
+        }
+        if !is_sound {
+            sound(&copy)?;
+            is_sound = true;
+        }
+        hunt(&mut copy, &open, &mut results)?;
     }
-    Ok(is_enough(&found))
+}
+
+fn print(mutant: &Mutant, Found { by, how }: &Found) {
+    let Mutant {
+        file, line, what, ..
+    } = mutant;
+    println!("{file}:{line}  {what}  {} {how}", by.name());
+}
+
+/// Looks for mutants: for most of them in one build, and for the rest one after another.
+fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Result<(), String> {
+    let mut add = |mutant: &Mutant, found: &Found| {
+        print(mutant, found);
+        results.add(mutant, found)
+    };
+    let together = Together::plant(copy, open)?;
+    let is_planted = |(index, _): &&(usize, &Mutant)| together.planted.contains(index);
+    println!(
+        "{} of {} mutants in one build",
+        together.planted.len(),
+        open.len()
+    );
+    let mut left = Vec::new();
+    for (index, mutant) in open.iter().filter(is_planted) {
+        copy.mutant = Some(*index);
+        match by_simulation(copy)? {
+            Some(found) => add(mutant, &found)?,
+            None => left.push((*index, *mutant)),
+        }
+    }
+    copy.mutant = None;
+    let crates: BTreeSet<_> = left.iter().map(|(_, mutant)| &*mutant.of).collect();
+    for tests in crates.into_iter().flat_map(suites) {
+        build_tests(copy, tests)?;
+    }
+    for (index, mutant) in left {
+        copy.mutant = Some(index);
+        add(mutant, &by_tests(copy, mutant)?)?;
+    }
+    copy.mutant = None;
+    let alone: Vec<_> = open.iter().filter(|one| !is_planted(one)).collect();
+    together.restore()?;
+    for (_, mutant) in alone {
+        let changed = mutant.plant(copy)?;
+        let found = find(copy, mutant);
+        Copy::restore(changed)?;
+        add(mutant, &found?)?;
+    }
+    Ok(())
 }
 
 /// Builds everything without a mutant and runs it, because a failure must come from a mutant.
@@ -161,12 +208,21 @@ fn find(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
             how: String::new(),
         });
     }
-    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS)? {
-        return Ok(Found {
-            by: Finder::Simulation,
-            how: format!("seed {seed}: {what}"),
-        });
+    match by_simulation(copy)? {
+        Some(found) => Ok(found),
+        None => by_tests(copy, mutant),
     }
+}
+
+fn by_simulation(copy: &Copy) -> Result<Option<Found>, String> {
+    let found = copy.simulate(SEEDS, SECONDS)?;
+    Ok(found.map(|(seed, what)| Found {
+        by: Finder::Simulation,
+        how: format!("seed {seed}: {what}"),
+    }))
+}
+
+fn by_tests(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
     for tests in suites(&mutant.of) {
         if let Some(found) = test(copy, tests)? {
             return Ok(found);
@@ -221,13 +277,16 @@ fn test(copy: &Copy, tests: &[&str]) -> Result<Option<Found>, String> {
 }
 
 /// Returns the number of mutants that build.
-fn viable(found: &[Finder]) -> usize {
-    found.iter().filter(|by| **by != Finder::Compiler).count()
+fn viable(found: &[(&Mutant, Found)]) -> usize {
+    let viable = found
+        .iter()
+        .filter(|(_, found)| found.by != Finder::Compiler);
+    viable.count()
 }
 
 /// Prints the sums. Returns whether they are high enough.
-fn is_enough(found: &[Finder]) -> bool {
-    let of = |finder| found.iter().filter(|by| **by == finder).count();
+fn is_enough(found: &[(&Mutant, Found)]) -> bool {
+    let of = |finder| found.iter().filter(|(_, found)| found.by == finder).count();
     let (simulation, tests) = (of(Finder::Simulation), of(Finder::Tests));
     let all = viable(found);
     let percent = |part: usize| 100.0 * part as f64 / all.max(1) as f64;

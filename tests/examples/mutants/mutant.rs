@@ -32,9 +32,12 @@ pub(crate) struct Mutant {
     pub(crate) what: String,
     /// The change with the lines around it. A result holds for as long as they stay the same.
     pub(crate) diff: String,
-    from: (usize, usize),
-    to: (usize, usize),
-    new: String,
+    /// The kind of the change, as `cargo mutants` names it.
+    pub(crate) genre: String,
+    /// The line and the column of the replaced text, and of its end, from 1.
+    pub(crate) from: (usize, usize),
+    pub(crate) to: (usize, usize),
+    pub(crate) new: String,
 }
 
 impl Mutant {
@@ -75,6 +78,7 @@ impl Mutant {
             line: place("start")?.0,
             what: what.into(),
             diff: text("diff")?,
+            genre: text("genre")?,
             from: place("start")?,
             to: place("end")?,
             new: text("replacement")?,
@@ -130,7 +134,7 @@ fn only_prints(entry: &Value) -> bool {
 }
 
 /// Returns the byte of a line and a column, both counted from 1.
-fn byte(text: &str, (line, column): (usize, usize)) -> Option<usize> {
+pub(crate) fn byte(text: &str, (line, column): (usize, usize)) -> Option<usize> {
     let before: usize = text
         .split_inclusive('\n')
         .take(line - 1)

@@ -83,6 +83,7 @@ impl Results {
         let how = found.how.replace(['\t', '\n'], " ");
         let (by, place) = (found.by.name(), format!("{}: {}", mutant.file, mutant.what));
         let written = writeln!(self.file, "{}\t{by}\t{how}\t{place}", key(mutant));
+        self.known.insert(key(mutant), found.clone());
         written.map_err(|error| error.to_string())
     }
 }

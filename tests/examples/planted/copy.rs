@@ -13,7 +13,8 @@ use std::process::{Command, ExitStatus, Output};
 const LEFT_OUT: [&str; 5] = ["target", ".git", "benches", "fuzz", "power_loss"];
 /// The address space of a program with a bug, in KiB. Else a loop that allocates takes the machine.
 const MEMORY: u32 = 12 << 20;
-const SIMULATION: [&str; 6] = [
+/// The simulation, as cargo builds it.
+pub(crate) const SIMULATION: [&str; 6] = [
     "--profile=simulate",
     "--quiet",
     "-p",
@@ -30,6 +31,8 @@ pub(crate) struct Copy {
     root: PathBuf,
     pub(crate) tree: PathBuf,
     pub(crate) target: PathBuf,
+    /// The mutant that is active in the programs, if many are planted.
+    pub(crate) mutant: Option<usize>,
 }
 
 impl Copy {
@@ -42,6 +45,7 @@ impl Copy {
             root: root.into(),
             tree: target.join(name),
             target: target.join(name).join("target"),
+            mutant: None,
         };
         copy.update(Path::new(""))?;
         Ok(copy)
@@ -97,13 +101,18 @@ impl Copy {
     /// # Errors
     /// Returns what the compiler says if cargo fails.
     pub(crate) fn build(&self, args: &[&str]) -> Result<(), String> {
-        let output = output(self.environment(Command::new(cargo())).args(args))?;
+        let output = self.cargo(args)?;
         if output.status.success() {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let errors = text.find("error").map_or(&*text, |at| &text[at..]);
         Err(format!("it does not build:\n{errors}"))
+    }
+
+    /// Runs cargo in the copy, and returns what it prints.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Result<Output, String> {
+        output(self.environment(Command::new(cargo())).args(args))
     }
 
     /// Builds the simulation.
@@ -163,6 +172,9 @@ impl Copy {
         command.env("INSTA_UPDATE", "no");
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         command.env("PROPTEST_RNG_SEED", "1");
+        if let Some(mutant) = self.mutant {
+            command.env("MUTANT", mutant.to_string());
+        }
         command
     }
 }
