@@ -24,10 +24,13 @@ impl Observer {
             // the host does not know the first part: it has forgotten it, because the member left.
             ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
                 let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
+                let first = (sender, of.clone());
+                let was_refused = self.refused.contains(&first);
                 let mut all = self.log.iter().chain(&self.timeline.before);
-                all.any(|e| {
-                    matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
-                })
+                was_refused
+                    || all.any(|e| {
+                        matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
+                    })
             }),
             ErrorCode::POLICY_DENIED => {
                 // An old copy does not know which keys it has used.
