@@ -6,6 +6,7 @@ pub(crate) mod effect;
 pub(crate) mod mid;
 pub(crate) mod names;
 pub(crate) mod puts;
+pub(crate) mod relayed;
 pub(crate) mod shared;
 pub(crate) mod state;
 pub(crate) mod vouch;

@@ -13,6 +13,7 @@ use crate::delivery::transfer::Transfers;
 use crate::log::chain;
 use crate::log::effect::Effect;
 use crate::log::mid::MidSource;
+use crate::log::relayed::Relayed;
 use crate::log::state::{Applied, State};
 use crate::send::encode::{Encoded, Encoder, last_put_of};
 use crate::wire::control::Control;
@@ -212,6 +213,40 @@ impl Side {
             let at = refusal.at.and_then(|at| usize::try_from(at).ok());
             DecodeError::new(refusal.code, at.unwrap_or_default(), refusal.expected)
         })
+    }
+
+    /// Returns the entry of the log that a peer tells of, with its effect, or `None` if it cannot be
+    /// read.
+    pub(crate) fn entry_of(
+        &self,
+        told: Relayed,
+        frame: &Scanned<'_>,
+        now: Time,
+    ) -> Option<(Entry, Effect)> {
+        let kind = if Control::is(frame) {
+            EntryKind::Control
+        } else {
+            EntryKind::Frame
+        };
+        let effect = self.effect(told.position, kind, frame).ok()?;
+        let sequence = frame
+            .envelope
+            .sequence
+            .filter(|_| !Control::is_host_s(frame));
+        let entry = Entry {
+            position: told.position,
+            at: now,
+            kind,
+            sender: told.sender,
+            mid: frame.mid()?.clone(),
+            sequence: sequence.unwrap_or_default(),
+            tokens: told.tokens,
+            cut: told.cut,
+            due: self.is_due(kind, told.sender),
+            text: told.text,
+            hash: told.hash,
+        };
+        Some((entry, effect))
     }
 
     /// Hands a frame to the handlers of this side, which may have had it before.

@@ -38,6 +38,8 @@ pub(crate) struct Outbox {
     /// The orders of frames with older ids than some that the host has consumed, although the host
     /// has never taken them.
     anew: Vec<u64>,
+    /// New ids of frames with others behind them, whose ids are older.
+    renamed: Vec<Mid>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.
     sequence: u64,
@@ -78,6 +80,7 @@ impl Outbox {
             unsure: Vec::new(),
             sure_from: next_order,
             anew: Vec::new(),
+            renamed: Vec::new(),
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
             sequence: sequence.max(1),
@@ -211,6 +214,9 @@ impl Outbox {
             return Vec::new();
         };
         self.sent = self.sent.min(index);
+        if index + 1 < self.frames.len() {
+            self.renamed.push(new.clone());
+        }
         let mut changed = Vec::new();
         for (at, frame) in self.frames.iter_mut().enumerate().skip(index) {
             let is_part = frame.part().is_some_and(|part| part.of == *mid);
@@ -278,7 +284,7 @@ impl Outbox {
         }
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
-            self.anew = Vec::new();
+            (self.anew, self.renamed) = (Vec::new(), Vec::new());
         }
     }
 

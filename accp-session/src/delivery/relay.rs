@@ -8,6 +8,7 @@ use crate::delivery::backoff::Backoff;
 use accp_registry::Hash;
 
 use crate::log::by_member::ByMember;
+use crate::log::relayed::Relayed;
 use crate::wire::link::Hello;
 use crate::wire::relay::Relay;
 use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
@@ -78,17 +79,6 @@ pub(crate) struct Cursor {
     hellos: u8,
 }
 
-/// An entry of the log as members have it.
-#[derive(Debug, Clone)]
-pub(crate) struct Relayed {
-    pub position: u64,
-    pub sender: MemberId,
-    pub tokens: u32,
-    pub cut: bool,
-    pub text: Arc<str>,
-    pub hash: Option<Hash>,
-}
-
 /// A fold for members: its position, the running hash there, and the bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Offer<B> {
@@ -108,17 +98,6 @@ impl Cursor {
 }
 
 impl Relayed {
-    fn of(entry: &Entry) -> Self {
-        Self {
-            position: entry.position,
-            sender: entry.sender,
-            tokens: entry.tokens,
-            cut: entry.cut,
-            text: Arc::clone(&entry.text),
-            hash: entry.hash,
-        }
-    }
-
     /// Returns the text for a member that has the log as far as it was sent, and notes that it is.
     fn to(&self, member: MemberId, cursor: &mut Cursor, key: Option<&LogKey>) -> Transmit {
         let prev = std::mem::replace(&mut cursor.sent, self.position);

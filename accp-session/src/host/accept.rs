@@ -9,7 +9,7 @@ use crate::gate::content::check;
 use crate::gate::numbers::REFUSED;
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::log::effect::Effect;
-use crate::log::vouch::Hashed;
+use crate::log::relayed::Relayed;
 use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::Control;
@@ -213,16 +213,8 @@ impl Host {
             EntryKind::Refused(_) => refused_text(frame),
             _ => Arc::from(frame.text),
         };
-        let hashed = Hashed {
-            position,
-            sender,
-            tokens,
-            cut,
-            text: &text,
-        };
-        let before = self.side.hash.as_ref().filter(|_| kind.is_relayed());
-        let entry = Entry {
-            hash: before.map(|before| hashed.after(before)),
+        let mut entry = Entry {
+            hash: None,
             position,
             at: now,
             kind,
@@ -234,6 +226,8 @@ impl Host {
             due: self.side.is_due(kind, sender),
             text,
         };
+        let before = self.side.hash.filter(|_| kind.is_relayed());
+        entry.hash = before.map(|before| Relayed::of(&entry).hash_after(&before));
         self.gate.see(&entry);
         self.gate.fold(&entry, frame);
         if kind.is_relayed() {

@@ -3,11 +3,10 @@
 use accp_registry::{ErrorCode, Hash};
 
 use super::Host;
-use crate::delivery::relay::Relayed;
 use crate::delivery::transfer::log_key_of;
 use crate::gate::refusal::Refusal;
 use crate::log::effect::Effect;
-use crate::log::vouch::Hashed;
+use crate::log::relayed::Relayed;
 use crate::options::Scope;
 use crate::side::ALL_SCHEMAS;
 use crate::wire::control::{self, Control};
@@ -30,30 +29,6 @@ pub(crate) struct Lost {
     from: Option<MemberId>,
     /// The entries that the member has sent so far.
     taken: Vec<Relayed>,
-}
-
-impl Relayed {
-    fn given_back(relay: &Relay<'_>) -> Self {
-        Self {
-            position: relay.position,
-            sender: relay.sender,
-            tokens: relay.tokens,
-            cut: relay.cut,
-            text: format!("{}]", relay.frame).into(),
-            hash: None,
-        }
-    }
-
-    fn hash_after(&self, before: &Hash) -> Hash {
-        let hashed = Hashed {
-            position: self.position,
-            sender: self.sender,
-            tokens: self.tokens,
-            cut: self.cut,
-            text: &self.text,
-        };
-        hashed.after(before)
-    }
 }
 
 impl Host {
@@ -265,7 +240,7 @@ impl Host {
         for relay in texts.iter().filter_map(|text| Relay::read(text)) {
             let after = lost.taken.last().map_or(own_end, |taken| taken.position);
             if relay.position > after && relay.position <= lost.claim.position {
-                lost.taken.push(Relayed::given_back(&relay));
+                lost.taken.push(Relayed::by(&relay));
             }
         }
         let reached = lost.taken.last().map_or(own_end, |taken| taken.position);
@@ -351,41 +326,20 @@ impl Host {
     }
 
     fn take_entry(&mut self, from: MemberId, taken: &Relayed, frame: &Scanned<'_>, now: Time) {
-        let kind = if Control::is(frame) {
-            EntryKind::Control
-        } else {
-            EntryKind::Frame
+        let hash = self.side.hash.map(|before| taken.hash_after(&before));
+        let told = Relayed {
+            hash,
+            ..taken.clone()
         };
-        let (Some(mid), Ok(effect)) = (
-            frame.mid().cloned(),
-            self.side.effect(taken.position, kind, frame),
-        ) else {
+        let Some((entry, effect)) = self.side.entry_of(told, frame, now) else {
             return;
         };
-        let sequence = if Control::is_host_s(frame) {
-            0
-        } else {
-            frame.envelope.sequence.unwrap_or_default()
-        };
         if let Effect::Control(control) = &effect {
-            self.take_control(from, taken.sender, control);
+            self.take_control(from, entry.sender, control);
         }
-        let entry = Entry {
-            position: taken.position,
-            at: now,
-            kind,
-            sender: taken.sender,
-            mid,
-            sequence,
-            tokens: taken.tokens,
-            cut: taken.cut,
-            due: self.side.is_due(kind, taken.sender),
-            text: taken.text.clone(),
-            hash: self.side.hash.map(|before| taken.hash_after(&before)),
-        };
         // Only a frame in parts takes more than one number.
         let numbers = &mut self.gate.numbers;
-        if sequence > numbers.next(self.side.state.scope, taken.sender) {
+        if entry.sequence > numbers.next(self.side.state.scope, entry.sender) {
             numbers.wholes.insert(entry.mid.clone());
         }
         self.gate.see(&entry);

@@ -11,8 +11,6 @@ use std::fmt::Write as _;
 
 use accp_registry::Hash;
 
-use crate::MemberId;
-
 /// The secret of a log. Only the host of the session has it.
 ///
 /// Anybody who has it can tell the host that it has lost time, and so stop it.
@@ -212,31 +210,6 @@ impl fmt::Display for Vouched {
     }
 }
 
-/// The parts of an entry that its hash covers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Hashed<'e> {
-    pub position: u64,
-    pub sender: MemberId,
-    pub tokens: u32,
-    pub cut: bool,
-    pub text: &'e str,
-}
-
-impl Hashed<'_> {
-    /// Returns the running hash at the entry, from the hash at the relayed entry before it.
-    pub(crate) fn after(&self, before: &Hash) -> Hash {
-        let mut head = [0; 47];
-        head[..32].copy_from_slice(before.as_bytes());
-        head[32..40].copy_from_slice(&self.position.to_le_bytes());
-        head[40..42].copy_from_slice(&self.sender.number().to_le_bytes());
-        head[42..46].copy_from_slice(&self.tokens.to_le_bytes());
-        head[46] = self.cut.into();
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&head).update(self.text.as_bytes());
-        Hash::from(*hasher.finalize().as_bytes())
-    }
-}
-
 fn sum(hash: &Hash) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&hash.as_bytes()[..8]);
@@ -272,16 +245,6 @@ mod tests {
 
     use super::*;
 
-    fn entry(position: u64, text: &str) -> Hashed<'_> {
-        Hashed {
-            position,
-            sender: MemberId::HOST,
-            tokens: 7,
-            cut: false,
-            text,
-        }
-    }
-
     proptest! {
         #[test]
         fn a_voucher_is_read_as_it_was_written(key: [u8; 32], position: u64, hash: [u8; 32]) {
@@ -313,24 +276,5 @@ mod tests {
                 prop_assert_eq!(voucher.digits(), text);
             }
         }
-    }
-
-    #[test]
-    fn the_hash_covers_every_part_of_an_entry() {
-        let root = LogKey::new([1; 32]).root();
-        let one = entry(1, "@a>req:plan{}[mid:1]");
-        let changed = [
-            Hashed { position: 2, ..one },
-            Hashed {
-                sender: MemberId::LAST,
-                ..one
-            },
-            Hashed { tokens: 8, ..one },
-            Hashed { cut: true, ..one },
-            entry(1, "@a>req:plan{}[mid:2]"),
-        ];
-        let hash = one.after(&root);
-        assert!(changed.iter().all(|entry| entry.after(&root) != hash));
-        assert_ne!(one.after(&LogKey::new([2; 32]).root()), hash);
     }
 }

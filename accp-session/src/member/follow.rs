@@ -7,14 +7,12 @@ use super::fate::may_be_dropped;
 use super::{Fetching, Member};
 use crate::delivery::transfer::{Progress, is_schemas, log_key};
 use crate::log::effect::Effect;
-use crate::log::vouch::Hashed;
+use crate::log::relayed::Relayed;
 use crate::wire::control::Control;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
-use crate::{
-    Cold, Entry, EntryKind, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher,
-};
+use crate::{Cold, Event, MemberId, Outgoing, Read, RestoreError, Snapshot, Time, Voucher};
 use accp_frame::Intent;
 
 /// Entries that go to a host, which has lost them, at a time.
@@ -34,29 +32,17 @@ impl Member {
         if position <= self.side.position || relay.prev != self.side.position {
             return;
         }
-        let text: Arc<str> = format!("{}]", relay.frame).into();
+        let mut told = Relayed::by(relay);
+        let text = Arc::clone(&told.text);
         let Ok(frame) = Scanned::of_entry(&text) else {
             return;
         };
-        let Some(mid) = frame.mid().cloned() else {
+        told.hash = self.side.hash.map(|before| told.hash_after(&before));
+        let hash = told.hash;
+        let Some((entry, effect)) = self.side.entry_of(told, &frame, now) else {
             return;
         };
-        let kind = if Control::is(&frame) {
-            EntryKind::Control
-        } else {
-            EntryKind::Frame
-        };
-        let Ok(effect) = self.side.effect(position, kind, &frame) else {
-            return;
-        };
-        let hashed = Hashed {
-            position,
-            sender: relay.sender,
-            tokens: relay.tokens,
-            cut: relay.cut,
-            text: &text,
-        };
-        let hash = self.side.hash.map(|before| hashed.after(&before));
+        let (mid, sequence) = (entry.mid.clone(), entry.sequence);
         if let (Some(hash), Some(held)) = (hash, self.voucher) {
             let Some(vouched) = relay.vouched.filter(|vouched| vouched.is_of(&hash)) else {
                 // The relay was damaged on its way, or this is another log. The host finds out.
@@ -67,27 +53,9 @@ impl Member {
                 self.keep(held.followed_by(position, hash, &vouched));
             }
         }
-        let sequence = if Control::is_host_s(&frame) {
-            0
-        } else {
-            frame.envelope.sequence.unwrap_or_default()
-        };
         if let Effect::Control(control) = &effect {
             self.keep_puts(control, self.outbox.contains(&mid));
         }
-        let entry = Entry {
-            position,
-            at: now,
-            kind,
-            sender: relay.sender,
-            mid: mid.clone(),
-            sequence,
-            tokens: relay.tokens,
-            cut: relay.cut,
-            due: self.side.is_due(kind, relay.sender),
-            text: Arc::clone(&text),
-            hash,
-        };
         let applied = self.side.append(entry, &frame, effect);
         if sequence > 0 {
             self.outbox.passed(sequence);

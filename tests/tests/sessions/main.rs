@@ -25,5 +25,7 @@ mod enemies;
 mod ids;
 mod large;
 mod lineage;
+mod returns;
 mod room;
 mod sides;
+mod turns;

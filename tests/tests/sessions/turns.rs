@@ -74,6 +74,10 @@ fn is_told(desk: &mut Side, (from, n, seq): (u16, u32, u64), due: i64) {
     assert_eq!(told, (ErrorCode::SEQUENCE_GAP, Some(due)));
 }
 
+fn just_before(time: Time) -> Time {
+    Time::from_millis(time.as_millis() - 1)
+}
+
 /// Members that could not take a number are called in the order in which they asked, each once.
 #[test]
 fn members_are_called_in_the_order_in_which_they_asked() {
@@ -97,24 +101,26 @@ fn members_are_called_in_the_order_in_which_they_asked() {
     assert_eq!(senders, [101, 102, 103, 101, 102, 103]);
 }
 
-/// A turn that is not used is over after the retry time of the host, and not before.
+/// A turn that is not used is over after the retry time of the host, and not before. Nobody gets two
+/// turns for asking twice.
 #[test]
 fn a_turn_that_is_not_used_passes_on() {
     let mut desk = desk_of_three();
     accepts(&mut desk, (101, 1, 1), NOW);
     is_told(&mut desk, (102, 1, 1), 2);
     lets_wait(&mut desk, (103, 1, 2), NOW);
-    lets_wait(&mut desk, (101, 2, 2), NOW);
-    let (end, before) = (NOW + PATIENCE, PATIENCE - Duration::from_millis(1));
-    lets_wait(&mut desk, (101, 2, 2), NOW + before);
+    lets_wait(&mut desk, (103, 1, 2), NOW);
+    let end = NOW + PATIENCE;
+    lets_wait(&mut desk, (101, 2, 2), just_before(end));
     // Who comes first goes on, and who waits is called.
     assert_eq!(accepts(&mut desk, (101, 2, 2), end), [(103, 1, 3)]);
-    // This turn has its own time.
-    lets_wait(&mut desk, (102, 1, 3), end + before);
-    assert_eq!(accepts(&mut desk, (103, 1, 3), end + before), [(102, 1, 4)]);
-    let late = end + 2 * PATIENCE;
-    assert_eq!(accepts(&mut desk, (103, 2, 4), late), []);
-    assert_eq!(accepts(&mut desk, (102, 1, 5), late), []);
+    // The next turn has its own time. It is not used either.
+    let end = end + PATIENCE;
+    lets_wait(&mut desk, (102, 1, 3), just_before(end));
+    lets_wait(&mut desk, (101, 3, 3), just_before(end));
+    assert_eq!(accepts(&mut desk, (102, 1, 3), end), [(101, 3, 4)]);
+    assert_eq!(accepts(&mut desk, (101, 3, 4), end), []);
+    assert_eq!(accepts(&mut desk, (103, 1, 5), end), []);
 }
 
 /// A frame that the host drops takes its number, so the turn of its sender is over.

@@ -12,6 +12,9 @@ impl Outbox {
     /// consumed too, in an earlier run, of which this store is an older copy. The host is silent
     /// about frames that it dropped, so they would hold up the others.
     pub(crate) fn consumed_up_to(&mut self, last: &Mid, until: u64) {
+        if self.renamed.contains(last) {
+            return;
+        }
         let frames = self.frames.iter();
         let count = frames
             .take_while(|frame| is_not_after(&frame.mid, last) && !self.anew.contains(&frame.order))

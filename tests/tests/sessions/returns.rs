@@ -1,0 +1,418 @@
+//! Members that come back: they ask about frames whose fate they have missed, and are let in again.
+
+use std::time::Duration;
+
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::{ErrorCode, Message, Value};
+use accp_session::EntryKind;
+use accp_store::{Retention, Store};
+
+use crate::room::{Passed, Room};
+use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options, plan, rules};
+
+const SECOND: Duration = Duration::from_secs(1);
+const DEV: MemberId = MemberId::new(101).unwrap();
+
+/// Returns what the caller of a side was told of its frames, in order.
+fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
+    let fate = |event: &Event| match event {
+        Event::Acknowledged(mid) => Some((mid.clone(), "acknowledged")),
+        Event::Refused(mid, _) => Some((mid.clone(), "refused")),
+        Event::Expired(mid) => Some((mid.clone(), "expired")),
+        Event::Cancelled(mid) => Some((mid.clone(), "cancelled")),
+        _ => None,
+    };
+    side.events.iter().filter_map(fate).collect()
+}
+
+/// Checks that each side was told that its frames are in the log, in order, and nothing else.
+pub(crate) fn are_acknowledged(room: &Room, sent: &[Vec<Mid>]) {
+    for (side, mids) in room.members.iter().zip(sent) {
+        let all = mids.iter().map(|mid| (mid.clone(), "acknowledged"));
+        assert_eq!(fates(side), all.collect::<Vec<_>>());
+    }
+}
+
+// ---- Questions about missed frames -------------------------------------------------
+
+/// Returns the ids in a list of a hello.
+fn listed(hello: &str, name: &str) -> Vec<Mid> {
+    let message = Message::decode(hello, &STANDARD).unwrap();
+    let list = match message.payload.get(name) {
+        Some(Value::Array(list)) => list.clone(),
+        Some(other) => panic!("{other}"),
+        None => Vec::new(),
+    };
+    list.iter()
+        .map(|mid| Mid::parse(&mid.to_string()))
+        .collect()
+}
+
+/// Returns the hellos from one side to another that ask about frames, or answer such a question.
+fn asking(room: &Room, from: u16, to: u16) -> Vec<String> {
+    let hellos = room.passed(from, to);
+    let hellos = hellos.filter(|text| text.contains(">sync:registry{asks:["));
+    hellos.map(str::to_owned).collect()
+}
+
+/// A host answers which frames it has, and which took a number and are not there.
+#[test]
+fn a_host_is_asked_about_frames() {
+    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let expired = frame("@dev>req:plan{}", 2, 2, ",ttl:5");
+    desk.ignores(101, &expired.replace("ts:1714", "ts:1713"), NOW);
+    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
+    desk.ignores(
+        101,
+        &frame("@dev>req:plan{}", 4, 4, ",cid:101000001001"),
+        NOW,
+    );
+    desk.refuses(101, &frame("@dev>req:plan{goal:$cold.k101_7}", 5, 5, ""));
+    desk.takes(102, "@qa>req:plan{}[mid:102000001001,seq:1]");
+    let ids: Vec<_> = (1..=6).map(|n| format!("101000001{n:03}")).collect();
+    let (ids, position) = (ids.join(","), desk.session().position());
+    let hello = format!(
+        "@dev>sync:registry{{asks:[{ids},102000001001]|hash:ffffff|pos:{position}|v:1}}\
+         [mid:910100000001,seq:{position}]"
+    );
+    for _ in 0..2 {
+        let heard = desk.hears(101, &hello, NOW);
+        let [answer] = &heard.sends[..] else {
+            panic!("{heard:?}");
+        };
+        assert_eq!(listed(answer, "asks"), listed(&hello, "asks"));
+        let ids = |ns: &[u32]| -> Vec<_> {
+            let id = |n| Mid::parse(&format!("101000001{n:03}"));
+            ns.iter().map(id).collect()
+        };
+        assert_eq!(listed(answer, "has"), ids(&[1, 3]));
+        assert_eq!(listed(answer, "gone"), ids(&[2, 4]));
+        assert_eq!(heard.entries, []);
+        // It knows as much after a restart.
+        desk.restart_as(options("hub"));
+    }
+}
+
+/// Opens a room with `@dev`, whose host can discard its log soon.
+fn room_of_one() -> Room {
+    let mut hub = options("hub");
+    hub.snapshot_entries = 10;
+    Room::with(hub, rules(Scope::Sender), &["dev"])
+}
+
+/// Loses the frames from now on of which this is true.
+fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static) {
+    room.on_the_way(move |passed| {
+        let is_left = !is_lost(passed);
+        is_left.then(|| passed.text.clone()).into_iter().collect()
+    });
+}
+
+/// Returns whether the frame is an entry of the log, on its way to a member.
+fn is_relay(passed: &Passed) -> bool {
+    passed.from == MemberId::HOST && passed.text.contains(",by:")
+}
+
+/// Returns the ids of the frames of `@dev` in the log of the host.
+fn logged(room: &mut Room) -> Vec<Mid> {
+    let frames = room.host.frames().into_iter();
+    let own = frames.filter(|entry| entry.sender == DEV);
+    own.map(|entry| entry.mid).collect()
+}
+
+/// Lets `@dev` send frames that arrive a minute later, when the host has cancelled a chain. No entry
+/// of the log reaches `@dev`. Returns the fate of each frame: accepted, dropped because its `ttl` is
+/// over, or dropped with its chain.
+fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
+    let chain = room.say(0, &Outbound::message(&plan("dev", 0)));
+    assert_eq!(fates(&room.members[0]), [(chain.clone(), "acknowledged")]);
+    room.members[0].events.clear();
+    lose(room, |passed| passed.from == DEV || is_relay(passed));
+    let mut sent = Vec::new();
+    for n in 1..=count {
+        let message = plan("dev", n);
+        let outbound = Outbound::message(&message);
+        let (outbound, fate) = match n % 3 {
+            1 => (outbound, "acknowledged"),
+            2 => (outbound.expiring(5), "expired"),
+            _ => (outbound.in_chain(chain.to_string()), "cancelled"),
+        };
+        sent.push((room.say(0, &outbound), fate));
+    }
+    let stop = Message::new("hub", "cancel", "task").unwrap();
+    room.host_says(&Outbound::message(&stop).in_chain(chain.to_string()));
+    lose(room, is_relay);
+    room.pass(60 * SECOND);
+    // The host has consumed them all, and `@dev` knows no more than that.
+    let accepted = sent.iter().filter(|(_, fate)| *fate == "acknowledged");
+    let accepted = accepted.map(|(mid, _)| mid.clone());
+    assert!(logged(room).into_iter().skip(1).eq(accepted));
+    assert_eq!(fates(&room.members[0]), []);
+    assert_eq!(room.members[0].session().outbox_len(), sent.len());
+    sent
+}
+
+/// Makes the host go on, and discard the entries that `@dev` lacks.
+fn discard(room: &mut Room, frames: i64) {
+    let now = room.now;
+    for n in 0..frames {
+        let message = plan("hub", n);
+        let host = room.host.session_mut();
+        host.send(&Outbound::message(&message), now).unwrap();
+    }
+    room.settle();
+    room.host.handle_all(now);
+    room.settle();
+    let log_before = room.host.session().position() - 10;
+    let id = room.host.driver.side().clone();
+    let retention = Retention { log_before };
+    room.host.store.retain(&id, retention).unwrap();
+    let held = room.members[0].session().position();
+    assert!(room.host.log()[0].position > held + 1);
+}
+
+/// Checks that `@dev` has missed entries, that it was told these fates of its frames, each once,
+/// and that the host has not accepted one of them again.
+fn are_told(room: &mut Room, sent: &[(Mid, &str)]) {
+    let events = room.members[0].events.iter();
+    let missed = events.filter(|event| matches!(event, Event::Missed(_)));
+    assert_eq!(missed.count(), 1);
+    let mut told = fates(&room.members[0]);
+    told.sort();
+    assert_eq!(told, sent);
+    assert_eq!(logged(room), []);
+    room.check_replicas();
+}
+
+/// A member that was killed, and that lacks entries which the host has discarded, asks what became
+/// of its frames.
+#[test]
+fn a_member_asks_about_the_frames_of_its_store() {
+    let mut room = room_of_one();
+    let sent = send_and_miss(&mut room, 4);
+    discard(&mut room, 50);
+    room.restart(DEV).unwrap();
+    room.restart(MemberId::HOST).unwrap();
+    // It does not hear either that the frames which it sends again were accepted before.
+    lose(&mut room, |passed| passed.text.contains("code:E3002"));
+    for _ in 0..4 {
+        room.pass(40 * SECOND);
+    }
+    let ([asked], [told]) = (&asking(&room, 101, 100)[..], &asking(&room, 100, 101)[..]) else {
+        panic!("it asks once");
+    };
+    let all = |fates: &[&str]| -> Vec<_> {
+        let of = sent.iter().filter(|(_, fate)| fates.contains(fate));
+        of.map(|(mid, _)| mid.clone()).collect()
+    };
+    let every = ["acknowledged", "expired", "cancelled"];
+    assert_eq!(listed(asked, "asks"), all(&every));
+    assert_eq!(listed(told, "has"), all(&every[..1]));
+    assert_eq!(listed(told, "gone"), all(&every[1..]));
+    are_told(&mut room, &sent);
+}
+
+/// A member asks about 32 frames in a hello, and about the others as soon as it has the answer.
+#[test]
+fn a_member_asks_about_forty_frames() {
+    let mut room = room_of_one();
+    let sent = send_and_miss(&mut room, 40);
+    // The host has 1,024 entries at hand.
+    discard(&mut room, 1_100);
+    room.heal();
+    room.pass(40 * SECOND);
+    let asked = asking(&room, 101, 100);
+    let asked: Vec<_> = asked.iter().map(|text| listed(text, "asks")).collect();
+    assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [32, 8]);
+    assert!(asked.concat().iter().eq(sent.iter().map(|(mid, _)| mid)));
+    are_told(&mut room, &sent);
+}
+
+/// A host drops frames because its clock is ahead, and is restored from a copy of its store that
+/// does not know of them. Their sender asks about them. They go out again and are accepted once, in
+/// their order.
+#[test]
+fn frames_that_the_host_has_never_taken() {
+    let mut room = room_of_one();
+    let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
+    lose(&mut room, |passed| passed.from == DEV);
+    for n in 2..=3 {
+        let message = plan("dev", n);
+        sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
+    }
+    // The store gives the frames back, so their sender may have missed their entries.
+    room.restart(DEV).unwrap();
+    let backup = room.host.store.lock().unwrap().clone();
+    room.host.ahead = 3_600_000;
+    lose(&mut room, |passed| passed.text.contains("{asks:["));
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    let dropped = |event: &Event| match event {
+        Event::Dropped(mid) => Some(mid.clone()),
+        _ => None,
+    };
+    let dropped: Vec<_> = room.host.events.iter().filter_map(dropped).collect();
+    assert_eq!(dropped, sent[1..]);
+    let asked = asking(&room, 101, 100);
+    assert_eq!(listed(&asked[0], "asks"), sent[1..]);
+    *room.host.store.lock().unwrap() = backup;
+    room.host.ahead = 0;
+    let now = room.now;
+    room.host.restart(now).unwrap();
+    room.heal();
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    let answer = asking(&room, 100, 101).pop().unwrap();
+    assert_eq!(
+        (listed(&answer, "has"), listed(&answer, "gone")),
+        (vec![], vec![])
+    );
+    assert_eq!(logged(&mut room), sent);
+    are_acknowledged(&room, &[sent]);
+    room.check_replicas();
+}
+
+/// A frame of which the host has said that it has never taken it does not count as consumed, even if
+/// the host has taken a frame with a later id. A member that was restarted asks about it once,
+/// however long it takes.
+#[test]
+fn frames_behind_one_that_has_a_new_id() {
+    for restarts in [false, true] {
+        let mut room = room_of_one();
+        lose(&mut room, |passed| passed.from == DEV);
+        let plans = [1, 2, 3].map(|n| plan("dev", n));
+        let mut sent = plans.map(|plan| room.say(0, &Outbound::message(&plan)));
+        let refusal = format!(
+            "@hub>fail:error{{code:E9999|msg:later|retry:true|schema:ER}}[mid:910000000099,seq:3,of:{}]",
+            sent[0]
+        );
+        let now = room.now;
+        let dev = room.members[0].session_mut();
+        dev.receive(MemberId::HOST, refusal.as_bytes(), now);
+        let is_late = |passed: &Passed| ["{n:2}", "{n:3}"].iter().any(|n| passed.text.contains(n));
+        lose(&mut room, is_late);
+        room.pass(SECOND);
+        let [first] = &logged(&mut room)[..] else {
+            panic!("only the first frame arrives");
+        };
+        assert!(*first > sent[2]);
+        sent[0] = first.clone();
+        if restarts {
+            room.restart(DEV).unwrap();
+        }
+        for _ in 0..10 {
+            room.pass(40 * SECOND);
+        }
+        let asked = asking(&room, 101, 100);
+        let asked: Vec<_> = asked.iter().map(|text| listed(text, "asks")).collect();
+        let expected = restarts.then_some(&sent[1..]);
+        assert_eq!(asked, Vec::from_iter(expected));
+        room.heal();
+        for _ in 0..4 {
+            room.pass(40 * SECOND);
+        }
+        assert_eq!(logged(&mut room), sent);
+        are_acknowledged(&room, &[sent.to_vec()]);
+        room.check_replicas();
+    }
+}
+
+// ---- Members that are let in again -------------------------------------------------
+
+/// A member that was out, and does not know it, hears from the host once it is in again. It gets
+/// what was said since. If the greeting gets lost, the host repeats it.
+#[test]
+fn a_member_that_is_let_in_again_is_greeted() {
+    for is_lost in [false, true] {
+        let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
+        room.say(0, &Outbound::message(&plan("dev", 1)));
+        let now = room.now;
+        room.host.leave(DEV, now);
+        room.settle();
+        room.passed.clear();
+        for n in 2..5 {
+            room.say(1, &Outbound::message(&plan("qa", n)));
+        }
+        room.pass(60 * SECOND);
+        let is_dev_s = |passed: &&Passed| DEV == passed.from || DEV == passed.to;
+        assert_eq!(room.passed.iter().find(is_dev_s), None);
+        if is_lost {
+            lose(&mut room, |passed| passed.to == DEV);
+        }
+        let agent = room.members[0].options.agent.clone();
+        assert_eq!(room.let_in(&agent, false).unwrap(), DEV);
+        room.settle();
+        let first = room.passed.iter().find(is_dev_s).unwrap();
+        assert_eq!(first.from, MemberId::HOST);
+        assert!(first.text.starts_with("@hub>sync:registry{"), "{first:?}");
+        if is_lost {
+            assert_eq!(room.passed(101, 100).count(), 0);
+            room.heal();
+            room.pass(2 * SECOND);
+        }
+        let now = room.now;
+        let heads: Vec<_> = (2..5).map(|n| format!("@qa>req:plan{{n:{n}}}")).collect();
+        let handled = room.members[0].handle_all(now);
+        assert!(handled.len() == 3 && handled.iter().zip(&heads).all(|(a, b)| a.starts_with(b)));
+        room.check_replicas();
+        let mid = room.say(0, &Outbound::message(&plan("dev", 5)));
+        assert_eq!(fates(&room.members[0]).pop(), Some((mid, "acknowledged")));
+    }
+}
+
+/// A member that has left is told the truth about its frames in the log, and nothing about those
+/// that were dropped. Its other frames are refused.
+#[test]
+fn frames_of_who_has_left() {
+    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let frames = [1, 2, 3].map(|n| frame("@dev>req:plan{}", n, n.into(), ",ttl:5"));
+    desk.takes(101, &frames[0]);
+    let late = NOW + 60 * SECOND;
+    let heard = desk.ignores(101, &frames[1], late);
+    assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
+    desk.leave(DEV, late);
+    desk.carries_out(late);
+    for _ in 0..2 {
+        let told = desk.refuses(101, &frames[0]);
+        let told = (told.code, told.holder, told.sequence);
+        assert_eq!(told, (ErrorCode::DUPLICATE, Some(101), Some(1)));
+        assert_eq!(desk.ignores(101, &frames[1], late).entries, []);
+        let told = desk.refuses(101, &frames[2]);
+        assert_eq!(told.code, ErrorCode::POLICY_DENIED);
+    }
+}
+
+/// A member did not hear that its frame was accepted, and has left since. Its frame comes again, and
+/// the member is never told that it was refused.
+#[test]
+fn a_frame_comes_again_after_its_sender_has_left() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    lose(&mut room, |passed| passed.to == DEV);
+    let mid = room.say(0, &Outbound::message(&plan("dev", 1)));
+    assert_eq!(logged(&mut room), std::slice::from_ref(&mid));
+    let now = room.now;
+    room.host.leave(DEV, now);
+    room.heal();
+    for _ in 0..4 {
+        room.pass(40 * SECOND);
+    }
+    let again = room.passed(101, 100).filter(|text| text.contains("{n:1}"));
+    assert!(again.count() > 1);
+    let errors = room.passed(100, 101).filter(|text| text.contains(">fail:"));
+    let errors: Vec<_> = errors.collect();
+    assert!(!errors.is_empty());
+    assert!(
+        errors.iter().all(|text| text.contains("code:E3002")),
+        "{errors:?}"
+    );
+    assert_eq!(fates(&room.members[0]), []);
+    let agent = room.members[0].options.agent.clone();
+    room.let_in(&agent, false).unwrap();
+    room.settle();
+    assert_eq!(logged(&mut room), std::slice::from_ref(&mid));
+    are_acknowledged(&room, &[vec![mid]]);
+    room.check_replicas();
+}
