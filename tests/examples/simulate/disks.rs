@@ -2,14 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use accp_store::{MemoryStore, Retention, SqliteStore, Store};
+use accp_runtime::session::{Options, Rules, Session, Time};
+use accp_session::{Batch, Output};
+use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store};
 use accp_testkit::Shared;
 
 use super::World;
 use super::node::{Result, said};
 use super::plan::Plan;
 use super::queue::Queue;
-use super::tape::Disk;
+use super::tape::{Disk, Kept};
 
 /// The stores of all sides.
 #[derive(Debug)]
@@ -63,6 +65,28 @@ impl Disks {
             *store.lock().unwrap_or_else(PoisonError::into_inner) = copy;
         }
     }
+}
+
+/// Begins the session in the store of the host, with a log that has no key. A driver would draw one.
+pub(super) fn begin_without_key(
+    store: &Kept,
+    options: &Options,
+    rules: &Rules,
+    now: Time,
+) -> Result<Vec<Batch>> {
+    let side = SideId::new(&options.session, &options.agent);
+    let mut session = Session::host(options.clone(), rules.clone(), now);
+    let mut store = store.lock().map_err(said)?;
+    let store = store.inner_mut();
+    store.load(&side).map_err(said)?;
+    let mut begun = Vec::new();
+    while let Some(output) = session.poll() {
+        if let Output::Batch(batch) = output {
+            store.commit(&[(&side, &batch)]).map_err(said)?;
+            begun.push(*batch);
+        }
+    }
+    Ok(begun)
 }
 
 impl World {

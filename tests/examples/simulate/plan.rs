@@ -172,7 +172,7 @@ impl Plan {
             relays_only: rng.per_mille(100),
             learns: rng.per_mille(200),
             hostile,
-            flood: USUAL,
+            flood: if rng.per_mille(100) { 12 } else { USUAL },
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
@@ -228,10 +228,14 @@ impl Plan {
         }
         self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));
         if let Some(flood) = trim.flood {
+            (self.hostile, self.flood) = (true, flood);
+        }
+        if self.hostile && self.flood > USUAL {
             // A side that takes six frames at a time would be busy with the hostile ones for long.
-            (self.hostile, self.late, self.narrow) = (true, false, false);
-            (self.flood, self.copies) = (flood, 0);
+            (self.late, self.narrow, self.copies) = (false, false, 0);
             (self.sends, self.pace) = (self.sends.min(70), self.pace.min(700));
+        } else {
+            self.flood = USUAL;
         }
     }
 }

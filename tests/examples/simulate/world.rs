@@ -44,7 +44,7 @@ pub(crate) use counts::Counts;
 pub(crate) use plan::{Plan, Trim};
 
 use copies::Copies;
-use disks::Disks;
+use disks::{Disks, begin_without_key};
 use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
@@ -126,6 +126,11 @@ impl World {
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
         let mut disks = Disks::new(&plan)?;
         let store = Tape::store(&tape, disks.open(0));
+        let begun = if plan.keyless {
+            begin_without_key(&store, &options, &rules, now)?
+        } else {
+            Vec::new()
+        };
         let mut room = Room::open(store, options, rules, now).map_err(said)?;
         room.wire = Wire::new(rng.next_u64(), plan.faults);
         let mut world = Self {
@@ -150,6 +155,9 @@ impl World {
             disks,
             plan,
         };
+        for batch in begun {
+            world.committed(0, &batch)?;
+        }
         for n in 4..8 {
             world.keep_another_session(&format!("other_{n}"))?;
         }
