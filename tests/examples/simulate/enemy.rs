@@ -21,6 +21,9 @@ const TURNS: usize = 300;
 /// Turns more for each member, where all share one numbering: each frame of an outbox waits for the
 /// turns of the others.
 const TURNS_SHARED: usize = 120;
+/// The same in a flood. The hostile member is never without a frame there, so the turns of the others
+/// do not depend on chance.
+const TURNS_FLOODED: usize = 60;
 
 /// What a hostile member knows.
 #[derive(Debug)]
@@ -325,12 +328,18 @@ impl World {
             let orders = seen.outbox.values().map(|frame| Some(frame.order));
             orders.min().flatten() > *last || last.is_none() || seen.outbox.is_empty()
         };
+        let is_flooded = self.plan.flood > USUAL;
         let more = match self.plan.scope {
+            Scope::Shared if is_flooded => TURNS_FLOODED * (2 + self.plan.members),
             Scope::Shared => TURNS_SHARED * (2 + self.plan.members),
             Scope::Sender => 0,
         };
         // A side that takes few frames at a time is behind for longer.
-        let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
+        let turns = match (self.plan.narrow, is_flooded) {
+            (true, _) => 5 * TURNS,
+            (false, true) => TURNS / 2,
+            (false, false) => TURNS,
+        };
         for _ in 0..turns + more {
             self.attack()?;
             self.rest(Duration::from_millis(500))?;
