@@ -23,7 +23,7 @@ const TURNS: usize = 300;
 const TURNS_SHARED: usize = 120;
 /// The same in a flood. The hostile member is never without a frame there, so the turns of the others
 /// do not depend on chance.
-const TURNS_FLOODED: usize = 60;
+const TURNS_FLOODED: usize = 45;
 
 /// What a hostile member knows.
 #[derive(Debug)]
@@ -337,7 +337,7 @@ impl World {
         // A side that takes few frames at a time is behind for longer.
         let turns = match (self.plan.narrow, is_flooded) {
             (true, _) => 5 * TURNS,
-            (false, true) => TURNS / 2,
+            (false, true) => 130,
             (false, false) => TURNS,
         };
         for _ in 0..turns + more {

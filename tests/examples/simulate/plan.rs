@@ -172,7 +172,7 @@ impl Plan {
             relays_only: rng.per_mille(100),
             learns: rng.per_mille(200),
             hostile,
-            flood: if rng.per_mille(100) { 12 } else { USUAL },
+            flood: if rng.per_mille(80) { 20 } else { USUAL },
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
