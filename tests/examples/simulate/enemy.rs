@@ -328,19 +328,15 @@ impl World {
             let orders = seen.outbox.values().map(|frame| Some(frame.order));
             orders.min().flatten() > *last || last.is_none() || seen.outbox.is_empty()
         };
-        let is_flooded = self.plan.flood > USUAL;
-        let more = match self.plan.scope {
-            Scope::Shared if is_flooded => TURNS_FLOODED * (2 + self.plan.members),
-            Scope::Shared => TURNS_SHARED * (2 + self.plan.members),
-            Scope::Sender => 0,
-        };
+        let members = 2 + self.plan.members;
         // A side that takes few frames at a time is behind for longer.
-        let turns = match (self.plan.narrow, is_flooded) {
-            (true, _) => 5 * TURNS,
-            (false, true) => 130,
-            (false, false) => TURNS,
+        let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
+        let turns = match self.plan.scope {
+            Scope::Sender => turns,
+            Scope::Shared if self.plan.flood > USUAL => TURNS_FLOODED * (3 + members),
+            Scope::Shared => turns + TURNS_SHARED * members,
         };
-        for _ in 0..turns + more {
+        for _ in 0..turns {
             self.attack()?;
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;
