@@ -210,8 +210,9 @@ impl Member {
         !self.say.hello && self.hello.at().is_none()
     }
 
-    /// Checks that this many frames may be sent, which refer to new values or not. Frames that the host has consumed take no room from
-    /// replies: the log brings news of them only as far as this side handles what it has.
+    /// Checks that this many frames may be sent, which refer to new values or not. Frames that the
+    /// host has consumed take no room from replies: the log brings news of them only as far as this
+    /// side handles what it has.
     ///
     /// A side that was restored knows the keys of its values only when the host has answered: its
     /// store may be an old copy.

@@ -111,11 +111,21 @@ impl<S: Store + Clone> Room<S> {
         let now = self.now;
         let mut arrived = Vec::new();
         while let Some(frame) = self.wire.deliver(now) {
-            if let Some(side) = self.side(frame.to) {
-                let at = side.clock(now);
-                side.driver.receive(frame.from, frame.text.as_bytes(), at)?;
-            }
             arrived.push(frame);
+        }
+        // A link collects what comes from one peer.
+        for frames in arrived.chunk_by(|a, b| (a.from, a.to) == (b.from, b.to)) {
+            let Some(Delivery { from, to, .. }) = frames.first() else {
+                continue;
+            };
+            if let Some(side) = self.side(*to) {
+                let at = side.clock(now);
+                let collected = frames.iter().map(|frame| Transmit {
+                    to: frame.to,
+                    text: frame.text.clone(),
+                });
+                side.driver.receive_all(*from, collected, at)?;
+            }
         }
         Ok(arrived)
     }

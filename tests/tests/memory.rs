@@ -1,4 +1,4 @@
-//! The memory of hosts: `cargo test --release -p accp-tests --test memory -- --all` weighs them at
+//! The memory of sessions: `cargo test --release -p accp-tests --test memory -- --all` weighs them at
 //! full size and prints the figures. Without `--all` there are fewer hosts and fewer frames, and the
 //! bounds are as much smaller.
 //!
@@ -9,8 +9,10 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use accp_runtime::session::{Input, LogKey, MemberId, Options, Rules, Scope, Session, Time};
-use accp_runtime::{AgentId, Registry};
+use accp_runtime::session::{
+    Event, Input, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
+};
+use accp_runtime::{AgentId, Message, Registry};
 use accp_session::{Entry, Output, Read};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -26,6 +28,9 @@ const MIB: usize = 1024 * 1024;
 const HOSTS: (usize, usize) = (100_000, 256 * MIB);
 /// Frames that a member does not acknowledge, and the heap that the host may take for them.
 const FRAMES: (u64, usize) = (1_000_000, 8 * MIB);
+/// Refusals of a member's first frame, each of which asks for a new id, and the heap that the member
+/// may take for them.
+const REFUSALS: (u64, usize) = (1_000_000, MIB / 16);
 /// The size without `--all`: one of so many.
 const SAMPLE: usize = 100;
 
@@ -34,6 +39,7 @@ fn main() {
     let share = if is_all { 1 } else { SAMPLE };
     hosts_at_rest(share);
     a_member_that_never_acknowledges(share as u64);
+    a_host_that_refuses_for_ever(share as u64);
 }
 
 fn hosts_at_rest(share: usize) {
@@ -95,6 +101,76 @@ fn a_member_that_never_acknowledges(share: u64) {
     let grown = held(&region).saturating_sub(middle);
     let bound = bound / 2 / share as usize;
     tell("  its growth from the middle on", grown, bound);
+}
+
+/// A member remembers some of the ids that its frame has had.
+fn a_host_that_refuses_for_ever(share: u64) {
+    let (count, bound) = (REFUSALS.0 / share, REFUSALS.1);
+    let mut member = greeted();
+    let region = Region::new(ALLOCATOR);
+    let message = Message::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
+    let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
+    // Only frames with others behind them are remembered.
+    member.send(&Outbound::message(&message), NOW).unwrap();
+    let mut most = 0;
+    for _ in 0..count {
+        let refusal = format!(
+            "@hub>fail:error{{code:E3002|msg:taken|retry:false|holder:102|schema:ER}}[mid:910000000099,seq:3,of:{mid}]"
+        );
+        member.receive(MemberId::HOST, refusal.as_bytes(), NOW);
+        let (_, events) = told(&mut member);
+        let new = events.into_iter().find_map(|event| match event {
+            Event::Retried { old, new, .. } if old == mid => Some(new),
+            _ => None,
+        });
+        mid = new.expect("the frame gets a new id");
+        most = most.max(held(&region));
+    }
+    let what = format!("a member whose frame got {count} new ids");
+    tell(&what, most, bound);
+}
+
+/// Returns a member whose host has answered its hello.
+fn greeted() -> Session {
+    let open = |agent| {
+        Options::new(
+            "session",
+            AgentId::new(agent).unwrap(),
+            Arc::clone(&STANDARD),
+        )
+    };
+    let rules = Rules {
+        scope: Scope::Sender,
+        ..Rules::default()
+    };
+    let mut host = Session::host(open("hub"), rules, NOW);
+    let dev = host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
+    let mut member = Session::member(open("dev"), NOW);
+    loop {
+        let (up, down) = (told(&mut member).0, told(&mut host).0);
+        if up.is_empty() && down.is_empty() {
+            return member;
+        }
+        for text in up {
+            host.receive(dev, text.as_bytes(), NOW);
+        }
+        for text in down {
+            member.receive(MemberId::HOST, text.as_bytes(), NOW);
+        }
+    }
+}
+
+/// Returns what a session says to its peers and to its caller.
+fn told(session: &mut Session) -> (Vec<String>, Vec<Event>) {
+    let (mut texts, mut events) = (Vec::new(), Vec::new());
+    while let Some(output) = session.poll() {
+        let Output::Batch(batch) = output else {
+            panic!("{output:?}");
+        };
+        texts.extend(batch.sends.into_iter().map(|send| send.text));
+        events.extend(batch.events);
+    }
+    (texts, events)
 }
 
 /// A host and a member whose frames are written here.

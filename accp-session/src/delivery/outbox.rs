@@ -18,6 +18,8 @@ use crate::{Mid, Outgoing, Part, Time};
 const WINDOW: usize = 32;
 /// The position of a frame that the host has accepted, and whose entry is still to come.
 pub(crate) const LATER: u64 = u64::MAX;
+/// Ids and orders of frames that a host can make the outbox remember.
+const KEPT: usize = 1024;
 /// The frames whose fate is unknown, in the order in which they were sent.
 ///
 /// The first frame has the number [`sequence`](Self::sequence), and the others follow without a
@@ -215,6 +217,8 @@ impl Outbox {
         };
         self.sent = self.sent.min(index);
         if index + 1 < self.frames.len() {
+            let too_many = self.renamed.len() == KEPT;
+            self.renamed.drain(..usize::from(too_many));
             self.renamed.push(new.clone());
         }
         let mut changed = Vec::new();

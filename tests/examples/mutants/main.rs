@@ -47,6 +47,8 @@ const SEEDS: u32 = 1000;
 const SECONDS: u32 = 120;
 /// For each run of tests.
 const TEST_SECONDS: u32 = 300;
+/// Mutants that were planted in one build, from which on another such build is worth its time.
+const ANOTHER_BUILD: usize = 4;
 /// What the tests must find, in percent, and what the simulation must find without other tests.
 const FOUND: (usize, usize) = (90, 80);
 
@@ -141,7 +143,8 @@ fn print(mutant: &Mutant, Found { by, how }: &Found) {
     println!("{file}:{line}  {what}  {} {how}", by.name());
 }
 
-/// Looks for mutants: for most of them in one build, and for the rest one after another.
+/// Looks for mutants: for most of them in one build, for many of the rest in the next, and for the
+/// last of them one after another.
 fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Result<(), String> {
     let mut add = |mutant: &Mutant, found: &Found| {
         print(mutant, found);
@@ -157,10 +160,15 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
     let mut left = Vec::new();
     for (index, mutant) in open.iter().filter(is_planted) {
         copy.mutant = Some(*index);
-        match by_simulation(copy)? {
-            Some(found) => add(mutant, &found)?,
-            None => left.push((*index, *mutant)),
+        if let Some(found) = by_simulation(copy)? {
+            add(mutant, &found)?;
+            continue;
         }
+        let Mutant {
+            file, line, what, ..
+        } = mutant;
+        println!("{file}:{line}  {what}  left for the tests");
+        left.push((*index, *mutant));
     }
     copy.mutant = None;
     let crates: BTreeSet<_> = left.iter().map(|(_, mutant)| &*mutant.of).collect();
@@ -172,9 +180,13 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
         add(mutant, &by_tests(copy, mutant)?)?;
     }
     copy.mutant = None;
-    let alone: Vec<_> = open.iter().filter(|one| !is_planted(one)).collect();
+    let rest = open.iter().filter(|one| !is_planted(one)).copied();
+    let (rest, planted): (Vec<_>, _) = (rest.collect(), together.planted.len());
     together.restore()?;
-    for (_, mutant) in alone {
+    if planted >= ANOTHER_BUILD {
+        return hunt(copy, &rest, results);
+    }
+    for (_, mutant) in rest {
         let changed = mutant.plant(copy)?;
         let found = find(copy, mutant);
         Copy::restore(changed)?;

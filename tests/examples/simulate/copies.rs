@@ -166,6 +166,7 @@ impl World {
             let id = self.nodes[who].id;
             self.copies.stores.remove(&who);
             self.observer.begin_anew(who);
+            self.nodes[who].working.clear();
             self.room.members[who - 1] = self.open(who)?;
             self.let_in(who)?;
             // Nobody has the bytes any more that only this member had.

@@ -56,6 +56,8 @@ pub(crate) struct Counts {
     pub(crate) queued: u64,
     /// Chunks of streams that handlers took.
     pub(crate) chunks: u64,
+    /// Chunks that contradict others, or are too many.
+    pub(crate) odd_chunks: u64,
     pub(crate) references: u64,
     /// Reads of a store that failed.
     pub(crate) misread: u64,
@@ -63,7 +65,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 48] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 49] {
         let Faulted {
             sent,
             delivered,
@@ -122,6 +124,7 @@ impl Counts {
             ("reads that failed", &mut self.misread),
             ("references read", &mut self.references),
             ("chunks of streams", &mut self.chunks),
+            ("  refused", &mut self.odd_chunks),
             ("steps", &mut self.steps),
         ]
     }

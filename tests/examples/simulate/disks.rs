@@ -1,11 +1,13 @@
 //! The stores of a run: one in memory for each side, or one for all.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accp_runtime::session::{Options, Rules, Session, Time};
 use accp_session::{Batch, Output};
-use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store};
+use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store, Summary};
 use accp_testkit::Shared;
+use tempfile::TempDir;
 
 use super::World;
 use super::node::{Result, said};
@@ -13,12 +15,24 @@ use super::plan::Plan;
 use super::queue::Queue;
 use super::tape::{Disk, Kept};
 
+/// The file of all sides.
+const FILE: &str = "accp.db";
+
+/// Makes a folder for the file of a run, in memory where the system has such a folder.
+fn folder() -> std::io::Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        return tempfile::tempdir_in(memory);
+    }
+    tempfile::tempdir()
+}
+
 /// The stores of all sides.
 #[derive(Debug)]
 pub(super) enum Disks {
     /// By the index of the side. Copies of such stores can be put back.
     Memory(Vec<Shared>),
-    Sqlite(Arc<Mutex<SqliteStore>>),
+    Sqlite(Arc<Mutex<SqliteStore>>, TempDir),
     /// One store behind a committer.
     Queue(Queue),
 }
@@ -29,7 +43,11 @@ impl Disks {
         Ok(match (plan.queued, plan.sqlite) {
             (true, true) => Self::Queue(Queue::new(in_sqlite()?).map_err(said)?),
             (true, false) => Self::Queue(Queue::new(MemoryStore::new()).map_err(said)?),
-            (false, true) => Self::Sqlite(Arc::new(Mutex::new(in_sqlite()?))),
+            (false, true) => {
+                let folder = folder().map_err(said)?;
+                let store = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;
+                Self::Sqlite(Arc::new(Mutex::new(store)), folder)
+            }
             (false, false) => Self::Memory(Vec::new()),
         })
     }
@@ -37,7 +55,7 @@ impl Disks {
     /// Makes an empty store for a side, or gives the store of all sides.
     pub(super) fn open(&mut self, who: usize) -> Disk {
         match self {
-            Self::Sqlite(store) => Box::new(Arc::clone(store)),
+            Self::Sqlite(store, _) => Box::new(Arc::clone(store)),
             Self::Queue(queue) => Box::new(queue.clone()),
             Self::Memory(stores) => {
                 let store = Shared::default();
@@ -46,6 +64,15 @@ impl Disks {
                 Box::new(store)
             }
         }
+    }
+
+    /// Opens the file again, if the stores are in one.
+    pub(super) fn reopen(&self) -> Result {
+        if let Self::Sqlite(store, folder) = self {
+            let again = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;
+            *store.lock().map_err(said)? = again;
+        }
+        Ok(())
     }
 
     /// Copies the store of a side, if it is in memory.
@@ -103,12 +130,36 @@ impl World {
         } else {
             session.replicated()
         };
+        let id = side.driver.side().clone();
+        let before = side.store.summary(&id).map_err(said)?;
         let retention = Retention { log_before };
-        let freed = side.store.retain(side.driver.side(), retention);
-        let freed = freed.map_err(said)?;
+        let freed = side.store.retain(&id, retention).map_err(said)?;
+        let after = side.store.summary(&id).map_err(said)?;
         self.counts.discarded += freed.entries;
         self.note(|| format!("{who} discards {} entries", freed.entries));
-        Ok(())
+        let (Some(before), Some(after)) = (before, after) else {
+            return Ok(());
+        };
+        let seen = &self.observer.sides[who];
+        let due = seen.due.first().copied().unwrap_or(u64::MAX);
+        let wanted = log_before.min(seen.covered + 1).min(due).max(before.first);
+        let gone = seen.held.range(before.first..after.first);
+        let (entries, bytes) = (
+            gone.clone().count(),
+            gone.map(|(_, bytes)| bytes).sum::<u64>(),
+        );
+        let is_right = after.first == wanted
+            && after.last == seen.held.last_key_value().map_or(0, |(last, _)| *last)
+            && after.due == seen.due.len() as u64
+            && before.bytes - after.bytes == bytes
+            && freed.bytes >= bytes
+            && freed.entries == entries as u64;
+        if is_right {
+            return Ok(());
+        }
+        Err(format!(
+            "{who} discards up to {wanted}, {bytes} bytes: {freed:?} from {before:?} to {after:?}"
+        ))
     }
 
     /// Checks every row of every store.
@@ -117,8 +168,29 @@ impl World {
             if let Some(side) = self.room.side(node.id) {
                 let kept = side.store.verify(side.driver.side());
                 kept.map_err(|error| format!("the store of {}: {error}", node.id))?;
+                let id = side.driver.side();
+                let all = side.store.list().map_err(said)?;
+                let here = side.store.sides(id.session()).map_err(said)?;
+                let is_it = |summary: &Summary| summary.side == *id;
+                if !all.iter().any(is_it) || !here.iter().any(is_it) {
+                    return Err(format!("the store does not list {}", node.id));
+                }
             }
         }
-        Ok(())
+        self.judge_deletion()
+    }
+
+    /// Deletes a session from the store of the host, and checks that the others stay.
+    fn judge_deletion(&mut self) -> Result {
+        let host = &mut self.room.host;
+        let hub = host.driver.side().agent();
+        let [gone, kept] = ["other_4", "other_5"].map(|session| SideId::new(session, hub));
+        let deleted = [&gone, &gone].map(|id| host.store.delete(id).map_err(said));
+        let [gone, kept] = [gone, kept].map(|id| host.store.cold(&id, "k101_1").map_err(said));
+        let is_right = deleted == [Ok(true), Ok(false)] && gone?.is_none() && kept?.is_some();
+        if is_right {
+            return Ok(());
+        }
+        Err(format!("other_4 is deleted as {deleted:?}"))
     }
 }

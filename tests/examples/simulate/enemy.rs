@@ -10,7 +10,7 @@ use super::World;
 use super::node::{Result, said};
 use super::plan::USUAL;
 use super::seen::Seen;
-use super::text::{field, mid_in};
+use super::text::mid_in;
 
 /// The SHA-256 of `x`.
 const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
@@ -104,9 +104,26 @@ impl Enemy {
                 "@x>sync:state{{delta:{{k0:x}}|v:{}}}",
                 1_000_000 + rng.below(9)
             ),
-            11 => format!("@x>sync:state{{delta:{{k9:x}}|v:{}}}", version + 1),
+            11 => {
+                let key = 6 + rng.below(4);
+                let long = if rng.per_mille(150) { 20_000 } else { 1 };
+                let value = "x".repeat(long);
+                format!(
+                    "@x>sync:state{{delta:{{k{key}:{value}}}|v:{}}}",
+                    version + 1
+                )
+            }
             12 => format!("@x>sync:put{{keys:[[k101_1,{DIGEST},60]]}}"),
             13 => format!("@x>sync:put{{keys:[[k{id}_1,{DIGEST},4611686018427387904]]}}"),
+            14..16 if rng.per_mille(30) => {
+                let first = self.puts + 1;
+                self.puts += 66;
+                let keys = (first..=self.puts).map(|n| format!("[k{id}_{n},{DIGEST},1]"));
+                format!(
+                    "@x>sync:put{{keys:[{}]}}",
+                    keys.collect::<Vec<_>>().join(",")
+                )
+            }
             14..16 => {
                 self.puts += 1 + rng.below(2);
                 format!("@x>sync:put{{keys:[[k{id}_{},{DIGEST},1]]}}", self.puts)
@@ -389,11 +406,4 @@ impl World {
         }
         Ok(())
     }
-}
-
-/// Returns the change of the shared state in a frame of a hostile member.
-pub(super) fn change(text: &str) -> Option<&str> {
-    let rest = text.split(">sync:state{delta:{").nth(1)?;
-    field(text, "v")?;
-    rest.split_once(':').map(|(key, _)| key)
 }

@@ -1,14 +1,19 @@
-//! The streams of an agent, with a model that puts chunks in order as simply as possible.
+//! The streams of an agent, with a model that keeps every chunk and puts them in order as simply as
+//! possible.
 
 use std::collections::BTreeMap;
 
-use accp_runtime::ErrorCode;
 use accp_runtime::profiles::InferStream;
 use accp_runtime::session::{Ended, MemberId, StreamLimits, Streams};
+use accp_runtime::{DecodeError, ErrorCode};
 use accp_testkit::Rng;
 
-/// Streams of a sender that may be open at a handler.
-const OPEN: usize = 3;
+/// Streams of a sender that may be open at a handler, chunks that wait in one, and their bytes.
+const LIMITS: StreamLimits = StreamLimits {
+    streams: 3,
+    chunks: 2,
+    bytes: 40,
+};
 
 /// The stream that an agent sends.
 #[derive(Debug, Clone)]
@@ -25,21 +30,24 @@ pub(super) struct Sending {
 pub(super) struct Hearing {
     streams: Streams,
     model: BTreeMap<(MemberId, String), Heard>,
+    opened: u64,
 }
 
 /// A stream, as the model has it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Heard {
+    /// The streams before this one.
+    opened: u64,
     chunks: BTreeMap<u64, String>,
     /// The number of chunks that were taken out.
     taken: u64,
-    total: Option<u64>,
+    count: Option<u64>,
     has_final: bool,
 }
 
 impl Sending {
     pub(super) fn new(cid: String, rng: &mut Rng) -> Self {
-        let last = rng.below(4) as i64;
+        let last = rng.below(5) as i64;
         let mut left: Vec<_> = (0..=last).collect();
         if rng.per_mille(300) {
             let at = rng.below(left.len() as u64) as usize;
@@ -56,118 +64,174 @@ impl Sending {
             last,
         }
     }
+
+    /// Returns the next chunk. Some agents make mistakes.
+    pub(super) fn next(&mut self, agent: &str, rng: &mut Rng) -> InferStream<'static> {
+        let index = self.left.remove(0);
+        let mut chunk = InferStream {
+            chunk_index: index,
+            total_chunks: self.total,
+            data: format!("{agent}_{}_{index} ", self.cid).into(),
+            is_final: index == self.last,
+        };
+        if rng.per_mille(200) {
+            let near = |rng: &mut Rng| index + rng.below(4) as i64 - 1;
+            match rng.below(4) {
+                0 => chunk.chunk_index = near(rng),
+                1 => chunk.total_chunks = Some(near(rng)),
+                2 => chunk.data = "x".repeat(rng.below(50) as usize).into(),
+                _ => chunk.is_final = !chunk.is_final,
+            }
+        }
+        chunk
+    }
 }
 
 impl Default for Hearing {
     fn default() -> Self {
-        let limits = StreamLimits {
-            streams: OPEN,
-            ..StreamLimits::default()
-        };
         Self {
-            streams: Streams::new(limits),
+            streams: Streams::new(LIMITS),
             model: BTreeMap::new(),
+            opened: 0,
         }
     }
 }
 
 impl Hearing {
-    /// Takes a chunk, and checks what it can read by now.
+    /// Takes a chunk, and checks what it can read by now. Returns whether the chunk fits the others.
     pub(super) fn take(
         &mut self,
         sender: MemberId,
         cid: &str,
         chunk: &InferStream<'_>,
-    ) -> Result<(), String> {
-        let of_sender = self.model.iter().filter(|((of, _), _)| *of == sender);
-        let open = of_sender.clone().filter(|(_, heard)| !heard.is_done());
-        let (all, open) = (of_sender.clone().count(), open.count());
-        let key = (sender, cid.to_owned());
-        let is_known = self.model.contains_key(&key);
-        if let Err(error) = self.streams.push(sender, cid, chunk) {
-            if is_known || open < OPEN || error.code() != ErrorCode::BUDGET_EXCEEDED {
-                return Err(format!("chunk {} is refused: {error}", chunk.chunk_index));
+    ) -> Result<bool, String> {
+        let wanted = self.model_takes(sender, cid, chunk);
+        let pushed = self.streams.push(sender, cid, chunk);
+        let code = pushed.as_ref().map_err(DecodeError::code).err();
+        if wanted.err() != code {
+            return Err(format!("{chunk:?} gives {pushed:?} and not {wanted:?}"));
+        }
+        let mut ready = Vec::new();
+        if let Some(heard) = self.model.get_mut(&(sender, cid.to_owned())) {
+            while let Some(data) = heard.chunks.get(&heard.taken) {
+                let is_last = heard.has_final && heard.count == Some(heard.taken + 1);
+                ready.push((heard.taken, data.clone(), is_last));
+                heard.taken += 1;
             }
-            return Ok(());
         }
-        if !is_known && all >= OPEN {
-            if open >= OPEN {
-                return Err(format!("{open} streams are open and one more is taken"));
-            }
-            // A finished stream made room. It is not known here which one.
-            let is_left =
-                |streams: &mut Streams, cid: &str| streams.clone().end(sender, cid).is_some();
-            let streams = &mut self.streams;
-            self.model.retain(|(of, cid), heard| {
-                *of != sender || !heard.is_done() || is_left(streams, cid)
-            });
-        }
-        let heard = self.model.entry(key).or_default();
-        heard.total = heard.total.or(chunk.total_chunks.map(|total| total as u64));
-        heard.has_final |= chunk.is_final;
-        let index = chunk.chunk_index as u64;
-        heard.chunks.insert(index, chunk.data.to_string());
-        let mut ready = String::new();
-        while let Some(data) = heard.chunks.get(&heard.taken) {
-            ready.push_str(data);
-            heard.taken += 1;
-        }
-        let read: String = self
-            .streams
-            .ready(sender, cid)
-            .map(|chunk| chunk.data)
-            .collect();
+        let read = self.streams.ready(sender, cid);
+        let read: Vec<_> = read.map(|c| (c.index, c.data, c.is_final)).collect();
         if read != ready {
             return Err(format!("{read:?} is ready and not {ready:?}"));
         }
+        Ok(wanted.is_ok())
+    }
+
+    fn model_takes(
+        &mut self,
+        sender: MemberId,
+        cid: &str,
+        chunk: &InferStream<'_>,
+    ) -> Result<(), ErrorCode> {
+        let key = (sender, cid.to_owned());
+        let known = self.model.get(&key);
+        let mut heard = known.cloned().unwrap_or_default();
+        heard.take(chunk)?;
+        if known.is_none() {
+            let of_sender = self.model.iter().filter(|((of, _), _)| *of == sender);
+            if of_sender.clone().count() >= LIMITS.streams {
+                let done = of_sender.filter(|(_, heard)| heard.is_done());
+                let oldest = done.min_by_key(|(_, heard)| heard.opened);
+                let oldest = oldest.map(|(key, _)| key.clone());
+                self.model
+                    .remove(&oldest.ok_or(ErrorCode::BUDGET_EXCEEDED)?);
+            }
+            heard.opened = self.opened;
+            self.opened += 1;
+        }
+        self.model.insert(key, heard);
         Ok(())
     }
 
     /// Ends all streams, and checks what they lack.
     pub(super) fn end_all(&mut self) -> Result<(), String> {
-        let open: Vec<_> = self.model.keys().cloned().collect();
-        open.into_iter().try_for_each(|(sender, cid)| {
-            let ended = self.end(sender, &cid);
-            ended.map_err(|why| format!("the stream {cid}: {why}"))
+        let model = std::mem::take(&mut self.model);
+        model.into_iter().try_for_each(|((sender, cid), heard)| {
+            let ended = self.streams.end(sender, &cid);
+            let ended = ended.ok_or_else(|| format!("nobody knows the stream {cid}"))?;
+            if heard.ends_as(&ended) {
+                return Ok(());
+            }
+            Err(format!(
+                "the stream {cid} ends as {ended:?} and not as {heard:?}"
+            ))
         })
-    }
-
-    fn end(&mut self, sender: MemberId, cid: &str) -> Result<(), String> {
-        let heard = self.model.remove(&(sender, cid.to_owned()));
-        let heard = heard.unwrap_or_default();
-        let Some(ended) = self.streams.end(sender, cid) else {
-            return Err("nobody knows it".into());
-        };
-        let Ended {
-            chunks,
-            missing,
-            has_final,
-        } = &ended;
-        let chunks = chunks.iter().map(|chunk| (chunk.index, chunk.data.clone()));
-        let rest = heard.chunks.clone().split_off(&heard.taken);
-        let lacks: Vec<_> = (0..heard.count())
-            .filter(|index| !heard.chunks.contains_key(index))
-            .collect();
-        let missing: Vec<_> = missing.iter().cloned().flatten().collect();
-        let is_right = chunks.collect::<BTreeMap<_, _>>() == rest
-            && missing == lacks
-            && *has_final == heard.has_final
-            && ended.is_complete() == heard.is_done();
-        if is_right {
-            return Ok(());
-        }
-        Err(format!("it ends as {ended:?} and not as {heard:?}"))
     }
 }
 
 impl Heard {
-    /// Returns the number of chunks, as far as those that came tell.
-    fn count(&self) -> u64 {
-        let seen = self.chunks.last_key_value().map_or(0, |(last, _)| last + 1);
-        self.total.unwrap_or(seen)
+    fn take(&mut self, chunk: &InferStream<'_>) -> Result<(), ErrorCode> {
+        let index = u64::try_from(chunk.chunk_index).map_err(|_| ErrorCode::INVALID_TYPE)?;
+        let total = chunk.total_chunks.map(u64::try_from).transpose();
+        let total = total.map_err(|_| ErrorCode::INVALID_TYPE)?;
+        let contradicts = total.is_some_and(|total| {
+            total == 0 || total < self.seen() || self.count.is_some_and(|count| count != total)
+        });
+        let count = self.count.or(total);
+        let is_beyond = count.is_some_and(|count| index >= count);
+        let is_last = count == Some(index + 1);
+        let may_be_final = index + 1 >= self.seen() && (is_last || count.is_none());
+        let is_final_wrong = if chunk.is_final {
+            !may_be_final
+        } else {
+            is_last
+        };
+        if contradicts || is_beyond || is_final_wrong {
+            return Err(ErrorCode::INVALID_TYPE);
+        }
+        if let Some(data) = self.chunks.get(&index) {
+            // What was taken out is compared with nothing.
+            let is_same = index < self.taken || *data == chunk.data;
+            return is_same.then_some(()).ok_or(ErrorCode::INVALID_TYPE);
+        }
+        let waiting = self.chunks.range(self.taken..);
+        let bytes: usize = waiting.clone().map(|(_, data)| data.len()).sum();
+        let is_full = waiting.count() == LIMITS.chunks || bytes + chunk.data.len() > LIMITS.bytes;
+        if is_full && index != self.taken {
+            return Err(ErrorCode::BUDGET_EXCEEDED);
+        }
+        self.count = if chunk.is_final {
+            Some(index + 1)
+        } else {
+            count
+        };
+        self.has_final |= chunk.is_final;
+        self.chunks.insert(index, chunk.data.to_string());
+        Ok(())
+    }
+
+    /// Returns one more than the highest index that came.
+    fn seen(&self) -> u64 {
+        self.chunks.last_key_value().map_or(0, |(last, _)| last + 1)
     }
 
     fn is_done(&self) -> bool {
-        self.has_final && self.chunks.len() as u64 == self.count()
+        self.has_final && self.count == Some(self.taken)
+    }
+
+    fn ends_as(&self, ended: &Ended) -> bool {
+        let chunks = ended.chunks.iter();
+        let is_last = |index: u64| self.has_final && self.count == Some(index + 1);
+        let are_marked = chunks.clone().all(|c| c.is_final == is_last(c.index));
+        let chunks = chunks.map(|chunk| (chunk.index, chunk.data.clone()));
+        let lacks = (0..self.count.unwrap_or_else(|| self.seen()))
+            .filter(|index| !self.chunks.contains_key(index));
+        let lacks: Vec<_> = lacks.collect();
+        let missing: Vec<_> = ended.missing.iter().cloned().flatten().collect();
+        are_marked
+            && chunks.collect::<BTreeMap<_, _>>() == self.chunks.clone().split_off(&self.taken)
+            && missing == lacks
+            && ended.has_final == self.has_final
+            && ended.is_complete() == (self.has_final && lacks.is_empty())
     }
 }

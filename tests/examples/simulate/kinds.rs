@@ -6,7 +6,7 @@ use std::fmt;
 use accp_runtime::session::Event;
 use accp_session::{Batch, EntryKind};
 
-/// Kinds that occur in every few thousand runs.
+/// Kinds that occur in every thousand runs.
 const EXPECTED: [&str; 50] = [
     "entry Control",
     "entry Dropped",

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{MemberId, Mid, Options, Time};
+use accp_runtime::session::{Inbound, MemberId, Mid, Options, Time};
 use accp_runtime::{AgentId, Registry};
 use accp_testkit::{Quarters, Side};
 
@@ -47,6 +47,10 @@ pub(crate) struct Node {
     pub(crate) is_unmet: bool,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
+    /// The time at which the driver of the side wakes up, by the clock that nobody sets.
+    pub(crate) wakes: Option<Time>,
+    /// Frames that were handled and are still worked on.
+    pub(crate) working: Vec<Inbound>,
     /// The stream that the agent sends.
     pub(super) sending: Option<Sending>,
     pub(super) hearing: Hearing,
@@ -66,6 +70,8 @@ impl Node {
             known: Vec::new(),
             is_unmet: false,
             cut_off: None,
+            wakes: None,
+            working: Vec::new(),
             sending: None,
             hearing: Hearing::default(),
         }

@@ -21,6 +21,8 @@ const SKEW: i64 = 30;
 #[derive(Debug)]
 pub(crate) struct Observer {
     pub(super) scope: Scope,
+    /// The smallest number of entries between two snapshots.
+    pub(super) snapshots: u64,
     /// The entries that the host has committed. The first entry has position 1.
     pub(super) log: Vec<Entry>,
     /// The position at which each id was consumed.
@@ -68,6 +70,7 @@ impl Observer {
         let side = |who| Seen::new(who, who > 0 || !plan.relays_only);
         Self {
             scope: plan.scope,
+            snapshots: plan.snapshots,
             log: Vec::new(),
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
@@ -183,6 +186,13 @@ impl Observer {
         Ok(())
     }
 
+    /// Returns whether a member knows that it has joined.
+    pub(super) fn has_joined(&self, who: usize) -> bool {
+        let side = &self.sides[who];
+        let joined = self.senders.get(&side.id).map_or(0, |sender| sender.joined);
+        side.last > joined
+    }
+
     /// Checks that a hostile member takes nothing that belongs to another: no id, and no chain.
     fn judge_enemy(&self, entry: &Entry) -> Result {
         let is_another_s = |id: &Mid| {
@@ -289,6 +299,9 @@ impl Observer {
                 || Some(entry.sender) == self.enemy
                 || self.refused.iter().any(|refused| is_of_it(&refused));
             let sender = self.senders.entry(entry.sender).or_default();
+            if text.split("[k").skip(1).count() > 64 {
+                return Err(format!("{} announces too many values", entry.mid));
+            }
             for key in text.split("[k").skip(1) {
                 let next = 1 + sender.puts.last().copied().unwrap_or_default();
                 let number = key.strip_prefix(&format!("{}_", entry.sender));

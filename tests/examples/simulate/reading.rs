@@ -71,10 +71,14 @@ impl World {
         let Some(entry) = self.observer.log.get(position as usize - 1).cloned() else {
             return Ok(());
         };
-        if entry.kind != EntryKind::Frame || !self.is_kept(position)? {
+        if !self.is_kept(position)? {
             return Ok(());
         }
-        if self.has_discarded(who, position)? {
+        if who == 0 && !entry.kind.is_relayed() {
+            let wanted = Err(ErrorCode::REF_NOT_FOUND);
+            return self.expect(0, &format!("cold.p{position}"), &[wanted]);
+        }
+        if entry.kind != EntryKind::Frame || self.has_discarded(who, position)? {
             return Ok(());
         }
         let key = format!("cold.p{position}");

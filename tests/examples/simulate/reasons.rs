@@ -1,12 +1,12 @@
 //! The reasons for which a host may refuse a frame, and the authority to cancel a chain.
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{MemberId, Mid, Reference};
-use accp_session::{ColdKey, Entry, EntryKind, Target, references};
+use accp_runtime::session::{MemberId, Mid};
+use accp_session::{Entry, EntryKind};
 
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{checkpoint, field, head, intent, maker, meta, mid_in};
+use super::text::{Goal, checkpoint, field, goals, intent, maker, meta, mid_in};
 
 impl Observer {
     /// Returns whether the host may refuse a frame for good with this code.
@@ -32,6 +32,10 @@ impl Observer {
                         matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
                     })
             }),
+            ErrorCode::BUDGET_EXCEEDED => {
+                let is_cut = text.contains(":refused{}[");
+                intent(text) == "sync" && (is_cut || !self.rights.has_room(text))
+            }
             ErrorCode::POLICY_DENIED => {
                 // An old copy does not know which keys it has used.
                 let is_put = text.contains(">sync:put{");
@@ -49,40 +53,37 @@ impl Observer {
         if intent(text) == "sync" {
             return field(text, "v") != Some(self.rights.version + 1);
         }
-        references(head(text)).any(|key| {
-            let reference = Reference::parse(key).map(|reference| reference.target);
-            self.fault(reference) == Some(code)
-        })
+        goals(text).any(|(_, goal)| self.fault(&goal) == Some(code))
     }
 
-    fn fault(&self, target: Option<Target<'_>>) -> Option<ErrorCode> {
-        match target? {
-            Target::Hot(at) | Target::Cold(ColdKey::Frame(at)) => {
+    /// Returns the code of the error that a reference gives now.
+    pub(super) fn fault(&self, goal: &Goal<'_>) -> Option<ErrorCode> {
+        match goal {
+            Goal::Frame(at) => {
                 // Entries that are not relayed do not count at the end of the log.
                 let last = self.log.iter().rev().find(|entry| entry.kind.is_relayed());
                 let last = last.map_or(0, |entry| entry.position);
-                (at == 0 || at > last).then_some(ErrorCode::REF_NOT_FOUND)
+                (*at == 0 || *at > last).then_some(ErrorCode::REF_NOT_FOUND)
             }
-            Target::Warm(id) => {
+            Goal::Checkpoint(id) => {
                 let mut newest = self.log.iter().rev();
                 let last = newest.find_map(|entry| checkpoint(&entry.text));
-                last.is_none_or(|last| id > last)
+                last.is_none_or(|last| *id == 0 || *id > last)
                     .then_some(ErrorCode::REF_NOT_FOUND)
             }
-            Target::Unknown(_) => Some(ErrorCode::REF_NOT_FOUND),
-            Target::Cold(ColdKey::Value { member, number }) => {
-                let sender = self.senders.get(&member);
-                if !sender.is_some_and(|sender| sender.puts.contains(&number)) {
+            Goal::Nothing => Some(ErrorCode::REF_NOT_FOUND),
+            Goal::Value(member, number) => {
+                let sender = self.senders.get(member);
+                if !sender.is_some_and(|sender| sender.puts.contains(number)) {
                     return Some(ErrorCode::REF_NOT_FOUND);
                 }
                 let is_expired = self.expired.contains(&format!("k{member}_{number}"));
                 is_expired.then_some(ErrorCode::REF_EXPIRED)
             }
-            Target::Foreign { session, .. } => {
-                let is_granted = self.rights.granted.contains(session);
+            Goal::Session(session) => {
+                let is_granted = self.rights.granted.contains(*session);
                 (!is_granted).then_some(ErrorCode::UNAUTHORIZED_REF)
             }
-            _ => None,
         }
     }
 
@@ -92,13 +93,15 @@ impl Observer {
         if intent(text) == "cancel" && !self.may_cancel(entry.sender, text) {
             return Err(format!("{mid} cancels a chain of another"));
         }
-        for key in references(head(text)) {
-            let reference = Reference::parse(key).map(|reference| reference.target);
-            if let Some(code) = self.fault(reference) {
+        for (key, goal) in goals(text) {
+            if let Some(code) = self.fault(&goal) {
                 return Err(format!(
                     "{mid} refers to {key}, which does not exist: {code}"
                 ));
             }
+        }
+        if intent(text) == "sync" && !self.rights.has_room(text) {
+            return Err(format!("{mid} makes the shared state too large"));
         }
         let version = field(text, "v").filter(|_| intent(text) == "sync");
         if version.is_some_and(|version| version != self.rights.version + 1) {
@@ -121,6 +124,7 @@ impl Observer {
         }
         if intent(text) == "sync" {
             self.rights.version = field(text, "v").unwrap_or(self.rights.version);
+            self.rights.change(text);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use accp_runtime::session::{MemberId, Mid};
-use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing};
+use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 
 use super::node::Result;
 use super::text::field;
@@ -13,6 +13,8 @@ use super::text::field;
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(super) id: MemberId,
+    /// True once the host has answered a hello of the side since its last start.
+    pub(super) is_met: bool,
     /// Whether the side handles frames.
     handles: bool,
     /// Positions after which the side's log may begin: a member starts where it has joined, or
@@ -20,6 +22,14 @@ pub(crate) struct Seen {
     starts: Vec<u64>,
     /// The last position of the side's log.
     pub(super) last: u64,
+    /// The bytes of the text of each entry of the side's log.
+    pub(super) held: BTreeMap<u64, u64>,
+    /// The last position that the side's snapshot covers.
+    pub(super) covered: u64,
+    /// The entries and bytes of the log after the last snapshot or start, and the size of the last
+    /// snapshot.
+    since: (u64, u64),
+    snapshot: u64,
     /// The positions that wait to be handled.
     pub(super) due: BTreeSet<u64>,
     /// The last position that was delivered since the side started.
@@ -36,9 +46,14 @@ impl Seen {
     pub(super) fn new(who: usize, handles: bool) -> Self {
         Self {
             id: MemberId::new(100 + who as u16).unwrap_or(MemberId::HOST),
+            is_met: false,
             handles,
             starts: Vec::new(),
             last: 0,
+            held: BTreeMap::new(),
+            covered: 0,
+            since: (0, 0),
+            snapshot: 0,
             due: BTreeSet::new(),
             told: 0,
             outbox: BTreeMap::new(),
@@ -77,13 +92,35 @@ impl Seen {
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
         let (id, position) = (self.id, entry.position);
         self.last = position;
+        self.held.insert(position, entry.text.len() as u64);
         self.starts.clear();
+        self.since.0 += 1;
+        self.since.1 += entry.text.len() as u64;
         let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
         if entry.due != is_due {
             return Err(format!("{position} waits for {id}: {}", entry.due));
         }
         if is_due {
             self.due.insert(position);
+        }
+        Ok(())
+    }
+
+    /// Notes that the side starts: it counts anew.
+    pub(super) fn starts_again(&mut self) {
+        (self.told, self.since, self.is_met) = (0, (0, 0), false);
+        self.answers.clear();
+    }
+
+    /// Takes note of a snapshot. Without one, it checks that none is long overdue.
+    pub(super) fn snapped(&mut self, snapshot: Option<&Snapshot>, every: u64) -> Result {
+        if let Some(snapshot) = snapshot {
+            (self.covered, self.since) = (snapshot.position, (0, 0));
+            self.snapshot = snapshot.text.len() as u64;
+        }
+        let (entries, bytes) = self.since;
+        if entries > 2 * every + 200 && bytes > 2 * self.snapshot {
+            return Err(format!("{} has {entries} entries and no snapshot", self.id));
         }
         Ok(())
     }

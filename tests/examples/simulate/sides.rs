@@ -19,8 +19,7 @@ const LOGGED: usize = 256;
 impl Observer {
     /// Notes that a side has started from its store.
     pub(crate) fn started(&mut self, who: usize) {
-        self.sides[who].told = 0;
-        self.sides[who].answers.clear();
+        self.sides[who].starts_again();
         if who == 0 {
             self.asked.clear();
         }
@@ -64,6 +63,8 @@ impl Observer {
             self.sides[who].missed(&gap)?;
             counts.missed += 1;
         }
+        let every = self.snapshots;
+        self.sides[who].snapped(batch.snapshot.as_ref(), every)?;
         self.note_renamed(who, batch, events)?;
         let renamed = events.iter().filter_map(|event| match event {
             Event::Retried { new, .. } => Some(new),

@@ -1,7 +1,6 @@
 //! Streams: agents send chunks, and handlers put them in order again.
 
-use std::borrow::Cow;
-
+use accp_runtime::Message;
 use accp_runtime::profiles::InferStream;
 use accp_runtime::session::{Inbound, Outbound};
 
@@ -17,24 +16,25 @@ impl World {
         let sending = self.nodes[who].sending.take();
         let mut sending =
             sending.unwrap_or_else(|| Sending::new(format!("s_{agent}_{n}"), &mut self.rng));
-        let index = sending.left.remove(0);
-        let chunk = InferStream {
-            chunk_index: index,
-            total_chunks: sending.total,
-            data: Cow::Owned(format!("{agent}_{}_{index} ", sending.cid)),
-            is_final: index == sending.last,
-        };
+        let chunk = sending.next(agent, &mut self.rng);
         let Some((side, now)) = self.session(who)? else {
             return Ok(false);
         };
         let sent = side.send(&Outbound::frame(&chunk).in_chain(sending.cid.clone()), now);
-        self.note(|| format!("@{agent} sends chunk {index} of {}: {sent:?}", sending.cid));
-        let is_sent = sent.is_ok();
-        if !is_sent {
-            sending.left.insert(0, index);
+        self.note(|| {
+            format!(
+                "@{agent} sends chunk {} of {}: {sent:?}",
+                chunk.chunk_index, sending.cid
+            )
+        });
+        if let Err(error) = &sent {
+            let mut message = Message::new(agent, "stream", "infer").map_err(said)?;
+            message.envelope.correlation_id = Some(sending.cid.clone().into());
+            self.judge_refusal(who, &message, error)?;
+            sending.left.insert(0, chunk.chunk_index);
         }
         self.nodes[who].sending = Some(sending).filter(|sending| !sending.left.is_empty());
-        Ok(is_sent)
+        Ok(sent.is_ok())
     }
 
     /// Lets a handler take a chunk, and checks what it can read by now.
@@ -49,8 +49,10 @@ impl World {
         };
         let chunk = inbound.decode::<InferStream<'_>>().map_err(said)?.frame;
         let heard = self.nodes[who].hearing.take(sender, cid, &chunk);
-        self.counts.chunks += 1;
-        heard.map_err(|why| format!("the stream {cid} at {who}: {why}"))
+        let fits = heard.map_err(|why| format!("the stream {cid} at {who}: {why}"))?;
+        self.counts.chunks += u64::from(fits);
+        self.counts.odd_chunks += u64::from(!fits);
+        Ok(())
     }
 
     /// Ends all streams at all handlers, and checks what they lack.

@@ -10,6 +10,9 @@ use super::node::{Result, said};
 use super::plan::USUAL;
 use super::text::{head, intent, mid_in};
 
+/// Frames that an agent works on after their handler has returned.
+const WORKING: usize = 3;
+
 impl World {
     /// Lets a random agent send a message. Returns whether it could.
     pub(super) fn say(&mut self) -> Result<bool> {
@@ -29,7 +32,13 @@ impl World {
         };
         let sent = side.send(&Outbound::message(&message), now);
         self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
-        let Ok(mid) = sent else { return Ok(false) };
+        let mid = match sent {
+            Ok(mid) => mid,
+            Err(error) => {
+                self.judge_refusal(who, &message, &error)?;
+                return Ok(false);
+            }
+        };
         if message.intent.as_str() == "cancel" {
             self.counts.cancels += 1;
         } else {
@@ -210,6 +219,11 @@ impl World {
                 }
                 self.observer.answered(who, position, least..=most);
                 node.known.extend(mid_in(inbound.text(), "mid").zip(chain));
+                if position.is_multiple_of(5) {
+                    let done = node.working.len().saturating_sub(WORKING - 1);
+                    node.working.drain(..done);
+                    node.working.push(inbound.clone());
+                }
                 self.hear(who, &inbound)?;
             }
             // Try again later.

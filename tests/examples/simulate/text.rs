@@ -65,6 +65,47 @@ pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
     MemberId::new(number.parse().ok()?)
 }
 
+/// What a reference of a run leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Goal<'t> {
+    /// A frame, by its position.
+    Frame(u64),
+    /// A checkpoint, by its number.
+    Checkpoint(u64),
+    /// A value, by the member that put it and the number of the put.
+    Value(MemberId, u64),
+    /// Another session, by its name.
+    Session(&'t str),
+    /// Nothing that exists.
+    Nothing,
+}
+
+/// Returns what the references of a frame lead to, each with its key. Texts of a run have no `$`.
+pub(crate) fn goals(text: &str) -> impl Iterator<Item = (&str, Goal<'_>)> {
+    let keys = head(text).split('$').skip(1).map(|rest| {
+        let ends = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.');
+        rest.split(ends).next().unwrap_or_default()
+    });
+    keys.map(|key| (key, goal(key).unwrap_or(Goal::Nothing)))
+}
+
+/// Returns what a reference leads to, if it is one.
+pub(crate) fn goal(key: &str) -> Option<Goal<'_>> {
+    let mut words = key.split('.');
+    let (tier, name) = (words.next()?, words.next()?);
+    match tier {
+        "hot" | "cold" if name.starts_with('p') => Some(Goal::Frame(name.get(1..)?.parse().ok()?)),
+        "warm" => Some(Goal::Checkpoint(name.strip_prefix("ckpt_")?.parse().ok()?)),
+        "cold" => {
+            let (member, number) = name.strip_prefix('k')?.split_once('_')?;
+            let member = MemberId::new(member.parse().ok()?)?;
+            Some(Goal::Value(member, number.parse().ok()?))
+        }
+        "ext" => Some(Goal::Session(name)),
+        _ => None,
+    }
+}
+
 /// Returns a batch as the script shows it.
 pub(crate) fn in_short(batch: &Batch) -> String {
     let mut out = String::new();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_runtime::context::Checkpoint;
-use accp_runtime::session::{Input, MemberId, Mid};
+use accp_runtime::session::{Event, Input, MemberId, Mid};
 use accp_runtime::{Message, Value};
 use accp_session::{Batch, Cold, EntryKind};
 use accp_store::Store;
 use accp_testkit::Room;
 
 use super::World;
-use super::enemy::change;
 use super::node::{REGISTRY, Result, said};
+use super::rights::change;
 use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
 
@@ -47,6 +47,9 @@ impl World {
 
     /// Lets members fetch values of other members, and frames that they may never have held.
     pub(super) fn read_back(&mut self) -> Result {
+        if self.rng.per_mille(100) {
+            self.fetch_nothing()?;
+        }
         for who in 1..self.nodes.len() {
             let keys = self.observer.keys();
             for _ in 0..FETCHED.min(keys.len() as u64) {
@@ -73,6 +76,29 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Lets a member fetch a value that nobody has. It is told so, sooner or later.
+    fn fetch_nothing(&mut self) -> Result {
+        const KEY: &str = "k100_99999";
+        let who = self.nodes.len() - 1;
+        if let Some((side, now)) = self.session(who)? {
+            let fetch = Input::Fetch {
+                key: KEY,
+                announced: None,
+            };
+            side.handle(fetch, now).map_err(said)?;
+            self.set_alarm(who)?;
+        }
+        for _ in 0..400 {
+            self.rest(Duration::from_millis(500))?;
+            let side = self.room.side(self.nodes[who].id);
+            let is_it = |event: &Event| matches!(event, Event::Unavailable(key) if key == KEY);
+            if side.is_some_and(|side| side.events.iter().any(is_it)) {
+                return Ok(());
+            }
+        }
+        Err(format!("{who} is not told that nobody has {KEY}"))
     }
 
     /// Returns whether the store of the host has the text of an entry.
@@ -121,6 +147,7 @@ impl World {
         self.counts.fewest = Some(self.counts.frames);
         self.judge_sides()?;
         self.judge_replicas()?;
+        self.judge_view()?;
         self.judge_manifests()?;
         self.judge_parts()?;
         self.judge_shared()?;
@@ -167,12 +194,28 @@ impl World {
                     "the state of @{agent} is not the state of the host: {other} instead of {own}"
                 ));
             }
+            if side.id() != host.id() || side.context() != host.context() {
+                return Err(format!("@{agent} has another session or context"));
+            }
             // A host that has lost schemas may get them back too late; the members keep them.
             let may_differ =
                 self.observer.timeline.has_lost() && (self.plan.learns || self.plan.brings);
             let is_same = side.options().registry.hash() == host.options().registry.hash();
             if !is_same && !may_differ {
                 return Err(format!("the schemas of @{agent} are not those of the host"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the context of the host shows what is hot.
+    fn judge_view(&self) -> Result {
+        let host = self.room.host.session();
+        let shown = host.context();
+        for line in host.state().hot().lines() {
+            let agent = line.split('>').next().unwrap_or_default();
+            if !shown.contains(agent) {
+                return Err(format!("the context does not show {line}"));
             }
         }
         Ok(())
@@ -245,10 +288,10 @@ impl World {
             .iter()
             .filter(|e| e.kind == EntryKind::Frame)
         {
-            if let Some(key) =
+            if let Some((key, value)) =
                 change(&entry.text).filter(|_| Some(entry.sender) == self.observer.enemy)
             {
-                wanted.insert(key.to_string(), Value::from("x"));
+                wanted.insert(key.to_owned(), Value::from(value.to_owned()));
             }
             let who = usize::from(entry.sender.number() - MemberId::HOST.number());
             let set = field(&entry.text, "n").and_then(|n| self.deltas.get_key_value(&(who, n)));
@@ -256,6 +299,10 @@ impl World {
                 let value = format!("{}_{n}", self.nodes[*who].agent);
                 wanted.insert(key.clone(), Value::from(value));
             }
+        }
+        if host.state().shared().version() != self.observer.rights.version {
+            let version = self.observer.rights.version;
+            return Err(format!("the shared state is not at version {version}"));
         }
         if host.state().shared().entries() != &wanted {
             return Err(format!("the shared state is not {wanted}"));

@@ -26,6 +26,7 @@ mod tape;
 mod text;
 mod timeline;
 mod verdict;
+mod waking;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -34,9 +35,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
-use accp_runtime::session::{
-    Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time, Transmit,
-};
+use accp_runtime::session::{Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time};
 use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
@@ -50,6 +49,7 @@ use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
 use text::{brief, in_short};
+use waking::{asks_for_few, sends_no_more};
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -258,6 +258,9 @@ impl World {
             self.counts.member_restarts += 1;
         }
         self.note(|| format!("{who} starts"));
+        if who == 0 {
+            self.disks.reopen()?;
+        }
         self.room.restart(self.nodes[who].id).map_err(said)?;
         for node in &self.nodes {
             let member = self.room.host.session().state().member_of(node.agent);
@@ -269,6 +272,9 @@ impl World {
                 ));
             }
         }
+        self.nodes[who].wakes = None;
+        self.nodes[who].working.clear();
+        self.set_alarm(who)?;
         self.observer.started(who);
         // A crash gives back the ids that nobody has seen and that are not durable, so they may be
         // used again.
@@ -296,7 +302,6 @@ impl World {
     fn advance(&mut self, by: Duration) -> Result {
         self.decide()?;
         self.room.now = self.room.now + by;
-        let now = self.room.now;
         for frame in self.room.arrive().map_err(said)? {
             self.note(|| format!("{} -> {}: {}", frame.from, frame.to, frame.text));
             if let Some(enemy) = self.enemy.as_mut().filter(|enemy| enemy.id == frame.to) {
@@ -305,29 +310,17 @@ impl World {
                 return Err(format!("a frame for {}, which is not a side", frame.to));
             }
             let is_answer = frame.text.contains(">sync:registry{") && frame.text.contains("|next:");
-            if let Some(node) = self
-                .nodes
-                .iter_mut()
-                .find(|node| node.id == frame.to && is_answer)
-            {
-                node.is_unmet = false;
+            if let Some(who) = self.nodes.iter().position(|node| node.id == frame.to) {
+                self.nodes[who].is_unmet &= !is_answer;
+                // With a snapshot in the answer, the side fetches that first.
+                self.observer.sides[who].is_met |= is_answer && !frame.text.contains("|snap:");
+                self.set_alarm(who)?;
             }
             if frame.to == MemberId::HOST {
                 self.observer.heard(frame.from, &frame.text);
             }
         }
-        for who in 0..self.nodes.len() {
-            let is_back = self.nodes[who].cut_off.is_some_and(|until| until <= now);
-            self.nodes[who].cut_off.take_if(|_| is_back);
-            let Some((session, at)) = self.session(who)? else {
-                continue;
-            };
-            let back = is_back.then_some(Input::Connected(MemberId::HOST));
-            for input in back.into_iter().chain([Input::Timeout]) {
-                session.handle(input, at).map_err(said)?;
-            }
-        }
-        Ok(())
+        self.wake()
     }
 
     /// Returns whether the member is, or was, a side or the hostile member.
@@ -366,6 +359,7 @@ impl World {
             self.committed(who, &batch)?;
             let all = batch.sends.len();
             let leaving = if let Fate::Cut(at) = fate { at } else { all };
+            asks_for_few(who, &batch)?;
             for (at, send) in batch.sends.into_iter().enumerate() {
                 if left.next().as_ref() != Some(&send) {
                     return Err(format!(
@@ -402,7 +396,7 @@ impl World {
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
         }
-        Ok(())
+        self.set_alarm(who)
     }
 
     /// Shows the observer a batch that a side has made durable.
@@ -445,7 +439,9 @@ impl World {
     /// After a cancellation, checks the cancel token of every frame at a handler.
     fn look(&mut self, who: usize, cancels: bool) -> Result {
         let side = self.room.sides().nth(who).filter(|_| cancels);
-        for inbound in side.iter().flat_map(|side| &side.inbox) {
+        let inbox = side.iter().flat_map(|side| &side.inbox);
+        let working = self.nodes[who].working.iter().filter(|_| cancels);
+        for inbound in inbox.chain(working) {
             let fired = self.observer.judge_token(who, inbound)?;
             self.counts.tokens_fired += u64::from(fired);
         }
@@ -488,13 +484,5 @@ impl World {
             self.flush(who, false)?;
         }
         Ok(())
-    }
-}
-
-/// Fails if a side sends more than the batches that it has kept.
-fn sends_no_more(who: usize, mut left: impl Iterator<Item = Transmit>) -> Result {
-    match left.next() {
-        Some(send) => Err(format!("{who} sends what it has not kept: {}", send.text)),
-        None => Ok(()),
     }
 }

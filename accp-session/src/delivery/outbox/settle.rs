@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{LATER, Outbox, Taken};
+use super::{KEPT, LATER, Outbox, Taken};
 use crate::refs::reference::references;
 use crate::wire::control::Control;
 use crate::{Mid, Outgoing, Part};
@@ -152,6 +152,11 @@ impl Outbox {
         self.next_order += 1;
         self.anew.push(frame.order);
         self.frames.insert(place, frame);
+        if self.anew.len() > KEPT {
+            let frames = &self.frames;
+            let is_here = |order: &u64| frames.iter().any(|frame| frame.order == *order);
+            self.anew.retain(is_here);
+        }
         self.sent = self.sent.min(place);
         self.ever_sent = self.ever_sent.max(place) + 1;
         self.careful = true;

@@ -1,0 +1,145 @@
+//! What a side asks for and what it sends, and its reasons not to send.
+
+use std::collections::BTreeMap;
+
+use accp_runtime::session::{Input, MemberId, SendError, Time, Transmit};
+use accp_runtime::{ErrorCode, Message, Value};
+
+use accp_session::Batch;
+
+use super::World;
+use super::node::{Result, said};
+use super::text::{Goal, goal};
+
+/// The most frames that a message becomes: parts, and the announcement of their values.
+const FRAMES: usize = 26;
+
+impl World {
+    /// Wakes the drivers whose time has come. They wake up for nothing else.
+    pub(super) fn wake(&mut self) -> Result {
+        let now = self.room.now;
+        for who in 0..self.nodes.len() {
+            let node = &mut self.nodes[who];
+            let is_back = node.cut_off.is_some_and(|until| until <= now);
+            node.cut_off.take_if(|_| is_back);
+            let is_due = node.wakes.is_some_and(|at| at <= now);
+            let Some((session, at)) = self.session(who)? else {
+                continue;
+            };
+            if is_back {
+                let connected = Input::Connected(MemberId::HOST);
+                session.handle(connected, at).map_err(said)?;
+            }
+            if is_due {
+                session.handle(Input::Timeout, at).map_err(said)?;
+            }
+            if is_due || is_back {
+                self.nodes[who].wakes = None;
+                self.set_alarm(who)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the time at which the driver has to wake up next. A driver sleeps for a while and not
+    /// until a time of day, so it does not matter if its clock is set meanwhile.
+    pub(super) fn set_alarm(&mut self, who: usize) -> Result {
+        let now = self.room.now;
+        let Some((session, at)) = self.session(who)? else {
+            return Ok(());
+        };
+        let due = session.next_timeout();
+        let wakes = due.map(|due| {
+            Time::from_millis(now.as_millis() + (due.as_millis() - at.as_millis()).max(0))
+        });
+        let node = &mut self.nodes[who];
+        node.wakes = [node.wakes, wakes].into_iter().flatten().min();
+        Ok(())
+    }
+
+    /// Checks that a side has a reason not to send a message.
+    pub(super) fn judge_refusal(
+        &self,
+        who: usize,
+        message: &Message<'_>,
+        error: &SendError,
+    ) -> Result {
+        let node = &self.nodes[who];
+        let outbox = node.options(&self.plan)?.outbox;
+        let [cid, aid] = [
+            &message.envelope.correlation_id,
+            &message.envelope.causation_id,
+        ];
+        let id = |key: &str, id: &Option<_>| match id {
+            Some(id) => format!(",{key}:{id}"),
+            None => String::new(),
+        };
+        let text = format!("@a>req:plan{{}}[mid:0{}{}]", id("cid", cid), id("aid", aid));
+        // The session may know more than its store. An older copy may know a log that is lost.
+        let side = self.room.sides().nth(who);
+        let position = side.map_or(0, |side| side.session().position());
+        let timeline = &self.observer.timeline;
+        let is_ahead = position > self.observer.sides[who].last
+            || timeline.was_put_back(node.id)
+            || timeline.has_lost();
+        let is_true = match error {
+            SendError::Full(kept) => kept + FRAMES > outbox,
+            SendError::NotJoined => {
+                who > 0 && (!self.observer.sides[who].is_met || !self.observer.has_joined(who))
+            }
+            SendError::Cancelled => is_ahead || self.observer.chains.may_be_cancelled(&text),
+            SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
+            error => match message.payload.get("see") {
+                Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
+                _ => false,
+            },
+        };
+        if is_true {
+            return Ok(());
+        }
+        Err(format!(
+            "@{} does not send, and should: {error}",
+            node.agent
+        ))
+    }
+
+    /// Returns whether a side may say that a reference leads nowhere.
+    fn lacks_here(&self, who: usize, key: &str, code: ErrorCode) -> bool {
+        let Some(goal) = goal(key) else {
+            return false;
+        };
+        let last = self.observer.sides[who].last;
+        let is_behind = last < self.observer.log.len() as u64;
+        let here = match goal {
+            Goal::Frame(at) => at > last,
+            Goal::Checkpoint(_) => is_behind,
+            Goal::Session(_) => is_behind && code == ErrorCode::UNAUTHORIZED_REF,
+            _ => false,
+        };
+        here || self.observer.fault(&goal) == Some(code)
+    }
+}
+
+/// Fails if a side asks a peer for more values at a time than it may (docs/limits.md).
+pub(super) fn asks_for_few(who: usize, batch: &Batch) -> Result {
+    let values = batch.sends.iter().filter(|send| {
+        let key = send.text.split(">qry:bytes{").nth(1).unwrap_or_default();
+        key.contains("key:k")
+    });
+    let mut asked: BTreeMap<MemberId, usize> = BTreeMap::new();
+    for send in values {
+        *asked.entry(send.to).or_default() += 1;
+    }
+    match asked.iter().find(|(_, count)| **count > 8) {
+        Some((to, count)) => Err(format!("{who} asks {to} for {count} values at a time")),
+        None => Ok(()),
+    }
+}
+
+/// Fails if a side sends more than the batches that it has kept.
+pub(super) fn sends_no_more(who: usize, mut left: impl Iterator<Item = Transmit>) -> Result {
+    match left.next() {
+        Some(send) => Err(format!("{who} sends what it has not kept: {}", send.text)),
+        None => Ok(()),
+    }
+}
