@@ -281,8 +281,11 @@ impl Outbox {
         gone
     }
 
-    /// Gives back the room of an empty outbox.
+    /// Gives back the room of an empty outbox, which waits for nothing.
     pub(crate) fn rest(&mut self) {
+        if self.frames.is_empty() && self.taken.iter().all(|taken| taken.until != LATER) {
+            self.progress();
+        }
         if self.taken.is_empty() {
             self.taken = VecDeque::new();
         }

@@ -228,7 +228,8 @@ impl Relays {
 
     /// Takes the position that a member holds, from its hello. The entries after it go out at once,
     /// or at the next retry if the member says hello again and again.
-    pub(crate) fn greeted(&mut self, member: MemberId, held: u64, now: Time) {
+    pub(crate) fn greeted(&mut self, member: MemberId, held: u64) {
+        let last = self.last;
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.acked = Some(held);
@@ -242,7 +243,9 @@ impl Relays {
             cursor.retry.rest();
         } else {
             cursor.sent = cursor.sent.max(held);
-            cursor.retry.arm(now);
+        }
+        if held == last {
+            cursor.retry.rest();
         }
         self.trim();
     }

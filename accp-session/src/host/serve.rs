@@ -96,7 +96,7 @@ impl Host {
             }
             answer.from = Some(held);
             answer.voucher = self.vouch(held, hash);
-            self.relays.greeted(member, held, self.side.clock.timers());
+            self.relays.greeted(member, held);
             if hello.position == 0 {
                 self.relays.starting(member, self.side.clock.timers());
             }

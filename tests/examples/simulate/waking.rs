@@ -57,6 +57,18 @@ impl World {
         Ok(())
     }
 
+    /// Checks that quiet sides wait for nothing.
+    pub(super) fn judge_timers(&self) -> Result {
+        let mut sides = self.room.sides();
+        match sides.find(|side| side.session().next_timeout().is_some()) {
+            Some(side) if !self.plan.hostile => {
+                let due = side.session().next_timeout();
+                Err(format!("{} is quiet and waits for {due:?}", side.id))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a side has a reason not to send a message.
     pub(super) fn judge_refusal(
         &self,

@@ -467,7 +467,7 @@ impl World {
             self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
-                return Ok(());
+                return self.judge_timers();
             }
         }
         let busy = self.room.sides().filter(|side| !side.is_quiet());
