@@ -427,7 +427,6 @@ impl Host {
     /// Takes entries of the log that the store read for members that lag behind.
     pub(crate) fn entries(&mut self, from: u64, entries: &[Entry], now: Time) {
         self.answer_frame(from, entries);
-        self.answer_claims(from, entries, now);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
             self.greet_behind(member, now);

@@ -54,6 +54,13 @@ pub enum Input<'a> {
         /// The entries, ascending.
         entries: &'a [Entry],
     },
+    /// The answer to [`Read::Entry`](crate::Read::Entry).
+    Entry {
+        /// The position that was asked for.
+        at: u64,
+        /// The entry. Its text is empty if it was deleted.
+        entry: Option<Entry>,
+    },
     /// The answer to [`Read::Cold`](crate::Read::Cold).
     Cold {
         /// The key that was asked for.

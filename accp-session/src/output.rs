@@ -257,6 +257,12 @@ pub enum Read {
         /// The greatest number of entries.
         limit: usize,
     },
+    /// The entry at a position, perhaps without its text; answered by
+    /// [`Input::Entry`](crate::Input::Entry).
+    Entry {
+        /// The position.
+        at: u64,
+    },
     /// The value under a key; answered by [`Input::Cold`](crate::Input::Cold).
     Cold {
         /// The key without its tier.

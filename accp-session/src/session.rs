@@ -100,6 +100,8 @@ impl Session {
             (Role::Member(member), Input::Entries { from, entries }) => {
                 member.entries(from, entries, now);
             }
+            (Role::Host(host), Input::Entry { at, entry }) => host.answer_claims(at, entry, now),
+            (Role::Member(_), Input::Entry { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
             (_, Input::Timeout) => self.timeout(),

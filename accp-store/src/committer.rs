@@ -230,6 +230,12 @@ impl<T: ?Sized + 'static> OpenSide<T> {
             .ask(move |store| store.entries(&id, from, limit))
     }
 
+    /// Returns the entry at a position, perhaps without its text: see [`Store::entry`].
+    pub fn entry(&self, position: u64) -> Pending<Option<Entry>> {
+        let id = self.id.clone();
+        self.shared.ask(move |store| store.entry(&id, position))
+    }
+
     /// Returns the value under a key: see [`Store::cold`].
     pub fn cold(&self, key: &str) -> Pending<Option<Kept>> {
         let (id, key) = (self.id.clone(), key.to_owned());

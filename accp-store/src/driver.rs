@@ -316,6 +316,10 @@ impl<S: Store, L: Link> Driver<S, L> {
                     let entries = self.store.entries(side, from, limit);
                     self.course.entries(from, entries, now)?;
                 }
+                Output::Read(Read::Entry { at }) => {
+                    let entry = self.store.entry(side, at);
+                    self.course.entry(at, entry, now)?;
+                }
                 Output::Read(Read::Cold { key }) => {
                     let kept = self.store.cold(side, &key);
                     self.course.cold(&key, kept, now)?;

@@ -59,6 +59,11 @@ impl Store for MemoryStore {
         Ok(side.map_or_else(Vec::new, |side| side.entries(from, limit)))
     }
 
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        let side = self.sides.get(side);
+        Ok(side.and_then(|side| side.entry(position)))
+    }
+
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         let side = self.sides.get(side);
         Ok(side.and_then(|side| side.value(key)))

@@ -29,6 +29,10 @@ macro_rules! forward {
             $store.entries(side, from, limit)
         }
 
+        fn entry(&mut $self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+            $store.entry(side, position)
+        }
+
         fn cold(&mut $self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
             $store.cold(side, key)
         }

@@ -194,6 +194,10 @@ impl Store for SqliteStore {
         self.read(Some(side), |conn| read::entries(conn, side, from, limit))
     }
 
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        self.read(Some(side), |conn| read::entry(conn, side, position))
+    }
+
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         self.read(Some(side), |conn| match Side::find(conn, side)? {
             Some(side) => cold::value(conn, side.number, key),

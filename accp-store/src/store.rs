@@ -61,6 +61,10 @@ pub trait Store {
     fn entries(&mut self, side: &SideId, from: u64, limit: usize)
     -> Result<Vec<Entry>, StoreError>;
 
+    /// Returns the entry at a position of the log. Its text is empty if [`retain`](Self::retain) has
+    /// deleted it.
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError>;
+
     /// Returns the value under a key; `None` when the key was never put.
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError>;
 

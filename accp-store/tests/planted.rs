@@ -25,6 +25,7 @@ enum Bug {
     LosesTheTextsFlags,
     LosesRefusals,
     StartsAfterFrom,
+    ForgetsTheHashWithTheText,
     IgnoresTheLimit,
     GivesBytesThatExpired,
     ForgetsKeysThatExpired,
@@ -121,6 +122,15 @@ impl Store for Planted {
         }
     }
 
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        let entry = self.inner.entry(side, position)?;
+        let is_whole = |entry: &Entry| !entry.text.is_empty();
+        Ok(match self.bug {
+            Bug::ForgetsTheHashWithTheText => entry.filter(is_whole),
+            _ => entry,
+        })
+    }
+
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         let mut kept = self.inner.cold(side, key)?;
         match (self.bug, &mut kept) {
@@ -212,6 +222,7 @@ fn every_mistake_is_found() {
         Bug::LosesTheTextsFlags,
         Bug::LosesRefusals,
         Bug::StartsAfterFrom,
+        Bug::ForgetsTheHashWithTheText,
         Bug::IgnoresTheLimit,
         Bug::GivesBytesThatExpired,
         Bug::ForgetsKeysThatExpired,

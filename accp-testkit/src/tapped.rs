@@ -70,6 +70,11 @@ impl<S: Store> Store for Tapped<S> {
         self.store.entries(side, from, limit)
     }
 
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        (self.look)()?;
+        self.store.entry(side, position)
+    }
+
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         (self.look)()?;
         self.store.cold(side, key)

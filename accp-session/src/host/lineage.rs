@@ -76,10 +76,7 @@ impl Host {
             return self.compare(member, hello, (held, known), now);
         }
         self.relays.cursor(member).claim = Some((held, Box::new(hello.clone())));
-        self.side.reads.push_back(Read::Entries {
-            from: held,
-            limit: 1,
-        });
+        self.side.reads.push_back(Read::Entry { at: held });
     }
 
     /// Returns the position after which a member gets the log.
@@ -97,19 +94,17 @@ impl Host {
         Some(party.joined)
     }
 
-    /// Takes an entry that was read for the hash at its position.
-    pub(crate) fn answer_claims(&mut self, from: u64, entries: &[Entry], now: Time) {
-        let waiting: Vec<_> = self
-            .relays
-            .cursors
-            .iter_mut()
-            .filter_map(|(member, cursor)| {
-                let (_, hello) = cursor.claim.take_if(|(position, _)| *position == from)?;
-                Some((member, hello))
-            })
-            .collect();
-        let entry = entries.first().filter(|entry| entry.position == from);
-        let hash = entry.and_then(|entry| entry.hash);
+    /// Takes an entry that was read for the hash at its position. The store keeps the hash even
+    /// where it has deleted the text.
+    pub(crate) fn answer_claims(&mut self, at: u64, entry: Option<Entry>, now: Time) {
+        let cursors = self.relays.cursors.iter_mut();
+        let waiting = cursors.filter_map(|(member, cursor)| {
+            let (_, hello) = cursor.claim.take_if(|(position, _)| *position == at)?;
+            Some((member, hello))
+        });
+        let waiting: Vec<_> = waiting.collect();
+        let entry = entry.filter(|entry| entry.position == at);
+        let hash = entry.as_ref().and_then(|entry| entry.hash);
         // What a member holds was relayed to it.
         let is_void = entry.is_some_and(|entry| !entry.kind.is_relayed());
         for (member, hello) in waiting {
@@ -117,7 +112,7 @@ impl Host {
                 self.contradicted(member, claim, now);
                 continue;
             }
-            self.compare(member, &hello, (from, hash), now);
+            self.compare(member, &hello, (at, hash), now);
         }
     }
 

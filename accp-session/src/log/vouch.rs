@@ -7,7 +7,6 @@
 //! position beyond its own as its own work, and a log that is not its own as another.
 
 use std::fmt;
-use std::fmt::Write as _;
 
 use accp_registry::Hash;
 
@@ -91,7 +90,7 @@ impl LogId {
 
 impl fmt::Display for LogId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -146,7 +145,7 @@ impl Voucher {
 
     /// Returns the voucher as hexadecimal digits, for a hello and a fold.
     pub(crate) fn digits(&self) -> String {
-        hex(&self.to_bytes())
+        hex::encode(self.to_bytes())
     }
 
     /// Reads the digits of [`Voucher::digits`].
@@ -206,7 +205,7 @@ impl Vouched {
 
 impl fmt::Display for Vouched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sum:{:016x},proof:{}", self.sum, hex(&self.proof))
+        write!(f, "sum:{:016x},proof:{}", self.sum, hex::encode(self.proof))
     }
 }
 
@@ -222,21 +221,10 @@ fn first_16(bytes: &[u8; 32]) -> [u8; 16] {
     first
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 fn unhex<const N: usize>(digits: &str) -> Option<[u8; N]> {
-    let is_hex = digits.len() == 2 * N && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let mut bytes = [0; N];
-    for (at, byte) in bytes.iter_mut().enumerate().take_while(|_| is_hex) {
-        *byte = u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok()?;
-    }
-    is_hex.then_some(bytes)
+    hex::decode_to_slice(digits, &mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]

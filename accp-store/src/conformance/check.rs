@@ -56,6 +56,10 @@ pub(super) fn compare(
             &good(store.entries(side, from, limit))?,
             &window,
         )?;
+        for position in [from, from + 1, u64::MAX] {
+            let entry = good(store.entry(side, position))?;
+            same("an entry", &entry, &model.entry(side, position))?;
+        }
         same(
             "keys",
             &good(store.cold_keys(side))?,

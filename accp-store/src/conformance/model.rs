@@ -86,6 +86,11 @@ impl Model {
         })
     }
 
+    pub(super) fn entry(&self, id: &SideId, position: u64) -> Option<Entry> {
+        let mut entries = self.sides.get(id)?.entries.iter();
+        entries.find(|entry| entry.position == position).cloned()
+    }
+
     pub(super) fn entries(&self, id: &SideId, from: u64) -> Vec<Entry> {
         let Some(side) = self.sides.get(id) else {
             return Vec::new();

@@ -60,6 +60,7 @@ pub struct AsyncDriver<L, T: ?Sized + 'static = NoRows> {
 enum UnderWay {
     Commit(Pending<Box<Batch>>),
     Entries(u64, Pending<Vec<Entry>>),
+    Entry(u64, Pending<Option<Entry>>),
     Cold(String, Pending<Option<Kept>>),
 }
 
@@ -250,6 +251,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
             Some(Output::Read(Read::Entries { from, limit })) => {
                 UnderWay::Entries(from, self.store.entries(from, limit))
             }
+            Some(Output::Read(Read::Entry { at })) => UnderWay::Entry(at, self.store.entry(at)),
             Some(Output::Read(Read::Cold { key })) => {
                 let kept = self.store.cold(&key);
                 UnderWay::Cold(key, kept)
@@ -273,6 +275,11 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
                 let (from, entries) = (*from, pending.await);
                 self.under_way.pop_front();
                 self.course.entries(from, entries, now)
+            }
+            Some(UnderWay::Entry(at, pending)) => {
+                let (at, entry) = (*at, pending.await);
+                self.under_way.pop_front();
+                self.course.entry(at, entry, now)
             }
             Some(UnderWay::Cold(key, pending)) => {
                 let kept = pending.await;

@@ -145,6 +145,17 @@ impl Course {
         self.handle(Input::Entries { from, entries }, now)
     }
 
+    /// Hands an entry that was read to the session.
+    pub(super) fn entry(
+        &mut self,
+        at: u64,
+        entry: Result<Option<Entry>, StoreError>,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let entry = self.survive(entry)?;
+        self.handle(Input::Entry { at, entry }, now)
+    }
+
     /// Hands a value that was read to the session.
     pub(super) fn cold(
         &mut self,

@@ -251,6 +251,10 @@ impl Side {
             .collect()
     }
 
+    pub(super) fn entry(&self, position: u64) -> Option<Entry> {
+        self.entries.get(&position).cloned()
+    }
+
     pub(super) fn value(&self, key: &str) -> Option<Kept> {
         let row = self.cold.get(key)?;
         let bytes = self.bytes.get(&row.digest);

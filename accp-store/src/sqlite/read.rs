@@ -60,6 +60,24 @@ pub(super) fn entries(
     Ok(found)
 }
 
+/// Reads an entry, without its text if that was deleted.
+pub(super) fn entry(conn: &Connection, id: &SideId, position: u64) -> Result<Option<Entry>, Fault> {
+    let Some(side) = Side::find(conn, id)? else {
+        return Ok(None);
+    };
+    let Ok(at) = i64::try_from(position) else {
+        return Ok(None);
+    };
+    let sql = entry::select("", "l.position = ?2");
+    let is_kept = position >= side.first;
+    let read = if is_kept {
+        entry::read
+    } else {
+        entry::read_log
+    };
+    Ok(all(conn, &sql, (side.number, at), read)?.pop())
+}
+
 /// Reads the keys of a side.
 pub(super) fn cold_keys(conn: &Connection, id: &SideId) -> Result<Vec<String>, Fault> {
     let Some(side) = Side::find(conn, id)? else {

@@ -17,6 +17,8 @@ pub(crate) struct Counts {
     pub(crate) handled: u64,
     pub(crate) faulted: Faulted,
     pub(crate) partitions: u64,
+    /// Entries for members that heard none for a while.
+    pub(crate) unheard: u64,
     pub(crate) skewed: u64,
     pub(crate) host_restarts: u64,
     pub(crate) member_restarts: u64,
@@ -65,7 +67,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 49] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 50] {
         let Faulted {
             sent,
             delivered,
@@ -88,6 +90,7 @@ impl Counts {
             ("  out of order", reordered),
             ("  kept by a partition", partitioned),
             ("partitions", &mut self.partitions),
+            ("entries for deaf members", &mut self.unheard),
             ("clocks out of step", &mut self.skewed),
             ("host restarts", &mut self.host_restarts),
             ("member restarts", &mut self.member_restarts),

@@ -45,6 +45,8 @@ pub(crate) struct Node {
     /// True from when an older copy of its store was put back until the host has answered. A member
     /// that starts again meanwhile would not know which of its ids are in use (docs/design.md, Next).
     pub(crate) is_unmet: bool,
+    /// The time until which it hears no entries of the log.
+    pub(crate) deaf: Option<Time>,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
     /// The time at which the driver of the side wakes up, by the clock that nobody sets.
@@ -69,6 +71,7 @@ impl Node {
             next: 1,
             known: Vec::new(),
             is_unmet: false,
+            deaf: None,
             cut_off: None,
             wakes: None,
             working: Vec::new(),

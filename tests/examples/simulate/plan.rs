@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     pub(crate) hostile: bool,
     /// The most frames that it sends in a step.
     pub(crate) flood: u64,
+    /// Members that hear no entries for a while, in a thousand steps.
+    pub(crate) deafness: u64,
     /// Steps of a clock in a thousand steps.
     pub(crate) clock_steps: u64,
     /// Copies of stores that are made, or put back, in a thousand steps.
@@ -85,7 +87,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 26] = [
+    pub(crate) const PIECES: [&str; 27] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -100,6 +102,7 @@ impl Plan {
         "counting",
         "company",
         "enemy",
+        "deafness",
         "clocks",
         "copies",
         "host-copies",
@@ -139,6 +142,7 @@ impl Plan {
             delayed_by: Duration::from_millis(some(longest, 1000)),
         };
         let clock_steps = some(30, 250);
+        let deafness = some(15, 150);
         let copies = some(30, 250);
         let leaves = some(30, 250);
         let discards = some(60, 300);
@@ -173,6 +177,7 @@ impl Plan {
             learns: rng.per_mille(200),
             hostile,
             flood: if rng.per_mille(80) { 20 } else { USUAL },
+            deafness,
             clock_steps,
             copies,
             host_copies: rng.per_mille(600),
@@ -207,6 +212,7 @@ impl Plan {
                 "learning" => self.learns = false,
                 "counting" => self.counted = false,
                 "enemy" => self.hostile = false,
+                "deafness" => self.deafness = 0,
                 "clocks" => self.clock_steps = 0,
                 "copies" => self.copies = 0,
                 "host-copies" => self.host_copies = false,

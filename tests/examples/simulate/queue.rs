@@ -70,6 +70,13 @@ impl Store for Queue {
         self.ask(side, move |store, side| store.entries(side, from, limit))
     }
 
+    fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
+        if let Some(open) = self.open().get(side) {
+            return open.entry(position).wait();
+        }
+        self.ask(side, move |store, side| store.entry(side, position))
+    }
+
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
         if let Some(open) = self.open().get(side) {
             return open.cold(key).wait();

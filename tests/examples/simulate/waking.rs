@@ -9,7 +9,7 @@ use accp_session::Batch;
 
 use super::World;
 use super::node::{Result, said};
-use super::text::{Goal, goal};
+use super::text::{Goal, goal, meta};
 
 /// The most frames that a message becomes: parts, and the announcement of their values.
 const FRAMES: usize = 26;
@@ -55,6 +55,18 @@ impl World {
         let node = &mut self.nodes[who];
         node.wakes = [node.wakes, wakes].into_iter().flatten().min();
         Ok(())
+    }
+
+    /// Returns whether this is an entry of the log for a member that hears none now.
+    pub(super) fn is_unheard(&mut self, to: MemberId, text: &str) -> bool {
+        let now = self.room.now;
+        let node = self.nodes.iter().find(|node| node.id == to);
+        let is_deaf = node
+            .and_then(|node| node.deaf)
+            .is_some_and(|until| now < until);
+        let is_unheard = is_deaf && meta(text, "by").is_some();
+        self.counts.unheard += u64::from(is_unheard);
+        is_unheard
     }
 
     /// Checks that quiet sides wait for nothing.

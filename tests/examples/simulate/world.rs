@@ -226,6 +226,12 @@ impl World {
                 host.handle(Input::Disconnected(id), now).map_err(said)?;
             }
         }
+        if self.rng.per_mille(self.plan.deafness) {
+            let who = any_member(&mut self.rng, self.plan.members);
+            let until = self.room.now + Duration::from_millis(self.rng.below(60_000));
+            self.nodes[who].deaf = Some(until);
+            self.note(|| format!("{who} hears no entries until {until}"));
+        }
         if self.rng.per_mille(self.plan.clock_steps) {
             let who = self.rng.below(1 + self.plan.members as u64) as usize;
             self.step_clock(who);
@@ -369,7 +375,9 @@ impl World {
                 }
                 if at < leaving {
                     self.observer.leaves(who, send.to, &send.text)?;
-                    self.room.wire.send(now, id, send.to, send.text);
+                    if !self.is_unheard(send.to, &send.text) {
+                        self.room.wire.send(now, id, send.to, send.text);
+                    }
                 }
             }
             if fate != Fate::Kept && fate != Fate::Last {
@@ -457,6 +465,7 @@ impl World {
         self.enter_late()?;
         for node in &mut self.nodes {
             node.cut_off = node.cut_off.map(|_| self.room.now);
+            node.deaf = None;
         }
         self.outlast_enemy()?;
         self.expel_enemy()?;

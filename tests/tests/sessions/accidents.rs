@@ -7,7 +7,7 @@ use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
 use accp_session::EntryKind;
-use accp_store::Store;
+use accp_store::{Retention, Store};
 
 use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan, rules};
 
@@ -219,6 +219,50 @@ fn fate(event: &Event) -> Option<(&'static str, Mid)> {
         Event::Refused(mid, _) => Some(("refused", mid.clone())),
         _ => None,
     }
+}
+
+/// A restored host has gone beyond what a member holds, and has discarded its log up to there. The
+/// store keeps the hashes, so the member does not go on from a fold of another log.
+#[test]
+fn a_member_of_a_log_that_the_host_has_lost_and_discarded() {
+    let mut hub = options("hub");
+    hub.snapshot_entries = 10;
+    let mut room = Room::with(hub, rules(Scope::Sender), &["dev"]);
+    let say = |n| plan("hub", n);
+    for n in 0..4 {
+        room.host_says(&Outbound::message(&say(n)));
+    }
+    let backup = room.host.store.lock().unwrap().clone();
+    for n in 4..8 {
+        room.host_says(&Outbound::message(&say(n)));
+    }
+    let held = room.members[0].session().position();
+    room.on_the_way(|_| vec![]);
+    *room.host.store.lock().unwrap() = backup;
+    let now = room.now;
+    room.host.restart(now).unwrap();
+    for n in 100..130 {
+        let message = say(n);
+        let sent = Outbound::message(&message);
+        room.host.session_mut().send(&sent, now).unwrap();
+        room.host.carries_out(now);
+    }
+    let keep = Retention {
+        log_before: u64::MAX,
+    };
+    let id = room.host.driver.side().clone();
+    room.host.store.retain(&id, keep).unwrap();
+    let first = room.host.store.summary(&id).unwrap().unwrap().first;
+    assert!(first > held + 1, "{held} is not discarded");
+
+    room.heal();
+    let id = room.members[0].id;
+    room.restart(id).unwrap();
+    room.pass(40 * SECOND);
+    let lost =
+        |event: &Event| matches!(event, Event::LostTime { position, .. } if *position == held);
+    assert!(room.host.events.iter().any(lost), "{:?}", room.host.events);
+    assert_eq!(room.members[0].session().position(), held);
 }
 
 /// A member that was restored from an old copy of its store loses nothing that it sends.
