@@ -106,7 +106,7 @@ impl Enemy {
             ),
             11 => {
                 let key = 6 + rng.below(4);
-                let long = if rng.per_mille(150) { 20_000 } else { 1 };
+                let long = if rng.per_mille(500) { 20_000 } else { 1 };
                 let value = "x".repeat(long);
                 format!(
                     "@x>sync:state{{delta:{{k{key}:{value}}}|v:{}}}",

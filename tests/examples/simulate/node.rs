@@ -13,7 +13,8 @@ use super::tape::Kept;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Arc::new(Registry::standard()));
-const SESSION: &str = "s";
+/// The name of the session.
+pub(crate) const SESSION: &str = "s";
 /// The agents of the host and of the members.
 static AGENTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let members = (1..=50).map(|n| format!("a{n}"));

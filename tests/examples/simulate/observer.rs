@@ -15,6 +15,8 @@ use super::seen::Seen;
 use super::text::{CHECKPOINT, field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
 
+/// The most tokens of a frame (draft section 3.4).
+const FRAME_TOKENS: usize = 240;
 /// Seconds that two clocks may differ, by default.
 const SKEW: i64 = 30;
 
@@ -172,7 +174,14 @@ impl Observer {
                 counts.frames += 1;
                 self.accepted(entry, counts)?;
             }
-            EntryKind::Part => counts.parts += 1,
+            EntryKind::Part => {
+                counts.parts += 1;
+                // Only sides that count tokens send parts. A token has four bytes.
+                let is_long = entry.text.len().div_ceil(4) > FRAME_TOKENS;
+                if is_long && Some(sender) != self.enemy {
+                    return Err(format!("{mid} is over the limit of tokens: {}", entry.text));
+                }
+            }
             EntryKind::Dropped => {
                 counts.dropped += 1;
                 if !is_late && !self.chains.may_be_cancelled(&entry.text) {

@@ -143,9 +143,9 @@ impl Plan {
         };
         let clock_steps = some(30, 250);
         let deafness = some(15, 150);
-        let copies = some(30, 250);
+        let copies = some(30, 350);
         let leaves = some(30, 250);
-        let discards = some(60, 300);
+        let discards = some(60, 400);
         let crashes = if long { 5 } else { 1 };
         let skew = |rng: &mut Rng| {
             if rng.per_mille(500) {

@@ -12,7 +12,7 @@ use accp_store::Store;
 use accp_testkit::Room;
 
 use super::World;
-use super::node::{REGISTRY, Result, said};
+use super::node::{REGISTRY, Result, SESSION, said};
 use super::rights::change;
 use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
@@ -194,7 +194,7 @@ impl World {
                     "the state of @{agent} is not the state of the host: {other} instead of {own}"
                 ));
             }
-            if side.id() != host.id() || side.context() != host.context() {
+            if side.id() != SESSION || side.context() != host.context() {
                 return Err(format!("@{agent} has another session or context"));
             }
             // A host that has lost schemas may get them back too late; the members keep them.

@@ -41,6 +41,16 @@ impl World {
         Ok(())
     }
 
+    /// Checks that a side has something to wait for, after its driver has done all that was due.
+    pub(super) fn judge_alarm(&mut self, who: usize) -> Result {
+        if let Some((session, at)) = self.session(who)?
+            && let Some(due) = session.next_timeout().filter(|due| *due <= at)
+        {
+            return Err(format!("{who} asks at {at} to be woken at {due}"));
+        }
+        self.set_alarm(who)
+    }
+
     /// Takes the time at which the driver has to wake up next. A driver sleeps for a while and not
     /// until a time of day, so it does not matter if its clock is set meanwhile.
     pub(super) fn set_alarm(&mut self, who: usize) -> Result {
@@ -144,18 +154,25 @@ impl World {
     }
 }
 
-/// Fails if a side asks a peer for more values at a time than it may (docs/limits.md).
-pub(super) fn asks_for_few(who: usize, batch: &Batch) -> Result {
-    let values = batch.sends.iter().filter(|send| {
-        let key = send.text.split(">qry:bytes{").nth(1).unwrap_or_default();
-        key.contains("key:k")
-    });
-    let mut asked: BTreeMap<MemberId, usize> = BTreeMap::new();
-    for send in values {
-        *asked.entry(send.to).or_default() += 1;
+/// Fails if a side asks a peer for more values at a time than it may, or sends it more of the log
+/// (docs/limits.md).
+pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
+    let mut peers: BTreeMap<MemberId, (usize, usize)> = BTreeMap::new();
+    for send in &batch.sends {
+        let (asked, relayed) = peers.entry(send.to).or_default();
+        let wanted = send.text.split(">qry:bytes{").nth(1).unwrap_or_default();
+        *asked += usize::from(wanted.contains("key:k"));
+        if meta(&send.text, "by").is_some() {
+            *relayed += send.text.len();
+        }
     }
-    match asked.iter().find(|(_, count)| **count > 8) {
-        Some((to, count)) => Err(format!("{who} asks {to} for {count} values at a time")),
+    // The pairs of a relay, and an entry that begins below the bound.
+    let most = 2 * 128 * 1024;
+    let too_much = |(asked, relayed): &(usize, usize)| *asked > 8 || *relayed > most;
+    match peers.iter().find(|(_, sums)| too_much(sums)) {
+        Some((to, (asked, relayed))) => Err(format!(
+            "{who} asks {to} for {asked} values at a time, and sends {relayed} bytes of the log"
+        )),
         None => Ok(()),
     }
 }

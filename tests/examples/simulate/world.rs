@@ -49,7 +49,7 @@ use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
 use text::{brief, in_short};
-use waking::{asks_for_few, sends_no_more};
+use waking::{asks_and_sends_little, sends_no_more};
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -365,7 +365,7 @@ impl World {
             self.committed(who, &batch)?;
             let all = batch.sends.len();
             let leaving = if let Fate::Cut(at) = fate { at } else { all };
-            asks_for_few(who, &batch)?;
+            asks_and_sends_little(who, &batch)?;
             for (at, send) in batch.sends.into_iter().enumerate() {
                 if left.next().as_ref() != Some(&send) {
                     return Err(format!(
@@ -404,7 +404,7 @@ impl World {
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
         }
-        self.set_alarm(who)
+        self.judge_alarm(who)
     }
 
     /// Shows the observer a batch that a side has made durable.
