@@ -319,7 +319,7 @@ impl Member {
         if self.outbox.retry.is_due(now) {
             self.outbox.timeout(&self.side.clock);
             self.say.ping = self.outbox.retry.tries() >= ASK_AFTER;
-            self.settle_unanswered();
+            self.say.hello |= !self.outbox.asks().is_empty();
         }
     }
 

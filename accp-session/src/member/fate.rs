@@ -45,7 +45,7 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn told(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        for frame in self.outbox.answered(asked).into_iter().rev() {
+        for frame in self.outbox.answered(asked, &hello.gone).into_iter().rev() {
             if hello.has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);
             } else if hello.gone.contains(&frame.mid) {
@@ -54,7 +54,7 @@ impl Member {
                 self.outbox.never_taken(frame, hello.last.as_ref());
             }
         }
-        self.say.hello |= !asked.is_empty() && !self.outbox.asks().is_empty();
+        self.say.hello |= !asked.is_empty() && self.outbox.is_unsure();
     }
 
     /// Tells the caller about a frame that the host has consumed and that is not in the log.
@@ -162,18 +162,6 @@ impl Member {
     pub(crate) fn begin_anew(&mut self, old: &Mid) {
         self.outbox.make_last(old);
         self.retry(old, ErrorCode::DUPLICATE);
-    }
-
-    /// Settles the first frame if its chain is cancelled and the host says nothing of it. The log has
-    /// the cancellation, so the host takes the frame no more: it has dropped it, perhaps in an earlier
-    /// run, of which this store is an older copy.
-    pub(crate) fn settle_unanswered(&mut self) {
-        let chains = &self.side.state.chains;
-        let is_cancelled =
-            |frame: &Outgoing| frame.scan(|scanned| chains.is_cancelled(scanned)) == Some(true);
-        if let Some(taken) = self.outbox.take_unanswered(is_cancelled) {
-            self.settled(taken);
-        }
     }
 
     /// Drops the frames of cancelled chains that never went out.

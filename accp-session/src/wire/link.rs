@@ -78,7 +78,7 @@ pub(crate) struct Hello {
     pub seen: Option<u64>,
     /// From the host: the number of the last value that the member has put.
     pub puts: Option<u64>,
-    /// From a member: frames of its own whose entries it has missed. From the host: the same.
+    /// From a member: frames of its own whose fate it has missed. From the host: the same.
     pub asks: Vec<Mid>,
     /// From the host: those of them that the log has, and those that it does not have although they
     /// took a number.

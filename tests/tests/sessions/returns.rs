@@ -94,6 +94,40 @@ fn a_host_is_asked_about_frames() {
     }
 }
 
+/// A member asks about its first frame if the host says nothing of it for long. The host may have
+/// dropped it in a run that the member does not know.
+#[test]
+fn a_host_is_silent_about_a_frame() {
+    let mut room = room_of_one();
+    let message = plan("dev", 1);
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    let sent: Vec<_> = (0..2)
+        .map(|_| dev.send(&Outbound::message(&message), now).unwrap())
+        .collect();
+    let first = sent[0].to_string();
+    room.on_the_way(move |passed| {
+        if passed.from != MemberId::HOST && passed.text.contains(&format!("mid:{first},")) {
+            return Vec::new();
+        }
+        let (asks, gone) = (format!("{{asks:[{first}]|"), format!("|gone:[{first}]|"));
+        let is_answer = passed.from == MemberId::HOST && passed.text.contains(&asks);
+        let answer = passed.text.replacen('|', &gone, usize::from(is_answer));
+        vec![answer]
+    });
+    for _ in 0..10 {
+        room.pass(40 * SECOND);
+    }
+    let fates = fates(&room.members[0]);
+    let wanted = [
+        (sent[0].clone(), "expired"),
+        (sent[1].clone(), "acknowledged"),
+    ];
+    assert_eq!(fates, wanted);
+    assert_eq!(asking(&room, 101, 100).len(), 1);
+    assert_eq!(logged(&mut room), sent[1..]);
+}
+
 /// Opens a room with `@dev`, whose host can discard its log soon.
 fn room_of_one() -> Room {
     let mut hub = options("hub");
@@ -308,8 +342,12 @@ fn frames_behind_one_that_has_a_new_id() {
         }
         let asked = asking(&room, 101, 100);
         let asked: Vec<_> = asked.iter().map(|text| listed(text, "asks")).collect();
+        // Later it asks about its first frame only, of which it has heard nothing for long.
+        let (silent, asked): (Vec<_>, Vec<_>) =
+            asked.into_iter().partition(|asked| asked[..] == sent[1..2]);
         let expected = restarts.then_some(&sent[1..]);
         assert_eq!(asked, Vec::from_iter(expected));
+        assert!(!silent.is_empty());
         room.heal();
         for _ in 0..4 {
             room.pass(40 * SECOND);

@@ -1,11 +1,8 @@
 //! The numbers of the frames, against what the host says.
 
-use super::{LATER, Outbox, Taken};
+use super::{LATER, Outbox};
+use crate::Mid;
 use crate::options::Scope;
-use crate::{Mid, Outgoing};
-
-/// Times that the first frame goes out without an answer, before its own words decide.
-const SILENT: u32 = 5;
 
 impl Outbox {
     /// Takes the last frame that the host has consumed, in answer to a ping. What comes before it was
@@ -32,23 +29,6 @@ impl Outbox {
                 taken.until = until;
             }
         }
-    }
-
-    /// Takes out the first frame if the host has said nothing of it for long, and if it is unwanted.
-    pub(crate) fn take_unanswered(
-        &mut self,
-        is_unwanted: impl Fn(&Outgoing) -> bool,
-    ) -> Option<Taken> {
-        let first = self.frames.front();
-        let first = first.filter(|frame| self.retry.tries() >= SILENT && is_unwanted(frame));
-        let mid = first.map(|frame| frame.mid.clone())?;
-        self.careful = true;
-        let frame = self.refused(&mid)?;
-        Some(Taken {
-            frame,
-            until: 0,
-            accepted: false,
-        })
     }
 
     /// Returns the number of the first frame that this side has not found in the log, if it knows it.

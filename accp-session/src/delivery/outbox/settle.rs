@@ -9,6 +9,8 @@ use crate::{Mid, Outgoing, Part};
 
 /// Frames that a member asks about at a time.
 const ASKED: usize = 32;
+/// Times that the first frame goes out without an answer, before the member asks about it.
+const SILENT: u32 = 5;
 
 impl Outbox {
     /// Returns whether a frame with this id has other words than this text of the log. The store of
@@ -125,16 +127,32 @@ impl Outbox {
         None
     }
 
-    /// Returns the ids of the frames to ask about next.
+    /// Returns whether this side may have missed the entry of a frame.
+    pub(crate) fn is_unsure(&self) -> bool {
+        !self.unsure.is_empty()
+    }
+
+    /// Returns the ids of the frames to ask about next. If the host has said nothing of the first
+    /// frame for long, it may have dropped it in an earlier run, of which this store is an older
+    /// copy.
     pub(crate) fn asks(&self) -> Vec<Mid> {
-        let frames = self.unsure.iter().take(ASKED);
+        let is_silent = !self.is_unsure() && self.retry.tries() >= SILENT;
+        let first = self.frames.iter().take(usize::from(is_silent));
+        let frames = self.unsure.iter().take(ASKED).chain(first);
         frames.map(|frame| frame.mid.clone()).collect()
     }
 
-    /// Takes the answer of the host about these frames, and returns them.
-    pub(crate) fn answered(&mut self, asked: &[Mid]) -> Vec<Outgoing> {
+    /// Takes the answer of the host about the frames asked for, and returns those that need not go
+    /// out any more. The host has dropped those in `gone`.
+    pub(crate) fn answered(&mut self, asked: &[Mid], gone: &[Mid]) -> Vec<Outgoing> {
         let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
-        self.unsure.extract_if(.., is_asked).collect()
+        let mut answered: Vec<_> = self.unsure.extract_if(.., is_asked).collect();
+        let first = self.frames.front().map(|frame| frame.mid.clone());
+        if let Some(mid) = first.filter(|mid| asked.contains(mid) && gone.contains(mid)) {
+            self.careful = true;
+            answered.extend(self.refused(&mid));
+        }
+        answered
     }
 
     /// Makes a frame go out again that the host has not consumed after all.
