@@ -45,7 +45,8 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn told(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        for frame in self.outbox.answered(asked, &hello.gone).into_iter().rev() {
+        let answered = self.outbox.answered(asked, &hello.gone, hello.position);
+        for frame in answered.into_iter().rev() {
             if hello.has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);
             } else if hello.gone.contains(&frame.mid) {
@@ -55,6 +56,7 @@ impl Member {
             }
         }
         self.say.hello |= !asked.is_empty() && self.outbox.is_unsure();
+        self.conclude();
     }
 
     /// Tells the caller about a frame that the host has consumed and that is not in the log.

@@ -142,17 +142,16 @@ impl Outbox {
         frames.map(|frame| frame.mid.clone()).collect()
     }
 
-    /// Takes the answer of the host about the frames asked for, and returns those that need not go
-    /// out any more. The host has dropped those in `gone`.
-    pub(crate) fn answered(&mut self, asked: &[Mid], gone: &[Mid]) -> Vec<Outgoing> {
-        let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
-        let mut answered: Vec<_> = self.unsure.extract_if(.., is_asked).collect();
+    /// Takes the answer of the host about these frames, and returns those whose entries this side
+    /// may have missed. The host has dropped those in `gone`. The log up to `until` tells why.
+    pub(crate) fn answered(&mut self, asked: &[Mid], gone: &[Mid], until: u64) -> Vec<Outgoing> {
         let first = self.frames.front().map(|frame| frame.mid.clone());
         if let Some(mid) = first.filter(|mid| asked.contains(mid) && gone.contains(mid)) {
             self.careful = true;
-            answered.extend(self.refused(&mid));
+            self.was_there(&mid, None, until);
         }
-        answered
+        let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
+        self.unsure.extract_if(.., is_asked).collect()
     }
 
     /// Makes a frame go out again that the host has not consumed after all.
