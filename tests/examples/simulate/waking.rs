@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use accp_runtime::session::{Input, MemberId, SendError, Time, Transmit};
 use accp_runtime::{ErrorCode, Message, Value};
-
 use accp_session::Batch;
 
 use super::World;
@@ -41,7 +40,7 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a side has something to wait for, after its driver has done all that was due.
+    /// Checks that a side asks for nothing at once, after its driver has done all that was due.
     pub(super) fn judge_alarm(&mut self, who: usize) -> Result {
         if let Some((session, at)) = self.session(who)?
             && let Some(due) = session.next_timeout().filter(|due| *due <= at)
