@@ -289,13 +289,18 @@ impl Host {
         let known = keys.iter().filter(|key| self.side.state.is_put(key));
         let keys: Vec<_> = known.map(|key| (*key).to_string()).collect();
         if !keys.is_empty() {
-            self.side.batch.get().expired.extend(keys.iter().cloned());
-            for key in &keys {
-                if let Some(missing) = self.gate.numbers.missing.remove(key) {
-                    self.side.transfers.forget(key, missing.from);
-                }
-            }
+            self.forget_values(&keys);
             self.control(Control::Expire { keys }, now);
+        }
+    }
+
+    /// Lets values expire at this side, and stops asking for their bytes.
+    fn forget_values(&mut self, keys: &[String]) {
+        self.side.batch.get().expired.extend(keys.iter().cloned());
+        for key in keys {
+            if let Some(missing) = self.gate.numbers.missing.remove(key) {
+                self.side.transfers.forget(key, missing.from);
+            }
         }
     }
 

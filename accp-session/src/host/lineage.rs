@@ -346,6 +346,9 @@ impl Host {
     /// Takes note of a control entry that this host once made. The bytes of its own values are at
     /// the member, if they are anywhere.
     fn take_control(&mut self, from: MemberId, sender: MemberId, control: &Control) {
+        if let Control::Expire { keys } = control {
+            self.forget_values(keys);
+        }
         self.gate.fold_control(sender, control);
         match control {
             Control::Put { values } if sender == MemberId::HOST => {
@@ -359,7 +362,6 @@ impl Host {
                 }
             }
             Control::Put { values } => self.fetch_puts(sender, values),
-            Control::Expire { keys } => self.side.batch.get().expired.extend(keys.iter().cloned()),
             _ => {}
         }
     }

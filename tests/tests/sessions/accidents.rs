@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope, Time};
+use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
 
 use crate::room::Room;
 use accp_session::EntryKind;
 use accp_store::{Retention, Store};
 
-use crate::sides::{NOW, Node, frame, numbers, open_desk, options, plan, rules};
+use crate::sides::{NOW, Node, frame, member, numbers, open_desk, options, plan, rules};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
@@ -103,6 +103,43 @@ fn a_refused_announcement() {
             );
         }
     }
+}
+
+/// A frame in parts that reads a value of a refused announcement goes with all its parts, and the
+/// caller hears of it once.
+#[test]
+fn a_refused_announcement_of_frames_in_parts() {
+    let mut room = Room::pair();
+    room.on_the_way(|_| vec![]);
+    let message = |n| {
+        let message = plan("dev", n).with("goal", "x".repeat(90));
+        let fields = ["a", "b", "c"].into_iter();
+        fields.fold(message, |message, name| message.with(name, numbers(60)))
+    };
+    let mut mids: Vec<_> = (1..=3)
+        .map(|n| room.say(0, &Outbound::message(&message(n))))
+        .collect();
+    let now = room.now;
+    let leave = Input::Leave(member(101));
+    room.host.session_mut().handle(leave, now).unwrap();
+    room.settle();
+    room.heal();
+    for _ in 0..10 {
+        room.pass(SECOND);
+    }
+    assert_eq!(room.members[0].session().outbox_len(), 0);
+    let refused = room.members[0]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Refused(mid, _) => Some(mid.clone()),
+            _ => None,
+        });
+    let mut refused: Vec<_> = refused.filter(|mid| mids.contains(mid)).collect();
+    refused.sort();
+    mids.sort();
+    assert_eq!(refused, mids);
+    assert!(!room.passed(101, 100).any(|text| text.contains(",pt:")));
 }
 
 /// A clock that was ahead for a while costs time and nothing else.

@@ -176,6 +176,36 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     room.check_replicas();
 }
 
+/// A host that takes back that a value has expired asks nobody for its bytes any more.
+#[test]
+fn a_host_takes_back_that_a_value_has_expired() {
+    let mut room = room();
+    room.on_the_way(|passed| {
+        let is_lost = passed.text.contains(">sync:bytes{");
+        Vec::from_iter((!is_lost).then(|| passed.text.clone()))
+    });
+    let goal = plan("dev", 1).with("goal", "x".repeat(90));
+    room.say(0, &Outbound::message(&goal));
+    assert_eq!(room.host.cold_text("k101_1"), None);
+    let backup = copy(&room);
+    room.heal();
+    let now = room.now;
+    let expire = Input::Expire(&["k101_1"]);
+    room.host.session_mut().handle(expire, now).unwrap();
+    room.settle();
+    talk(&mut room, 2..4);
+    restore(&mut room, backup);
+    for _ in 0..3 {
+        room.pass(40 * SECOND);
+    }
+    decide(&mut room, Input::Recover).unwrap();
+    for _ in 0..3 {
+        room.pass(40 * SECOND);
+    }
+    room.check_replicas();
+    assert_eq!(room.host.session().next_timeout(), None);
+}
+
 /// A host that has accepted other frames since cannot take back what it has lost. A fork goes on
 /// without it, and members that have it are removed and told.
 #[test]

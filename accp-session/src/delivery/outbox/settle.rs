@@ -211,9 +211,10 @@ impl Outbox {
         }
     }
 
-    /// Removes and returns the frames that refer to values of a refused announcement. Without it the
-    /// values would be others, if the session has their keys already. The host has taken none of
-    /// these frames: their numbers come after that of the announcement.
+    /// Removes and returns the frames that refer to values of a refused announcement, with all parts
+    /// of such frames. Without the announcement the values would be others, if the session has their
+    /// keys already. The host has taken none of these frames: their numbers come after that of the
+    /// announcement.
     pub(crate) fn take_readers(&mut self, refused: &Outgoing) -> Vec<Outgoing> {
         let Some(Control::Put { values }) =
             refused.scan(|frame| Control::read(frame).ok()).flatten()
@@ -225,7 +226,10 @@ impl Outbox {
             let mut keys = keys.filter_map(|key| key.split('.').next());
             keys.any(|key| values.iter().any(|(put, _, _)| put == key))
         };
-        let mids = self.frames.iter().filter(|frame| reads(frame));
+        let readers = self.frames.iter().filter(|frame| reads(frame));
+        let readers: BTreeSet<_> = readers.map(Outgoing::name).collect();
+        let is_of_one = |frame: &&Outgoing| readers.contains(&frame.name());
+        let mids = self.frames.iter().filter(is_of_one);
         let mids: Vec<_> = mids.map(|frame| frame.mid.clone()).collect();
         mids.iter().filter_map(|mid| self.refused(mid)).collect()
     }
