@@ -1,10 +1,10 @@
 //! A whole session in one process, for tests, benches and demonstrations.
 //!
 //! A [`Room`] has a clock, a [`Wire`] that fails as links do, and a [`Side`] for the host and for
-//! each member. A side is a driver on a store, with the frames that wait to be handled. A test
-//! can take control of each part: [`Room::on_the_way`] holds or changes frames, [`Room::step`]
-//! runs one turn, [`Room::restart`] kills a side and opens it again, and a [`Tapped`] store
-//! inspects, loses or spoils batches.
+//! each member. A side is a driver of either kind on a store, with the frames that wait to be
+//! handled. A test can take control of each part: [`Room::on_the_way`] holds or changes frames,
+//! [`Room::step`] runs one turn, [`Room::restart`] kills a side and opens it again, and a
+//! [`Tapped`] store inspects, loses or spoils batches.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -30,6 +30,7 @@
 mod quarters;
 mod rng;
 mod room;
+mod runner;
 mod side;
 mod tapped;
 mod wire;
@@ -37,6 +38,7 @@ mod wire;
 pub use quarters::Quarters;
 pub use rng::Rng;
 pub use room::Room;
+pub use runner::Runner;
 pub use side::{Shared, Side};
 pub use tapped::Tapped;
 pub use wire::{Delivery, Faulted, Faults, Wire};

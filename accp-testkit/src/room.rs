@@ -27,7 +27,7 @@ pub struct Room<S = Shared> {
     way: Option<Way>,
 }
 
-impl<S: Store + Clone> Room<S> {
+impl<S: Store + Clone + Send + 'static> Room<S> {
     /// Opens a session with its host alone.
     pub fn open(store: S, options: Options, rules: Rules, now: Time) -> Result<Self, DriverError> {
         Ok(Self {

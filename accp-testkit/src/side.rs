@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{Event, Inbound, MemberId, Options, Rules, Session, Time, Transmit};
-use accp_store::{Driver, DriverError, Link, MemoryStore, Store};
+use accp_store::{DriverError, Link, MemoryStore, Store};
+
+use crate::Runner;
 
 /// A store shared by drivers and by tests that inspect it.
 pub type Shared = Arc<Mutex<MemoryStore>>;
@@ -14,7 +16,7 @@ pub struct Side<S = Shared, L = Vec<Transmit>> {
     /// The member id of the side.
     pub id: MemberId,
     /// The driver, which takes the inputs of the side.
-    pub driver: Driver<S, L>,
+    pub driver: Runner<S, L>,
     /// The store of the driver.
     pub store: S,
     /// Delivered frames that no handler has taken out yet.
@@ -28,6 +30,7 @@ pub struct Side<S = Shared, L = Vec<Transmit>> {
     /// True if the side joins as a supervisor.
     pub supervises: bool,
     rules: Option<Rules>,
+    awaits: bool,
 }
 
 impl<S: Store + Clone, L: Link> Side<S, L> {
@@ -42,7 +45,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     ) -> Result<Self, DriverError> {
         Ok(Self {
             id,
-            driver: drive(store.clone(), link, options.clone(), rules.clone(), now)?,
+            driver: Runner::blocking(store.clone(), link, options.clone(), rules.clone(), now)?,
             store,
             inbox: Vec::new(),
             events: Vec::new(),
@@ -50,6 +53,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             options,
             supervises: false,
             rules,
+            awaits: false,
         })
     }
 
@@ -77,7 +81,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
     }
 }
 
-impl<S: Store + Clone> Side<S> {
+impl<S: Store + Clone + Send + 'static> Side<S> {
     /// Takes the frames that left the side since the last call.
     pub fn left(&mut self) -> Vec<Transmit> {
         std::mem::take(self.driver.link_mut())
@@ -89,23 +93,22 @@ impl<S: Store + Clone> Side<S> {
     }
 
     /// Opens the side again from its store, and returns its driver of before.
-    pub fn reopen(&mut self, now: Time) -> Result<Driver<S, Vec<Transmit>>, DriverError> {
-        let (options, rules) = (self.options.clone(), self.rules.clone());
-        let new = drive(self.store.clone(), Vec::new(), options, rules, now)?;
+    pub fn reopen(&mut self, now: Time) -> Result<Runner<S, Vec<Transmit>>, DriverError> {
+        let store = self.store.clone();
+        let new = if self.awaits {
+            Runner::awaiting(store, &self.options, self.rules.as_ref(), now)?
+        } else {
+            let (options, rules) = (self.options.clone(), self.rules.clone());
+            Runner::blocking(store, Vec::new(), options, rules, now)?
+        };
         self.inbox.clear();
         Ok(std::mem::replace(&mut self.driver, new))
     }
-}
 
-fn drive<S: Store, L: Link>(
-    store: S,
-    link: L,
-    options: Options,
-    rules: Option<Rules>,
-    now: Time,
-) -> Result<Driver<S, L>, DriverError> {
-    match rules {
-        Some(rules) => Driver::open_host(store, link, options, rules, now),
-        None => Driver::open_member(store, link, options, now),
+    /// Opens the side again, with an [`AsyncDriver`](accp_store::AsyncDriver) from now on.
+    pub fn awaiting(mut self, now: Time) -> Result<Self, DriverError> {
+        self.awaits = true;
+        self.restart(now)?;
+        Ok(self)
     }
 }

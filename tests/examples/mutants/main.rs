@@ -251,7 +251,7 @@ fn suites(of: &str) -> Vec<&'static [&'static str]> {
     let context: &[_] = &["-p", "accp-context", "--lib", "--tests"];
     let session: &[_] = &["-p", "accp-session", "--lib", "--tests"];
     let store: &[_] = &["-p", "accp-store", "--lib", "--tests"];
-    let sessions: &[_] = &["-p", "accp-tests", "--test", "sessions"];
+    let sessions: &[_] = &["-p", "accp-tests", "--test", "sessions", "--test", "memory"];
     match of {
         "accp-context" => vec![context, session, sessions, store],
         "accp-session" => vec![session, sessions, store],

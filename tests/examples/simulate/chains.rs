@@ -15,6 +15,8 @@ pub(crate) struct Chains {
     above: BTreeMap<Mid, Cause>,
     /// The cause of each frame that has one, as it was known when the frame came.
     causes: BTreeMap<Mid, Cause>,
+    /// The positions of the first frames of chains.
+    begun: BTreeMap<Mid, u64>,
     /// The chains that wait for an answer.
     open: BTreeSet<Mid>,
     /// The chains that were answered before a cancellation.
@@ -60,6 +62,7 @@ impl Chains {
             }
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
+                self.begun.insert(chain.clone(), position);
                 // Nobody puts the chain of another below a chain.
                 let is_own = maker(&chain).is_none_or(|maker| maker == sender);
                 if let Some(above) = self.cause(text).filter(|_| is_own) {
@@ -70,6 +73,12 @@ impl Chains {
         }
         let is_open = self.open.contains(&chain);
         self.of.insert(mid, (chain, is_open));
+    }
+
+    /// Returns the position of the request that a frame answers.
+    pub(crate) fn request(&self, text: &str) -> Option<u64> {
+        let chain = mid_in(text, "cid").filter(|chain| self.open.contains(chain))?;
+        self.begun.get(&chain).copied()
     }
 
     fn cause(&self, text: &str) -> Option<Cause> {

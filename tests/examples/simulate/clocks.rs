@@ -9,6 +9,7 @@ impl World {
         let most = [20_000, 120_000, YEAR][self.rng.below(3) as usize];
         let ahead = self.rng.below(2 * most) as i64 - most as i64;
         let id = self.nodes[who].id;
+        self.observer.silent.clear();
         self.note(|| format!("the clock of {id} is {ahead} ms ahead"));
         if let Some(side) = self.room.side(id) {
             side.ahead = ahead;
@@ -18,6 +19,7 @@ impl World {
 
     /// Sets every clock as it was at the start.
     pub(super) fn set_clocks_right(&mut self) {
+        self.observer.silent.clear();
         for node in &self.nodes {
             if let Some(side) = self.room.side(node.id) {
                 side.ahead = node.skew;

@@ -1,7 +1,7 @@
 //! Members that enter, leave and come back.
 
 use accp_runtime::AgentId;
-use accp_runtime::session::{Input, MemberId};
+use accp_runtime::session::{Input, InputError, MemberId};
 use accp_testkit::Side;
 
 use super::World;
@@ -44,12 +44,32 @@ impl World {
         if self.is_absent(id) {
             return self.let_in(at + 1);
         }
+        self.claim_another(at + 1)?;
         let now = self.room.now;
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(id), now).map_err(said)?;
         self.counts.left += 1;
         self.note(|| format!("{id} leaves"));
         Ok(())
+    }
+
+    /// Lets a member ask for the name of another, which it does not get.
+    fn claim_another(&mut self, who: usize) -> Result {
+        let other = self.rng.below(1 + self.room.members.len() as u64) as usize;
+        if other == who {
+            return Ok(());
+        }
+        let names = [self.nodes[who].agent, self.nodes[other].agent];
+        let agents = names.map(|name| AgentId::new(name).map_err(said));
+        let agents: Vec<_> = agents.into_iter().collect::<Result<_>>()?;
+        let now = self.room.now;
+        let host = self.room.host.driver.session_mut().map_err(said)?;
+        let supervisor = false;
+        let agents = &*agents;
+        match host.handle(Input::Join { agents, supervisor }, now) {
+            Err(InputError::Join(_)) => Ok(()),
+            joined => Err(format!("{who} takes the name of {other}: {joined:?}")),
+        }
     }
 
     /// Lets all members in again that have left.
@@ -67,7 +87,13 @@ impl World {
 
     /// Lets a member in, for the first time or again.
     pub(super) fn let_in(&mut self, who: usize) -> Result {
+        if self.plan.supervised && self.plan.leaves > 0 {
+            self.nodes[who].supervises = self.rng.per_mille(300);
+        }
         let (id, supervises) = (self.nodes[who].id, self.nodes[who].supervises);
+        if let Some(side) = self.room.side(id) {
+            side.supervises = supervises;
+        }
         let agent = AgentId::new(self.nodes[who].agent).map_err(said)?;
         let joined = self.room.let_in(&agent, supervises).map_err(said)?;
         if joined != id {

@@ -5,6 +5,7 @@ use std::fmt;
 use accp_testkit::Faulted;
 
 use super::kinds::Kinds;
+use super::plan::Plan;
 
 /// The number of times that each event has happened.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +57,7 @@ pub(crate) struct Counts {
     pub(crate) missed: u64,
     pub(crate) in_sqlite: u64,
     pub(crate) queued: u64,
+    pub(crate) awaited: u64,
     /// Chunks of streams that handlers took.
     pub(crate) chunks: u64,
     /// Chunks that contradict others, or are too many.
@@ -67,7 +69,19 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 50] {
+    /// Counts a run that begins.
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self {
+            runs: 1,
+            in_sqlite: u64::from(plan.sqlite),
+            queued: u64::from(plan.queued),
+            awaited: u64::from(plan.awaited),
+            skewed: plan.skew.iter().filter(|skew| **skew != 0).count() as u64,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 51] {
         let Faulted {
             sent,
             delivered,
@@ -124,12 +138,29 @@ impl Counts {
             ("  gaps told to members", &mut self.missed),
             ("runs in SQLite", &mut self.in_sqlite),
             ("runs behind a committer", &mut self.queued),
+            ("runs of AsyncDriver", &mut self.awaited),
             ("reads that failed", &mut self.misread),
             ("references read", &mut self.references),
             ("chunks of streams", &mut self.chunks),
             ("  refused", &mut self.odd_chunks),
             ("steps", &mut self.steps),
         ]
+    }
+
+    /// Returns the name of a count that differs, except for the counts of stores and drivers.
+    pub(super) fn other_than(&self, other: &Self) -> Option<&'static str> {
+        let same = |counts: &Self| Self {
+            in_sqlite: 0,
+            queued: 0,
+            awaited: 0,
+            ..counts.clone()
+        };
+        let are_other = self.kinds != other.kinds;
+        let (mut own, mut other) = (same(self), same(other));
+        let rows = own.rows().into_iter().zip(other.rows());
+        let mut differ = rows.filter(|(own, other)| own.1 != other.1);
+        let name = differ.next().map(|(own, _)| own.0.trim());
+        name.or(are_other.then_some("entries or events"))
     }
 
     pub(crate) fn add(&mut self, other: &Self) {

@@ -125,6 +125,23 @@ impl World {
             return Ok(());
         };
         let session = side.session();
+        let replicated = session.replicated();
+        if who == 0 && !self.observer.timeline.has_lost() {
+            for seen in self.observer.sides.iter().skip(1) {
+                let id = seen.id;
+                let is_in = session
+                    .state()
+                    .members()
+                    .any(|(member, party)| member == id && party.present);
+                let is_sure = is_in && !self.observer.timeline.was_put_back(id);
+                if is_sure && replicated > seen.last {
+                    let last = seen.last;
+                    return Err(format!(
+                        "{id} has the log up to {last}, and the host says {replicated}"
+                    ));
+                }
+            }
+        }
         let log_before = if discards_all {
             session.position()
         } else {

@@ -61,7 +61,7 @@ const EXPECTED: [&str; 50] = [
 ];
 
 /// The number of times that each kind has occurred.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(BTreeMap<String, u64>);
 
 impl Kinds {

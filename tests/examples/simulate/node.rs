@@ -111,6 +111,9 @@ impl Node {
         let now = Time::from_millis(now.as_millis() + self.skew);
         let side = Side::open(self.id, store, Vec::new(), options, None, now);
         let mut side = side.map_err(said)?;
+        if plan.awaited {
+            side = side.awaiting(now).map_err(said)?;
+        }
         (side.ahead, side.supervises) = (self.skew, self.supervises);
         Ok(side)
     }

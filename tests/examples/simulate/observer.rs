@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use accp_runtime::session::{Event, MemberId, Mid, Scope};
+use accp_runtime::context::Checkpoint;
+use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
 use accp_session::{Batch, Entry, EntryKind};
 
 use super::chains::Chains;
 use super::counts::Counts;
-use super::node::Result;
+use super::node::{Result, said};
 use super::plan::{Plan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
@@ -17,8 +18,6 @@ use super::timeline::Timeline;
 
 /// The most tokens of a frame (draft section 3.4).
 const FRAME_TOKENS: usize = 240;
-/// Seconds that two clocks may differ, by default.
-const SKEW: i64 = 30;
 
 #[derive(Debug)]
 pub(crate) struct Observer {
@@ -30,6 +29,8 @@ pub(crate) struct Observer {
     /// The position at which each id was consumed.
     pub(super) consumed: BTreeMap<Mid, u64>,
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
+    /// The version of the shared state at each refusal.
+    pub(super) versions: BTreeMap<(MemberId, Mid), u64>,
     /// Frames that left an outbox without being consumed.
     pub(super) withdrawn: BTreeSet<Mid>,
     /// Members that have left.
@@ -52,6 +53,20 @@ pub(crate) struct Observer {
     pub(super) asked: BTreeSet<MemberId>,
     pub(super) timeline: Timeline,
     pub(super) rights: Rights,
+    /// The last accepted frame, and the request that it answers.
+    pub(super) newest: (u64, Option<u64>),
+    pub(super) now: Time,
+    /// For members that the host has not heard of since: the time of the first entry that it sent
+    /// then, and how often it sent each.
+    pub(super) silent: BTreeMap<MemberId, (Time, BTreeMap<u64, u32>)>,
+    /// Seconds that two clocks may differ.
+    skew: i64,
+    /// The positions that have left hot state.
+    gone: Vec<(u64, u64)>,
+    /// Frames whose parts are here, and others may still come.
+    pub(super) parts: BTreeSet<(MemberId, Mid)>,
+    /// The ids of the relayed entries.
+    pub(super) relayed: BTreeSet<Mid>,
 }
 
 /// Facts from the log about one sender.
@@ -76,6 +91,7 @@ impl Observer {
             log: Vec::new(),
             consumed: BTreeMap::new(),
             refused: BTreeSet::new(),
+            versions: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
             left: BTreeSet::new(),
             enemy: None,
@@ -90,6 +106,13 @@ impl Observer {
             asked: BTreeSet::new(),
             timeline: Timeline::default(),
             rights: Rights::default(),
+            newest: (0, None),
+            relayed: BTreeSet::new(),
+            parts: BTreeSet::new(),
+            gone: Vec::new(),
+            skew: plan.tolerance as i64,
+            now: Time::from_secs(0),
+            silent: BTreeMap::new(),
         }
     }
 
@@ -152,14 +175,17 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
+            self.versions
+                .insert((sender, mid.clone()), self.rights.version);
         } else if entry.sequence > 0 {
             self.consumed_by(entry)?;
         }
         if Some(sender) == self.enemy && !matches!(entry.kind, EntryKind::Refused(_)) {
             self.judge_enemy(entry)?;
         }
-        let is_late = sender != MemberId::HOST && is_late(entry);
+        let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
         let is_cancelled = !self.is_flooded && self.chains.is_cancelled(&entry.text, position);
+        self.is_new(entry)?;
         match entry.kind {
             EntryKind::Frame | EntryKind::Part if is_late => {
                 return Err(format!("{mid} is accepted and had expired"));
@@ -191,7 +217,23 @@ impl Observer {
             EntryKind::Control => self.controlled(entry, counts)?,
             _ => {}
         }
+        let of = mid_in(&entry.text, "of").filter(|_| entry.text.contains(",pt:"));
+        match (entry.kind, of) {
+            (EntryKind::Part, Some(of)) => drop(self.parts.insert((sender, of))),
+            (EntryKind::Dropped, Some(of)) => drop(self.parts.remove(&(sender, of))),
+            (EntryKind::Frame, _) => drop(self.parts.remove(&(sender, mid.clone()))),
+            _ => {}
+        }
         self.log.push(entry.clone());
+        Ok(())
+    }
+
+    /// Checks that no other relayed entry has the id of an entry.
+    pub(super) fn is_new(&mut self, entry: &Entry) -> Result {
+        let is_relayed = entry.kind.is_relayed() || entry.kind == EntryKind::Lost;
+        if is_relayed && !self.relayed.insert(entry.mid.clone()) {
+            return Err(format!("two entries of the log have the id {}", entry.mid));
+        }
         Ok(())
     }
 
@@ -268,6 +310,10 @@ impl Observer {
             self.judge_rights(entry)?;
         }
         self.note_rights(entry);
+        self.newest = (
+            entry.position,
+            self.chains.request(text).filter(|_| !self.is_flooded),
+        );
         self.chains.apply(text, entry.position, entry.sender);
         Ok(())
     }
@@ -300,6 +346,7 @@ impl Observer {
             self.expired.extend(keys.split(',').map(String::from));
         } else if text.contains(CHECKPOINT) {
             counts.checkpoints += 1;
+            self.judge_checkpoint(text)?;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
             // A refused announcement leaves a gap, and so does an older copy that uses keys again.
@@ -325,11 +372,29 @@ impl Observer {
         }
         Ok(())
     }
+
+    /// Checks that the newest frame, and the request that it answers, stay in hot state.
+    fn judge_checkpoint(&mut self, text: &str) -> Result {
+        let checkpoint = Checkpoint::decode(text).map_err(said)?;
+        let is_in = |ranges: &[(u64, u64)], at: u64| {
+            ranges.iter().any(|(from, to)| (*from..=*to).contains(&at))
+        };
+        let (newest, request) = self.newest;
+        let request = request.filter(|at| !is_in(&self.gone, *at));
+        let mut needed = [Some(newest), request].into_iter().flatten();
+        if checkpoint.covers() + 1 == newest
+            && let Some(gone) = needed.find(|at| is_in(checkpoint.left(), *at))
+        {
+            return Err(format!("{gone} leaves, and {newest} needs it"));
+        }
+        self.gone.extend(checkpoint.left());
+        Ok(())
+    }
 }
 
 /// Returns whether the frame came too late for the host (draft section 3.7, item 5).
-fn is_late(entry: &Entry) -> bool {
+fn is_late(entry: &Entry, skew: i64) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();
-    ttl > 0 && ts.saturating_add(ttl) < entry.at.as_secs() - SKEW
+    ttl > 0 && ts.saturating_add(ttl) < entry.at.as_secs() - skew
 }

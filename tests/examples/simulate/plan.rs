@@ -67,8 +67,14 @@ pub(crate) struct Plan {
     pub(crate) sqlite: bool,
     /// All sides have one store, behind a committer.
     pub(crate) queued: bool,
+    /// Seconds that a clock may differ from that of the host.
+    pub(crate) tolerance: u64,
+    /// Frames in parts that a member may have under way.
+    pub(crate) groups: usize,
     /// Agents send streams.
     pub(crate) streams: bool,
+    /// All sides have a driver for asynchronous code, and a committer.
+    pub(crate) awaited: bool,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -87,7 +93,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 27] = [
+    pub(crate) const PIECES: [&str; 28] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -115,6 +121,7 @@ impl Plan {
         "sqlite",
         "queue",
         "streams",
+        "awaiting",
     ];
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
@@ -174,7 +181,7 @@ impl Plan {
             late: !pair && !long && !hostile && rng.per_mille(300),
             narrow: rng.per_mille(150),
             relays_only: rng.per_mille(100),
-            learns: rng.per_mille(200),
+            learns: rng.per_mille(300),
             hostile,
             flood: if rng.per_mille(80) { 20 } else { USUAL },
             deafness,
@@ -190,6 +197,9 @@ impl Plan {
             sqlite: copies == 0 && rng.per_mille(200),
             queued: copies == 0 && rng.per_mille(150),
             streams: rng.per_mille(400),
+            awaited: rng.per_mille(200),
+            tolerance: if rng.per_mille(300) { 1 } else { 30 },
+            groups: if rng.per_mille(700) { 1 } else { 8 },
         }
     }
 
@@ -225,6 +235,7 @@ impl Plan {
                 "sqlite" => self.sqlite = false,
                 "queue" => self.queued = false,
                 "streams" => self.streams = false,
+                "awaiting" => self.awaited = false,
                 "company" => {
                     self.members = 1;
                     self.late = false;

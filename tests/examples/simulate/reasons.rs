@@ -6,6 +6,7 @@ use accp_session::{Entry, EntryKind};
 
 use super::node::Result;
 use super::observer::Observer;
+use super::rights::follows;
 use super::text::{Goal, checkpoint, field, goals, intent, maker, meta, mid_in};
 
 impl Observer {
@@ -32,6 +33,9 @@ impl Observer {
                         matches!(e.kind, EntryKind::Dropped | EntryKind::Refused(_)) && is_part(e)
                     })
             }),
+            ErrorCode::BUDGET_EXCEEDED if meta(text, "pt").is_some() => {
+                self.parts.iter().any(|(of, _)| *of == sender)
+            }
             ErrorCode::BUDGET_EXCEEDED => {
                 let is_cut = text.contains(":refused{}[");
                 intent(text) == "sync" && (is_cut || !self.rights.has_room(text))
@@ -51,7 +55,7 @@ impl Observer {
     /// the version of the shared state before it.
     fn lacks(&self, text: &str, code: ErrorCode) -> bool {
         if intent(text) == "sync" {
-            return field(text, "v") != Some(self.rights.version + 1);
+            return !follows(text, self.rights.version, field(text, "v"));
         }
         goals(text).any(|(_, goal)| self.fault(&goal) == Some(code))
     }
@@ -104,7 +108,7 @@ impl Observer {
             return Err(format!("{mid} makes the shared state too large"));
         }
         let version = field(text, "v").filter(|_| intent(text) == "sync");
-        if version.is_some_and(|version| version != self.rights.version + 1) {
+        if version.is_some() && !follows(text, self.rights.version, version) {
             let held = self.rights.version;
             return Err(format!("{mid} changes version {held} of the shared state"));
         }

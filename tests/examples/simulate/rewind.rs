@@ -93,6 +93,7 @@ impl Observer {
                 entry.text
             ));
         }
+        self.is_new(entry)?;
         if entry.sequence > 0 {
             self.consumed_by(entry)?;
         }

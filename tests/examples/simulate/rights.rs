@@ -22,26 +22,51 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Takes a change of one key of the shared state.
+    /// Takes a change of the shared state.
     pub(super) fn change(&mut self, text: &str) {
-        if let Some((key, value)) = change(text) {
-            self.shared.insert(key.into(), key.len() + value.len());
+        let (replaces, changes) = changes(text);
+        if replaces {
+            self.shared.clear();
+        }
+        for (key, value) in changes {
+            match value {
+                Some(value) => self.shared.insert(key.into(), key.len() + value.len()),
+                None => self.shared.remove(key),
+            };
         }
     }
 
-    /// Returns whether the shared state has room for a change of one key.
+    /// Returns whether the shared state has room for a change.
     pub(super) fn has_room(&self, text: &str) -> bool {
-        let Some((key, value)) = change(text) else {
-            return true;
-        };
-        let others = self.shared.iter().filter(|(other, _)| *other != key);
+        let (replaces, changes) = changes(text);
+        let is_kept = |other: &String| !replaces && changes.iter().all(|(key, _)| key != other);
+        let others = self.shared.iter().filter(|(other, _)| is_kept(other));
         let others: usize = others.map(|(_, bytes)| bytes).sum();
-        others + key.len() + value.len() <= SHARED
+        let set = changes
+            .iter()
+            .filter_map(|(key, value)| Some(key.len() + (*value)?.len()));
+        others + set.sum::<usize>() <= SHARED
     }
 }
 
-/// Returns the key that a frame changes in the shared state, and its value.
-pub(super) fn change(text: &str) -> Option<(&str, &str)> {
-    let rest = text.split(">sync:state{delta:{").nth(1)?;
-    rest.split('}').next()?.split_once(':')
+/// Returns whether a frame replaces the shared state, and the keys that it sets or removes.
+pub(super) fn changes(text: &str) -> (bool, Vec<(&str, Option<&str>)>) {
+    let replaces = text.contains(">sync:state{") && text.contains("|state:{");
+    let key = if replaces { "|state:{" } else { "delta:{" };
+    let rest = text
+        .split(">sync:state{")
+        .nth(1)
+        .and_then(|rest| rest.split(key).nth(1));
+    let map = rest
+        .and_then(|rest| rest.split('}').next())
+        .unwrap_or_default();
+    let pairs = map.split(',').filter_map(|pair| pair.split_once(':'));
+    let pairs = pairs.map(|(key, value)| (key, Some(value).filter(|value| *value != "~")));
+    (replaces, pairs.collect())
+}
+
+/// Returns whether a change of the shared state is for a version that follows the one held.
+pub(super) fn follows(text: &str, held: u64, version: Option<u64>) -> bool {
+    let (replaces, _) = changes(text);
+    version == Some(held + 1) || replaces && version.is_some_and(|version| version > held)
 }

@@ -20,6 +20,7 @@ impl Observer {
     /// Notes that a side has started from its store.
     pub(crate) fn started(&mut self, who: usize) {
         self.sides[who].starts_again();
+        self.silent.clear();
         if who == 0 {
             self.asked.clear();
         }
@@ -277,6 +278,7 @@ impl Observer {
 
     /// Notes a frame that has arrived at the host.
     pub(crate) fn heard(&mut self, from: MemberId, text: &str) {
+        self.silent.remove(&from);
         if intent(text) == "ping" {
             self.asked.insert(from);
         }

@@ -1,7 +1,7 @@
 //! The messages that the agents of a run send, and the answers of their handlers.
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{Inbound, Input, Mid, Outbound, SendError};
+use accp_runtime::session::{Inbound, Input, Mid, Outbound, SendError, StateUpdate};
 use accp_runtime::{Map, Message, Value};
 
 use super::World;
@@ -23,7 +23,7 @@ impl World {
         if streams && self.room.side(self.nodes[who].id).is_some() {
             return self.stream(who, n);
         }
-        let Some(message) = self.message(who, n)? else {
+        let Some(mut message) = self.message(who, n)? else {
             return Ok(false);
         };
         let agent = self.nodes[who].agent;
@@ -31,6 +31,7 @@ impl World {
             return Ok(false);
         };
         let sent = side.send(&Outbound::message(&message), now);
+        let at = now.as_secs();
         self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
         let mid = match sent {
             Ok(mid) => mid,
@@ -46,6 +47,7 @@ impl World {
             let chain = chain.unwrap_or_else(|| mid.clone());
             self.nodes[who].known.push((mid, chain));
         }
+        message.envelope.timestamp = Some(at);
         self.said.insert((who, n), message);
         Ok(true)
     }
@@ -70,10 +72,25 @@ impl World {
             let shared = side.state().shared();
             let mut target: Map<'static> = shared.entries().clone();
             let key = format!("k{}", self.rng.below(6));
-            target.insert(key.clone(), Value::from(format!("{agent}_{n}")));
-            let delta = shared.delta_to(&target).to_message(agent).map_err(said)?;
-            self.deltas.insert((who, n), key);
-            return Ok(Some(delta.into_owned().with("n", n as i64)));
+            if self.rng.per_mille(150) {
+                target.remove(&key);
+            } else {
+                target.insert(key, Value::from(format!("{agent}_{n}")));
+            }
+            let update = if self.rng.per_mille(200) {
+                let version = shared.version() + 1 + self.rng.below(3);
+                // A long value of the hostile member would go by reference.
+                let short = target
+                    .iter()
+                    .filter(|(_, value)| value.to_string().len() < 50);
+                let short = short.map(|(key, value)| (key.to_owned(), value.clone()));
+                let state = short.collect();
+                StateUpdate::Full { version, state }
+            } else {
+                shared.delta_to(&target)
+            };
+            let update = update.to_message(agent).map_err(said)?;
+            return Ok(Some(update.into_owned().with("n", n as i64)));
         }
         let mut message = Message::new(agent, intent, operation)
             .map_err(said)?
@@ -97,9 +114,18 @@ impl World {
         };
         message = message.with("text", text);
         if self.rng.per_mille(60) {
-            for at in 0..24 {
-                message = message.with(format!("field_{at}"), format!("wide_{n}_").repeat(6));
+            if self.rng.per_mille(400) {
+                message.envelope.ttl = Some(1 + self.rng.below(3) as i64);
             }
+            for at in 0..24 {
+                let wide = format!("w{n}_").repeat(1 + self.rng.below(20) as usize);
+                message = message.with(format!("field_{at}"), wide);
+            }
+        }
+        if self.rng.per_mille(60) {
+            let length = self.rng.below(400);
+            let items = (0..length).map(|at| Value::from(format!("item_{at}")));
+            message = message.with("list", Value::Array(items.collect()));
         }
         if self.rng.per_mille(120) {
             // Some lead just beyond the end of the log, and are refused unless they come late.

@@ -13,7 +13,7 @@ use accp_testkit::Room;
 
 use super::World;
 use super::node::{REGISTRY, Result, SESSION, said};
-use super::rights::change;
+use super::rights::changes;
 use super::tape::Kept;
 use super::text::{CHECKPOINT, field, head, meta, mid_in};
 
@@ -35,6 +35,17 @@ impl World {
             return Err(format!(
                 "{who} has {hot} tokens in hot and {warm} in warm state"
             ));
+        }
+        let last = batch.entries.iter().rfind(|entry| entry.kind.is_relayed());
+        let last = last.filter(|last| last.position == state.position());
+        if let Some(last) = last.filter(|last| last.text.contains(CHECKPOINT)) {
+            let kept = Checkpoint::decode(&last.text).map_err(said)?;
+            let tokens: u32 = kept.kept().iter().map(|kept| kept.tokens).sum();
+            if tokens != hot {
+                return Err(format!(
+                    "{who} has {hot} hot tokens, and {tokens} were kept"
+                ));
+            }
         }
         let newest = self.observer.log.iter().rev();
         let mut behind = newest.take_while(|entry| entry.kind != EntryKind::Frame);
@@ -288,16 +299,28 @@ impl World {
             .iter()
             .filter(|e| e.kind == EntryKind::Frame)
         {
-            if let Some((key, value)) =
-                change(&entry.text).filter(|_| Some(entry.sender) == self.observer.enemy)
-            {
-                wanted.insert(key.to_owned(), Value::from(value.to_owned()));
+            if Some(entry.sender) == self.observer.enemy {
+                for (key, value) in changes(&entry.text).1 {
+                    wanted.insert(
+                        key.to_owned(),
+                        Value::from(value.unwrap_or_default().to_owned()),
+                    );
+                }
             }
             let who = usize::from(entry.sender.number() - MemberId::HOST.number());
-            let set = field(&entry.text, "n").and_then(|n| self.deltas.get_key_value(&(who, n)));
-            if let Some(((who, n), key)) = set {
-                let value = format!("{}_{n}", self.nodes[*who].agent);
-                wanted.insert(key.clone(), Value::from(value));
+            let said = field(&entry.text, "n").and_then(|n| self.said.get(&(who, n)));
+            let payload = said.map(|message| &message.payload);
+            if let Some(Value::Map(state)) = payload.and_then(|payload| payload.get("state")) {
+                wanted = state.clone();
+            }
+            if let Some(Value::Map(delta)) = payload.and_then(|payload| payload.get("delta")) {
+                for (key, value) in delta.iter() {
+                    if *value == Value::Null {
+                        wanted.remove(key);
+                    } else {
+                        wanted.insert(key.to_owned(), value.clone());
+                    }
+                }
             }
         }
         if host.state().shared().version() != self.observer.rights.version {
@@ -348,6 +371,17 @@ impl World {
                 if !is_same {
                     return Err(format!("{} has another value of {name}", entry.mid));
                 }
+            }
+            let (here, there) = (&message.envelope, &wanted.envelope);
+            let is_same = here.ttl == there.ttl
+                && here.correlation_id == there.correlation_id
+                && here.causation_id == there.causation_id
+                && here.timestamp <= there.timestamp;
+            if !is_same {
+                return Err(format!(
+                    "{} has another envelope: {here:?}, {there:?}",
+                    entry.mid
+                ));
             }
             let again = message.encode(&REGISTRY).map_err(said)?;
             if message.payload.len() != wanted.payload.len() || head(&again) != head(&entry.text) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accp_runtime::session::{Input, MemberId, SendError, Time, Transmit};
+use accp_runtime::session::{Input, MemberId, Scope, SendError, Time, Transmit};
 use accp_runtime::{ErrorCode, Message, Value};
 use accp_session::Batch;
 
@@ -14,6 +14,19 @@ use super::text::{Goal, goal, meta};
 const FRAMES: usize = 26;
 
 impl World {
+    /// Returns the turns of half a second in which all sides come to rest, once the link is whole. The
+    /// log grows by `new` entries meanwhile, and a side was `behind` by so many at the beginning.
+    pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
+        // The longest wait between two tries, and that of a host that has lost time.
+        let waits = if self.plan.copies > 0 { 420 } else { 120 };
+        let for_each = match self.plan.scope {
+            Scope::Sender => 1,
+            Scope::Shared => 3,
+        };
+        let at_a_time = if self.plan.narrow { 2 } else { 16 };
+        waits + for_each * new + behind / at_a_time
+    }
+
     /// Wakes the drivers whose time has come. They wake up for nothing else.
     pub(super) fn wake(&mut self) -> Result {
         let now = self.room.now;
@@ -46,6 +59,12 @@ impl World {
             && let Some(due) = session.next_timeout().filter(|due| *due <= at)
         {
             return Err(format!("{who} asks at {at} to be woken at {due}"));
+        }
+        if let Some((session, at)) = self.session(who)?
+            && let Some(due) = session.next_timeout()
+            && due > at + session.options().retry * 32
+        {
+            return Err(format!("{who} asks at {at} to be woken only at {due}"));
         }
         self.set_alarm(who)
     }

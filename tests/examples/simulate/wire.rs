@@ -1,15 +1,20 @@
 //! Checks of the frames that leave a side, against the durable state of the side.
 
+use std::collections::BTreeMap;
+
 use accp_runtime::session::{MemberId, Mid};
 use accp_session::EntryKind;
 
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{field, head, intent, meta, mid_in, number_in};
+use super::text::{Goal, field, goals, head, intent, meta, mid_in, number_in};
 
 impl Observer {
     /// Checks a frame that leaves a side.
     pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str) -> Result {
+        if who == 0 {
+            self.judge_silence(to, text)?;
+        }
         let mid = meta(text, "mid").unwrap_or_default();
         let is_link = mid.len() == 12 && mid.starts_with('9') && meta(text, "pos").is_none();
         let says = |error: String| Err(format!("{error}: {text}"));
@@ -30,6 +35,9 @@ impl Observer {
         } else {
             // A frame of a member has to wait in its outbox.
             let kept = self.sides[who].outbox.get(&Mid::parse(mid));
+            if let Some(key) = self.unannounced(who, text) {
+                return says(format!("{who} refers to {key}, which it does not announce"));
+            }
             return match kept {
                 Some(frame) if frame.head == head(text) => Ok(()),
                 _ => says(format!("{who} sends what is not in its outbox")),
@@ -43,6 +51,44 @@ impl Observer {
             (0, Some(of)) => self.answers(to, &of, text).or_else(says),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that an entry goes ever more rarely to a member of which the host does not hear.
+    fn judge_silence(&mut self, to: MemberId, text: &str) -> Result {
+        let Some(position) = number_in::<u64>(text, "pos") else {
+            return Ok(());
+        };
+        let (since, sent) = self.silent.entry(to).or_insert((self.now, BTreeMap::new()));
+        let times: &mut u32 = sent.entry(position).or_default();
+        *times += 1;
+        let seconds = self.now.as_secs() - since.as_secs();
+        if *times > 4 + (seconds + 1).ilog2() {
+            return Err(format!(
+                "{to} is silent for {seconds} s and gets {position} {times} times"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns a value of its own that a frame of a side refers to, and that the side has neither
+    /// put nor is about to put.
+    fn unannounced(&self, who: usize, text: &str) -> Option<String> {
+        let side = &self.sides[who];
+        if self.timeline.has_lost() || self.timeline.was_put_back(side.id) {
+            return None;
+        }
+        let mine = goals(text).filter_map(|(_, goal)| match goal {
+            Goal::Value(member, number) if member == side.id => Some(number),
+            _ => None,
+        });
+        let puts = self.senders.get(&side.id);
+        let is_put = |number: &u64| {
+            let key = format!("[k{}_{number},", side.id);
+            puts.is_some_and(|sender| sender.puts.contains(number))
+                || side.outbox.values().any(|frame| frame.head.contains(&key))
+        };
+        let mut mine = mine.filter(|number| !is_put(number));
+        mine.next().map(|number| format!("k{}_{number}", side.id))
     }
 
     /// Checks that a relayed entry is durable and names the entry before it.
@@ -101,7 +147,12 @@ impl Observer {
             // A host that has lost frames of a member goes on where the member says.
             Some("E3003") if self.timeline.has_lost() => exp.is_some(),
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),
-            _ => self.refused.contains(&(to, of.clone())),
+            _ => {
+                let key = (to, of.clone());
+                let said = field(text, "v").filter(|_| code == Some("E2001"));
+                let is_held = said.is_none() || said == self.versions.get(&key).copied();
+                is_held && self.refused.contains(&key)
+            }
         };
         if is_true {
             return Ok(());

@@ -12,6 +12,7 @@ mod hearing;
 mod kinds;
 mod node;
 mod observer;
+mod outcome;
 mod plan;
 mod queue;
 mod reading;
@@ -30,16 +31,16 @@ mod waking;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
 use accp_runtime::session::{Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time};
-use accp_session::Batch;
+use accp_session::{Batch, GroupLimits};
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
+pub(crate) use outcome::run;
 pub(crate) use plan::{Plan, Trim};
 
 use copies::Copies;
@@ -51,41 +52,6 @@ use tape::{Fate, Kept, Tape};
 use text::{brief, in_short};
 use waking::{asks_and_sends_little, sends_no_more};
 
-/// The outcome of a run.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) counts: Counts,
-    /// A line for each event, if the caller asked for a script.
-    pub(crate) script: Vec<String>,
-    pub(crate) verdict: Result,
-}
-
-/// Runs a seed.
-pub(crate) fn run(seed: u64, trim: &Trim, script: bool) -> Outcome {
-    let mut world = match World::new(seed, trim, script) {
-        Ok(world) => world,
-        Err(what) => {
-            return Outcome {
-                counts: Counts::default(),
-                script: Vec::new(),
-                verdict: Err(what),
-            };
-        }
-    };
-    let verdict = catch_unwind(AssertUnwindSafe(|| world.run()));
-    let verdict = verdict.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("it panics: {}", text.unwrap_or_default()))
-    });
-    world.counts.faulted = world.room.wire.faulted();
-    Outcome {
-        counts: world.counts,
-        script: world.script.unwrap_or_default(),
-        verdict,
-    }
-}
-
 struct World {
     plan: Plan,
     rng: Rng,
@@ -96,8 +62,6 @@ struct World {
     observer: Observer,
     /// Each message by sender index and by the sender's own number.
     said: BTreeMap<(usize, u64), Message<'static>>,
-    /// The shared key of each state delta, by sender index and by the sender's own number.
-    deltas: BTreeMap<(usize, u64), String>,
     counts: Counts,
     script: Option<Vec<String>>,
     enemy: Option<Enemy>,
@@ -120,7 +84,12 @@ impl World {
         let rules = Rules {
             learn_schemas: plan.brings,
             scope: plan.scope,
+            skew: Duration::from_secs(plan.tolerance),
             key: (!plan.keyless).then(|| LogKey::new(secret)),
+            groups: GroupLimits {
+                groups: plan.groups,
+                ..GroupLimits::default()
+            },
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
@@ -132,6 +101,9 @@ impl World {
             Vec::new()
         };
         let mut room = Room::open(store, options, rules, now).map_err(said)?;
+        if plan.awaited {
+            room.host = room.host.awaiting(now).map_err(said)?;
+        }
         room.wire = Wire::new(rng.next_u64(), plan.faults);
         let mut world = Self {
             observer: Observer::new(&plan),
@@ -140,14 +112,7 @@ impl World {
             tape,
             nodes,
             said: BTreeMap::new(),
-            deltas: BTreeMap::new(),
-            counts: Counts {
-                runs: 1,
-                in_sqlite: u64::from(plan.sqlite),
-                queued: u64::from(plan.queued),
-                skewed: plan.skew.iter().filter(|skew| **skew != 0).count() as u64,
-                ..Counts::default()
-            },
+            counts: Counts::of(&plan),
             script: script.then(Vec::new),
             enemy: None,
             weigh: trim.weigh,
@@ -308,6 +273,7 @@ impl World {
     fn advance(&mut self, by: Duration) -> Result {
         self.decide()?;
         self.room.now = self.room.now + by;
+        self.observer.now = self.room.now;
         for frame in self.room.arrive().map_err(said)? {
             self.note(|| format!("{} -> {}: {}", frame.from, frame.to, frame.text));
             if let Some(enemy) = self.enemy.as_mut().filter(|enemy| enemy.id == frame.to) {
@@ -376,7 +342,8 @@ impl World {
                 if at < leaving {
                     self.observer.leaves(who, send.to, &send.text)?;
                     if !self.is_unheard(send.to, &send.text) {
-                        self.room.wire.send(now, id, send.to, send.text);
+                        let text = self.damaged(who, send.text);
+                        self.room.wire.send(now, id, send.to, text);
                     }
                 }
             }
@@ -405,6 +372,25 @@ impl World {
             return self.restart(who);
         }
         self.judge_alarm(who)
+    }
+
+    /// Returns what arrives of a text. The link changes some relayed entries, which the member finds
+    /// out by their hash.
+    fn damaged(&mut self, who: usize, text: String) -> String {
+        let is_vouched = who == 0 && text::meta(&text, "sum").is_some();
+        if !is_vouched || self.plan.faults.loss == 0 || !self.rng.per_mille(10) {
+            return text;
+        }
+        let by = text::meta(&text, "by").unwrap_or_default();
+        let tok = text::meta(&text, "tok").unwrap_or("0");
+        match self.rng.below(3) {
+            0 => {
+                let other = 100 + self.rng.below(1 + self.plan.members as u64);
+                text.replace(&format!(",by:{by}"), &format!(",by:{other}"))
+            }
+            1 => text.replace(&format!(",tok:{tok}"), ",tok:1"),
+            _ => text.replace("short", "shirt"),
+        }
     }
 
     /// Shows the observer a batch that a side has made durable.
@@ -469,7 +455,11 @@ impl World {
         }
         self.outlast_enemy()?;
         self.expel_enemy()?;
-        for _ in 0..2000 {
+        let (mut turns, entries) = (0, self.observer.log.len());
+        let behind = self.observer.sides.iter().map(|side| side.last).min();
+        let behind = entries - behind.unwrap_or_default() as usize;
+        while turns < self.turns_to_rest(self.observer.log.len() - entries, behind) {
+            turns += 1;
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;
             self.let_all_in()?;
@@ -481,7 +471,7 @@ impl World {
         }
         let busy = self.room.sides().filter(|side| !side.is_quiet());
         let busy: Vec<_> = busy.map(|side| side.options.agent.as_str()).collect();
-        Err(format!("{busy:?} do not come to rest"))
+        Err(format!("{busy:?} do not come to rest in {turns} turns"))
     }
 
     fn rest(&mut self, step: Duration) -> Result {
