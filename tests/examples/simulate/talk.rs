@@ -113,12 +113,12 @@ impl World {
             _ => "short".into(),
         };
         message = message.with("text", text);
-        if self.rng.per_mille(60) {
+        if self.rng.per_mille(90) {
             if self.rng.per_mille(400) {
                 message.envelope.ttl = Some(1 + self.rng.below(3) as i64);
             }
             for at in 0..24 {
-                let wide = format!("w{n}_").repeat(1 + self.rng.below(20) as usize);
+                let wide = format!("w{n}_").repeat(4 + self.rng.below(9) as usize);
                 message = message.with(format!("field_{at}"), wide);
             }
         }

@@ -17,8 +17,9 @@ impl World {
     /// Returns the turns of half a second in which all sides come to rest, once the link is whole. The
     /// log grows by `new` entries meanwhile, and a side was `behind` by so many at the beginning.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
-        // The longest wait between two tries, and that of a host that has lost time.
-        let waits = if self.plan.copies > 0 { 420 } else { 120 };
+        // Two waits of 32 seconds between tries, and then the time by which clocks may differ. After
+        // old copies, the sides find out first which log holds.
+        let waits = if self.plan.copies > 0 { 480 } else { 240 };
         let for_each = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 3,
