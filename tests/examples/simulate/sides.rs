@@ -178,7 +178,13 @@ impl Observer {
         };
         let is_dropped = entry(mid).is_some_and(|entry| entry.kind == EntryKind::Dropped);
         let is_true = match fate {
-            Some(Event::Acknowledged(_)) => is_logged(name),
+            // The entry of an earlier run has the id, and an older copy has missed it (docs/design.md,
+            // Next).
+            Some(Event::Acknowledged(_)) => {
+                let is_missed = |entry: &Entry| !self.sides[who].held.contains_key(&entry.position);
+                let was_put_back = self.timeline.was_put_back(id);
+                is_logged(name) || was_put_back && entry(mid).is_some_and(is_missed)
+            }
             // Another part may decide the fate of the frame.
             _ if first.is_some() && is_consumed => true,
             None if first.is_some() => self.ended.contains(name),

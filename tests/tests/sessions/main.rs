@@ -25,6 +25,7 @@ mod enemies;
 mod ids;
 mod large;
 mod lineage;
+mod numbering;
 mod returns;
 mod room;
 mod sides;

@@ -265,48 +265,59 @@ fn a_member_asks_about_forty_frames() {
 
 /// A host drops frames because its clock is ahead, and is restored from a copy of its store that
 /// does not know of them. Their sender asks about them. They go out again and are accepted once, in
-/// their order.
+/// their order, also if their sender starts again before that.
 #[test]
 fn frames_that_the_host_has_never_taken() {
-    let mut room = room_of_one();
-    let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
-    lose(&mut room, |passed| passed.from == DEV);
-    for n in 2..=3 {
-        let message = plan("dev", n);
-        sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
+    for restarts in [false, true] {
+        let mut room = room_of_one();
+        let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
+        lose(&mut room, |passed| passed.from == DEV);
+        for n in 2..=3 {
+            let message = plan("dev", n);
+            sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
+        }
+        // The store gives the frames back, so their sender may have missed their entries.
+        room.restart(DEV).unwrap();
+        let backup = room.host.store.lock().unwrap().clone();
+        room.host.ahead = 3_600_000;
+        lose(&mut room, |passed| passed.text.contains("{asks:["));
+        for _ in 0..20 {
+            room.pass(SECOND);
+        }
+        let dropped = |event: &Event| match event {
+            Event::Dropped(mid) => Some(mid.clone()),
+            _ => None,
+        };
+        let dropped: Vec<_> = room.host.events.iter().filter_map(dropped).collect();
+        assert_eq!(dropped, sent[1..]);
+        let asked = asking(&room, 101, 100);
+        assert_eq!(listed(&asked[0], "asks"), sent[1..]);
+        *room.host.store.lock().unwrap() = backup;
+        room.host.ahead = 0;
+        let now = room.now;
+        room.host.restart(now).unwrap();
+        if restarts {
+            let is_plan = |passed: &Passed| passed.text.contains("@dev>req:plan{");
+            lose(&mut room, is_plan);
+            for _ in 0..20 {
+                room.pass(SECOND);
+            }
+            sent.push(room.say(0, &Outbound::message(&plan("dev", 4))));
+            room.restart(DEV).unwrap();
+        }
+        room.heal();
+        for _ in 0..20 {
+            room.pass(SECOND);
+        }
+        let answer = asking(&room, 100, 101).pop().unwrap();
+        assert_eq!(
+            (listed(&answer, "has"), listed(&answer, "gone")),
+            (vec![], vec![])
+        );
+        assert_eq!(logged(&mut room), sent);
+        are_acknowledged(&room, &[sent]);
+        room.check_replicas();
     }
-    // The store gives the frames back, so their sender may have missed their entries.
-    room.restart(DEV).unwrap();
-    let backup = room.host.store.lock().unwrap().clone();
-    room.host.ahead = 3_600_000;
-    lose(&mut room, |passed| passed.text.contains("{asks:["));
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
-    let dropped = |event: &Event| match event {
-        Event::Dropped(mid) => Some(mid.clone()),
-        _ => None,
-    };
-    let dropped: Vec<_> = room.host.events.iter().filter_map(dropped).collect();
-    assert_eq!(dropped, sent[1..]);
-    let asked = asking(&room, 101, 100);
-    assert_eq!(listed(&asked[0], "asks"), sent[1..]);
-    *room.host.store.lock().unwrap() = backup;
-    room.host.ahead = 0;
-    let now = room.now;
-    room.host.restart(now).unwrap();
-    room.heal();
-    for _ in 0..20 {
-        room.pass(SECOND);
-    }
-    let answer = asking(&room, 100, 101).pop().unwrap();
-    assert_eq!(
-        (listed(&answer, "has"), listed(&answer, "gone")),
-        (vec![], vec![])
-    );
-    assert_eq!(logged(&mut room), sent);
-    are_acknowledged(&room, &[sent]);
-    room.check_replicas();
 }
 
 /// A frame of which the host has said that it has never taken it does not count as consumed, even if

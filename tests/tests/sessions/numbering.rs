@@ -1,0 +1,82 @@
+//! The numbers under which a member sends its frames, and what it does when its host corrects them.
+
+use accp_runtime::Message;
+use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
+
+use crate::room::Room;
+use crate::sides::{Node, envelope, options, plan, rules};
+
+/// Opens a room whose member is heard by nobody.
+fn unheard(scope: Scope) -> Room {
+    let mut room = Room::with(options("hub"), rules(scope), &["dev"]);
+    room.on_the_way(|_| vec![]);
+    room
+}
+
+/// Lets `@dev` hear a refusal of a frame.
+fn refuse(room: &mut Room, mid: &Mid, error: &str) {
+    let text =
+        format!("@hub>fail:error{{{error}|msg:no|schema:ER}}[mid:910000000099,seq:3,of:{mid}]");
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    dev.receive(MemberId::HOST, text.as_bytes(), now);
+}
+
+/// Returns the ids of the frames that `@dev` has sent since, with their numbers.
+fn sent_since(room: &Room, before: usize) -> Vec<(Mid, u64)> {
+    let texts = room.passed(101, 100).skip(before);
+    let frames = texts.filter(|text| text.contains(">req:plan{"));
+    let envelopes = frames.filter_map(envelope);
+    let numbers = envelopes.filter_map(|of| Some((Mid::parse(&of.msg_id?), of.sequence?)));
+    numbers.collect()
+}
+
+/// A host that asks for the number that the first frame has says that it was lost on the way: all
+/// frames go out again. If it asks for another number, only the first goes out, under that number.
+#[test]
+fn the_first_frame_has_another_number() {
+    let mut room = unheard(Scope::Sender);
+    let sent = [1, 2, 3].map(|n| room.say(0, &Outbound::message(&plan("dev", n))));
+    let first = sent_since(&room, 0)[0].1;
+    let all: Vec<_> = sent.iter().cloned().zip(first..).collect();
+    assert_eq!(sent_since(&room, 0), all);
+    let before = room.passed(101, 100).count();
+    refuse(
+        &mut room,
+        &sent[0],
+        &format!("code:E3003|retry:true|exp:{first}"),
+    );
+    room.settle();
+    assert_eq!(sent_since(&room, before), all);
+    let before = room.passed(101, 100).count();
+    refuse(&mut room, &sent[0], "code:E3003|retry:true|exp:9");
+    room.settle();
+    assert_eq!(sent_since(&room, before), [(sent[0].clone(), 9)]);
+}
+
+/// A frame that waits behind a refused one has never gone out. If its chain is cancelled then, it is
+/// told at once, and the host never hears of the frame.
+#[test]
+fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
+    let mut room = Room::with(options("hub"), rules(Scope::Shared), &["dev"]);
+    let chain = room.host_says(&Outbound::message(&plan("hub", 0)));
+    room.on_the_way(|_| vec![]);
+    let plans = [1, 2].map(|n| plan("dev", n));
+    let first = room.say(0, &Outbound::message(&plans[0]));
+    let second = Outbound::message(&plans[1]).in_chain(chain.to_string());
+    let second = room.say(0, &second);
+    let cancel = Message::new("hub", "cancel", "task").unwrap();
+    room.host_says(&Outbound::message(&cancel).in_chain(chain.to_string()));
+    let relay = room.passed(100, 101).last().unwrap().to_owned();
+    assert!(relay.contains(">cancel:task{"), "{relay}");
+    // It hears both at once.
+    refuse(&mut room, &first, "code:E2001|retry:false");
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    dev.receive(MemberId::HOST, relay.as_bytes(), now);
+    room.settle();
+    assert_eq!(room.members[0].session().outbox_len(), 0);
+    let cancelled = |event: &Event| *event == Event::Cancelled(second.clone());
+    assert!(room.members[0].events.iter().any(cancelled));
+    assert!(!room.passed(101, 100).any(|text| text.contains("n:2")));
+}
