@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::DerefMut;
+use std::time::Duration;
 
 use accp_runtime::session::{
     Event, Input, InputError, MemberId, Mid, Options, Outbound, Rules, Scope, SendError,
@@ -149,6 +150,39 @@ fn a_member_of_four_digits() {
     }
     let mid = room.say(0, &Outbound::message(&plan("dev", 2)));
     assert_eq!(mid.to_string(), "900000002001");
+    room.check_replicas();
+}
+
+/// A member whose store is an old copy gives other ids to the frames of its run. The frames of the
+/// copy keep theirs, so the host takes none of them twice.
+#[test]
+fn frames_of_an_old_copy_keep_their_ids() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    room.on_the_way(|passed| {
+        let is_heard = passed.from != MemberId::HOST;
+        Vec::from_iter(is_heard.then(|| passed.text.clone()))
+    });
+    let first = room.say(0, &Outbound::message(&plan("dev", 1)));
+    let copy = room.members[0].store.lock().unwrap().clone();
+    room.heal();
+    room.restart(member(101)).unwrap();
+    room.settle();
+    let second = room.say(0, &Outbound::message(&plan("dev", 2)));
+    *room.members[0].store.lock().unwrap() = copy;
+    room.restart(member(101)).unwrap();
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    let third = dev.send(&Outbound::message(&plan("dev", 3)), now).unwrap();
+    assert_eq!(third, second, "it knows of no later run");
+    for _ in 0..4 {
+        room.pass(Duration::from_secs(40));
+    }
+    let frames = room.host.frames();
+    let mids: Vec<_> = frames.iter().map(|entry| entry.mid.clone()).collect();
+    assert_eq!(mids[..2], [first, second]);
+    assert_eq!(mids.len(), 3);
+    assert!(frames[2].text.contains("{n:3}"));
+    assert_eq!(room.members[0].session().outbox_len(), 0);
     room.check_replicas();
 }
 
