@@ -117,31 +117,37 @@ pub(super) fn begin_without_key(
 }
 
 impl World {
+    /// Checks that every member holds the log as far as the host says that all do.
+    fn judge_replicated(&self) -> Result {
+        let host = self.room.host.session();
+        let (timeline, replicated) = (&self.observer.timeline, host.replicated());
+        let members = host.state().members().filter(|(_, party)| party.present);
+        for (id, _) in members.filter(|(id, _)| !timeline.has_lost() && !timeline.was_put_back(*id))
+        {
+            let side = self
+                .observer
+                .sides
+                .iter()
+                .skip(1)
+                .find(|side| side.id == id);
+            if let Some(side) = side.filter(|side| side.last < replicated) {
+                let last = side.last;
+                let what = format!("{id} has the log up to {last}, and the host says {replicated}");
+                return Err(what);
+            }
+        }
+        Ok(())
+    }
+
     /// Lets the store of a side discard what the others hold, or all that it may discard.
     pub(super) fn discard(&mut self) -> Result {
+        self.judge_replicated()?;
         let who = self.rng.below(self.nodes.len() as u64) as usize;
         let discards_all = self.rng.per_mille(300);
         let Some(side) = self.room.side(self.nodes[who].id) else {
             return Ok(());
         };
         let session = side.session();
-        let replicated = session.replicated();
-        if who == 0 && !self.observer.timeline.has_lost() {
-            for seen in self.observer.sides.iter().skip(1) {
-                let id = seen.id;
-                let is_in = session
-                    .state()
-                    .members()
-                    .any(|(member, party)| member == id && party.present);
-                let is_sure = is_in && !self.observer.timeline.was_put_back(id);
-                if is_sure && replicated > seen.last {
-                    let last = seen.last;
-                    return Err(format!(
-                        "{id} has the log up to {last}, and the host says {replicated}"
-                    ));
-                }
-            }
-        }
         let log_before = if discards_all {
             session.position()
         } else {

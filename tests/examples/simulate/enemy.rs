@@ -24,6 +24,8 @@ const TURNS_SHARED: usize = 120;
 /// The same in a flood. The hostile member is never without a frame there, so the turns of the others
 /// do not depend on chance.
 const TURNS_FLOODED: usize = 45;
+/// Turns more for each frame that waits, in a flood.
+const TURNS_EACH: usize = 6;
 
 /// What a hostile member knows.
 #[derive(Debug)]
@@ -346,11 +348,19 @@ impl World {
             orders.min().flatten() > *last || last.is_none() || seen.outbox.is_empty()
         };
         let members = 2 + self.plan.members;
+        let waiting: usize = self
+            .observer
+            .sides
+            .iter()
+            .map(|side| side.outbox.len())
+            .sum();
         // A side that takes few frames at a time is behind for longer.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let turns = match self.plan.scope {
             Scope::Sender => turns,
-            Scope::Shared if self.plan.flood > USUAL => TURNS_FLOODED * (3 + members),
+            Scope::Shared if self.plan.flood > USUAL => {
+                TURNS_FLOODED * (3 + members) + TURNS_EACH * waiting
+            }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
         for _ in 0..turns {
