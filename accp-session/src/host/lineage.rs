@@ -296,6 +296,10 @@ impl Host {
         }
         self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
+            if self.side.position + 1 < taken.position {
+                // The last part of a frame stands right before the whole, and is not relayed.
+                self.gate.numbers.wholes.extend(frame.mid().cloned());
+            }
             while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}
             self.take_entry(from, taken, frame, now);
         }
@@ -331,11 +335,6 @@ impl Host {
         };
         if let Effect::Control(control) = &effect {
             self.take_control(from, entry.sender, control);
-        }
-        // Only a frame in parts takes more than one number.
-        let numbers = &mut self.gate.numbers;
-        if entry.sequence > numbers.next(self.side.state.scope, entry.sender) {
-            numbers.wholes.insert(entry.mid.clone());
         }
         self.gate.see(&entry);
         self.gate.fold(&entry, frame);
