@@ -14,8 +14,8 @@ use super::text::{Goal, goal, meta};
 const FRAMES: usize = 26;
 
 impl World {
-    /// Returns the turns of half a second in which all sides come to rest, once the link is whole. The
-    /// log grows by `new` entries meanwhile, and a side was `behind` by so many at the beginning.
+    /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
+    /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
         // Two waits of 32 seconds between tries, and then the time by which clocks may differ. After
         // old copies, the sides find out first which log holds.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Scope, Time};
 use accp_runtime::{ErrorCode, Message};
 
-use crate::room::Room;
-use accp_session::EntryKind;
+use crate::room::{Passed, Room};
+use accp_session::{Entry, EntryKind};
 use accp_store::{Retention, Store};
 
-use crate::sides::{NOW, Node, frame, member, numbers, open_desk, options, plan, rules};
+use crate::sides::{NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
@@ -140,6 +140,58 @@ fn a_refused_announcement_of_frames_in_parts() {
     mids.sort();
     assert_eq!(refused, mids);
     assert!(!room.passed(101, 100).any(|text| text.contains(",pt:")));
+}
+
+/// A host takes a frame in parts back from a member. The first part had its number long before the
+/// last. The sender does not know that the host has them, and sends all parts again.
+#[test]
+fn a_frame_in_parts_is_taken_back() {
+    let mut room = Room::open(counting("hub"), rules(Scope::Shared));
+    room.enter(counting("dev"));
+    room.enter(counting("qa"));
+    let backup = room.host.store.lock().unwrap().clone();
+    let keep = |is_lost: bool, text: &str| Vec::from_iter((!is_lost).then(|| text.to_owned()));
+    room.on_the_way(move |passed| keep(passed.text.contains(",pt:3/3,"), &passed.text));
+    let message = ["a", "b", "c"]
+        .into_iter()
+        .fold(plan("dev", 1), |message, name| {
+            message.with(name, numbers(60))
+        });
+    let mid = room.say(0, &Outbound::message(&message));
+    room.say(1, &Outbound::message(&plan("qa", 2)));
+    room.on_the_way(move |passed| keep(passed.to == member(101), &passed.text));
+    for _ in 0..10 {
+        room.pass(SECOND);
+    }
+    assert!(room.host.frames().iter().any(|entry| entry.mid == mid));
+    assert_eq!(room.members[0].session().outbox_len(), 3);
+    *room.host.store.lock().unwrap() = backup;
+    room.restart(MemberId::HOST).unwrap();
+    for _ in 0..3 {
+        room.pass(40 * SECOND);
+    }
+    let now = room.now;
+    room.host.session_mut().handle(Input::Recover, now).unwrap();
+    // The parts come before their sender hears of the frame.
+    let is_relay = |passed: &Passed| passed.to == member(101) && passed.text.contains(",by:");
+    room.on_the_way(move |passed| keep(is_relay(passed), &passed.text));
+    for _ in 0..4 {
+        room.pass(10 * SECOND);
+    }
+    room.heal();
+    for _ in 0..4 {
+        room.pass(40 * SECOND);
+    }
+    let is_refused = |entry: &Entry| matches!(entry.kind, EntryKind::Refused(_));
+    assert!(!room.host.log().iter().any(is_refused));
+    let events = &room.members[0].events;
+    assert!(events.contains(&Event::Acknowledged(mid)), "{events:?}");
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Refused(..)))
+    );
+    room.check_replicas();
 }
 
 /// A clock that was ahead for a while costs time and nothing else.
