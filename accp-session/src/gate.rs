@@ -131,11 +131,33 @@ impl Gate {
             // The entry took no `seq`, or its parts took theirs.
             EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
             EntryKind::Lost => {}
-            EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
+            EntryKind::Refused(code) => {
+                self.numbers.refuse(entry.sender, &entry.mid, code);
+                self.end_parts(entry, frame);
+            }
             _ => {
                 let numbers = &mut self.numbers;
                 numbers.consume(entry.sender, &entry.mid, entry.sequence);
+                if entry.kind == EntryKind::Dropped {
+                    self.end_parts(entry, frame);
+                }
             }
+        }
+    }
+
+    /// Forgets the parts of a frame of which one was refused or dropped, and so can never be whole. Its
+    /// sender gives up the other parts, too, but the first one may still be under way.
+    fn end_parts(&mut self, entry: &Entry, frame: &Scanned<'_>) {
+        let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) else {
+            return;
+        };
+        let (sender, of) = (entry.sender, &part.of);
+        self.numbers.groups.forget(sender, of);
+        if let EntryKind::Refused(code) = entry.kind
+            && !of.is_too_long()
+            && !self.knows(sender, of)
+        {
+            self.numbers.remember(sender, of, code);
         }
     }
 
@@ -146,17 +168,11 @@ impl Gate {
             return;
         };
         let groups = &mut self.numbers.groups;
-        let (sender, limits) = (entry.sender, &rules.groups);
-        let can_be_whole = match entry.kind {
-            EntryKind::Part => groups
-                .accept(sender, &part, frame.text, entry.at, limits)
-                .is_ok(),
-            // A refused part changes nothing for the others, unless it is the last one.
-            EntryKind::Refused(_) => !groups.lacks_only(sender, &part),
-            _ => false,
-        };
-        if !can_be_whole {
-            groups.forget(sender, &part.of);
+        if entry.kind == EntryKind::Part {
+            let taken = groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
+            if taken.is_err() {
+                groups.forget(entry.sender, &part.of);
+            }
         }
     }
 

@@ -162,16 +162,6 @@ impl Groups {
         groups.is_some_and(|groups| groups.contains_key(of))
     }
 
-    /// Returns whether all parts of a frame are here but this one.
-    pub(crate) fn lacks_only(&self, sender: MemberId, part: &Part) -> bool {
-        let groups = self.senders.get(&sender);
-        let group = groups.and_then(|groups| groups.get(&part.of));
-        group.is_some_and(|group| {
-            group.parts.len() + 1 == usize::from(group.total)
-                && !group.parts.contains_key(&part.index)
-        })
-    }
-
     /// Forgets the parts of a frame that is whole, or can never be whole.
     pub(crate) fn forget(&mut self, sender: MemberId, of: &Mid) {
         if let Some(groups) = self.senders.get_mut(&sender) {

@@ -262,14 +262,14 @@ impl Relays {
     /// Takes the position that a member acknowledges.
     pub(crate) fn acknowledged(&mut self, member: MemberId, held: u64) {
         let last = self.last;
-        let is_vouched = self.key.is_some();
         let cursor = self.cursor(member);
         if held > last {
             return;
         }
         match cursor.acked {
-            // The member has to answer the greeting, and prove that its log is this log.
-            None if is_vouched && cursor.greeting => {}
+            // The member has to answer the greeting: what it holds may be another log, and the host may
+            // have lost its schemas.
+            None if cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
                 // The member misses an entry. The host acts once on a repeated acknowledgement.

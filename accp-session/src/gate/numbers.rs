@@ -98,7 +98,12 @@ impl Numbers {
     pub(crate) fn refuse(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
         let sender = self.sender(member);
         sender.since_join = sender.since_join.saturating_add(1);
-        let refused = &mut sender.refused;
+        self.remember(member, mid, code);
+    }
+
+    /// Remembers a frame of this member that is refused when it comes.
+    pub(crate) fn remember(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
+        let refused = &mut self.sender(member).refused;
         if refused.len() == REFUSED {
             refused.pop_front();
         }

@@ -238,9 +238,6 @@ impl Host {
 
     pub(crate) fn drop_silently(&mut self, from: MemberId, frame: &Scanned<'_>, now: Time) {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
-            if let Ok(Some(part)) = Part::read(&frame.envelope, frame.end) {
-                self.gate.numbers.groups.forget(from, &part.of);
-            }
             self.side.tell(Event::Dropped(mid.clone()));
             let effect = Effect::Void(EntryKind::Dropped);
             self.append(from, frame, effect, mid, sequence, now);

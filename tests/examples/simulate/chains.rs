@@ -94,10 +94,12 @@ impl Chains {
     }
 
     /// Returns whether a frame has to be dropped because of a cancellation up to a position. The
-    /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain.
-    pub(crate) fn is_cancelled(&self, text: &str, upto: u64) -> bool {
+    /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain. A side that
+    /// has started again knows the cause of the frame as it is `now`.
+    pub(crate) fn is_cancelled(&self, text: &str, upto: u64, now: bool) -> bool {
         let is_cancelled = |chain: &Mid| self.cancelled.get(chain).is_some_and(|at| *at <= upto);
-        let kept = mid_in(text, "mid").and_then(|mid| self.causes.get(&mid).cloned());
+        let kept = mid_in(text, "mid").filter(|_| !now);
+        let kept = kept.and_then(|mid| self.causes.get(&mid).cloned());
         let cause = kept.or_else(|| self.cause(text));
         let cause = cause.filter(|cause| cause.is_known);
         let mut next: Vec<_> = cause.map(|cause| cause.chain).into_iter().collect();

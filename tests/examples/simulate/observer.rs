@@ -175,6 +175,9 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
+            // The first part may still be under way.
+            let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
+            self.refused.extend(of.map(|of| (sender, of)));
             self.versions
                 .insert((sender, mid.clone()), self.rights.version);
         } else if entry.sequence > 0 {
@@ -184,7 +187,8 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
-        let is_cancelled = !self.is_flooded && self.chains.is_cancelled(&entry.text, position);
+        let is_cancelled =
+            !self.is_flooded && self.chains.is_cancelled(&entry.text, position, false);
         self.is_new(entry)?;
         match entry.kind {
             EntryKind::Frame | EntryKind::Part if is_late => {

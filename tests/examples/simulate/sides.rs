@@ -269,7 +269,9 @@ impl Observer {
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
         // The member may follow the log that the host has lost.
         let follows = who == 0 || !self.timeline.has_lost();
-        if !fired && follows && !self.is_flooded && self.chains.is_cancelled(text, side.last) {
+        let again = inbound.redelivered();
+        let is_cancelled = self.chains.is_cancelled(text, side.last, again);
+        if !fired && follows && !self.is_flooded && is_cancelled {
             return Err(format!(
                 "the handler of {position} at {id} is not told to stop"
             ));

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_registry::{Field, Hash, Schema, Type};
-use accp_runtime::session::{Event, MemberId, Options, Outbound, Rules, Session};
-use accp_runtime::{Message, Registry, Value};
-use accp_session::{Codec, EntryKind};
+use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules, Session};
+use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_session::{Codec, EntryKind, Output};
+use accp_store::{SideId, Store};
+use accp_testkit::{Shared, Side};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
@@ -378,4 +380,47 @@ fn lvl_01_refuses_to_claim_what_is_switched_off() {
     assert_eq!(room.host.phase(NOW), None);
     assert_eq!(room.host.session().budget().total.used, 0);
     assert_eq!(Session::member(counting("dev"), NOW).level(), 1);
+}
+
+/// A host was killed after it had asked a member for its schemas. It asks again, although the member
+/// acknowledges something before it answers the greeting. The log has no key.
+#[test]
+fn schemas_that_a_killed_host_had_asked_for() {
+    let hub = options("hub");
+    let rules = Rules {
+        learn_schemas: true,
+        ..Rules::default()
+    };
+    let (mut store, id) = (Shared::default(), SideId::new(&hub.session, &hub.agent));
+    let mut session = Session::host(hub.clone(), rules.clone(), NOW);
+    store.load(&id).unwrap();
+    while let Some(output) = session.poll() {
+        if let Output::Batch(batch) = output {
+            store.commit(&[(&id, &batch)]).unwrap();
+        }
+    }
+    let mut desk = Side::open(MemberId::HOST, store, vec![], hub, Some(rules), NOW).unwrap();
+    desk.driver
+        .join(&AgentId::new("dev").unwrap(), NOW)
+        .unwrap();
+    let asks = |sends: &[String]| {
+        sends
+            .iter()
+            .any(|text| text.contains(">qry:bytes{at:0|key:reg_all}"))
+    };
+    let hello = "@dev>sync:registry{hash:c03a74|pos:2|v:1.0}[mid:910100000001]";
+    assert!(asks(&desk.hears(101, hello, NOW).sends));
+
+    desk.reopen_as(options("hub"));
+    let held = desk.session().position();
+    let ack = format!("@dev>ack:frame{{}}[mid:910100000002,seq:{held}]");
+    desk.hears(101, &ack, NOW);
+    let again = desk
+        .session()
+        .next_timeout()
+        .expect("the greeting goes out again");
+    desk.is_taken(Input::Timeout, again);
+    let greeting = &desk.carries_out(again)[0].text;
+    assert!(greeting.starts_with("@hub>sync:registry{"), "{greeting}");
+    assert!(asks(&desk.hears(101, hello, again).sends));
 }

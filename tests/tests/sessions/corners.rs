@@ -424,25 +424,31 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     room.check_replicas();
 }
 
-/// A refused part does not affect the accepted parts, even after a restart.
+/// A refused part ends its frame: its sender gives up the others, and one that is still under way is
+/// refused. A host that starts again knows it.
 #[test]
-fn a_refused_part_before_a_restart() {
+fn a_refused_part_ends_its_frame() {
     for restarts in [false, true] {
         let mut desk = open_desk(options("hub"), Rules::default());
-        let part = |n, seq, head: &str, place: &str| {
-            frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
+        let part = |n, seq, head: &str, place: &str, of| {
+            frame(head, n, seq, &format!(",pt:{place},of:10100000100{of}"))
         };
-        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
-        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2"));
+        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2", 1));
+        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2", 1));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
+        let second = desk.refuses(101, &part(5, 2, "@dev>req:plan{b:1}", "2/2", 4));
+        assert_eq!(
+            second.code,
+            ErrorCode::INVALID_TYPE,
+            "the first has not come"
+        );
         if restarts {
             desk.restart_as(options("hub"));
         }
-        let heard = desk.takes(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2"));
-        let [whole] = &heard.inbound[..] else {
-            panic!("restarted {restarts}: {heard:?}");
-        };
-        assert!(whole.text().starts_with("@dev>req:plan{a:1|b:2}["));
+        let last = desk.refuses(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2", 1));
+        assert_eq!(last.code, ErrorCode::INVALID_TYPE, "restarted {restarts}");
+        let first = desk.refuses(101, &part(4, 2, "@dev>req:plan{a:1}", "1/2", 4));
+        assert_eq!(first.message, "another frame: this one was refused before");
     }
 }
 
