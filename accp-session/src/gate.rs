@@ -131,17 +131,14 @@ impl Gate {
             // The entry took no `seq`, or its parts took theirs.
             EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
             EntryKind::Lost => {}
-            EntryKind::Refused(code) => {
-                self.numbers.refuse(entry.sender, &entry.mid, code);
-                self.end_parts(entry, frame);
-            }
+            EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
             _ => {
                 let numbers = &mut self.numbers;
                 numbers.consume(entry.sender, &entry.mid, entry.sequence);
-                if entry.kind == EntryKind::Dropped {
-                    self.end_parts(entry, frame);
-                }
             }
+        }
+        if matches!(entry.kind, EntryKind::Refused(_) | EntryKind::Dropped) {
+            self.end_parts(entry, frame);
         }
     }
 

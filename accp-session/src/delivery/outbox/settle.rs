@@ -98,14 +98,12 @@ impl Outbox {
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
                 let later = |other: &Part| other.of == part.of && other.index > part.index;
-                part.index == part.total
-                    || !self
-                        .all()
-                        .any(|other| other.part().as_ref().is_some_and(later))
+                let mut all = self.all();
+                !all.any(|other| other.part().as_ref().is_some_and(later))
             })
         };
         let settled = self.taken.iter();
-        let settled = settled.filter(|taken| ends(&taken.frame) && is_settled(taken));
+        let settled = settled.filter(|taken| is_settled(taken) && ends(&taken.frame));
         let names: BTreeSet<Mid> = settled.map(|taken| taken.frame.name()).collect();
         if names.is_empty() {
             return Vec::new();
