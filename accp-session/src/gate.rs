@@ -165,11 +165,9 @@ impl Gate {
             return;
         };
         let groups = &mut self.numbers.groups;
-        if entry.kind == EntryKind::Part {
-            let taken = groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
-            if taken.is_err() {
-                groups.forget(entry.sender, &part.of);
-            }
+        let mut take = || groups.accept(entry.sender, &part, frame.text, entry.at, &rules.groups);
+        if entry.kind == EntryKind::Part && take().is_err() {
+            groups.forget(entry.sender, &part.of);
         }
     }
 

@@ -130,15 +130,20 @@ impl Outbox {
 
     pub(crate) fn push(&mut self, mid: Mid, head: String, tail: String) -> &Outgoing {
         let outgoing = Outgoing {
-            order: self.next_order,
+            order: self.order(),
             mid,
             head,
             tail,
         };
-        self.next_order += 1;
         self.frames.push_back(outgoing);
         let last = self.frames.len() - 1;
         &self.frames[last]
+    }
+
+    /// Returns the order of a frame that goes out behind all others.
+    fn order(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order - 1
     }
 
     /// Returns whether a frame of the outbox has this id.

@@ -267,8 +267,7 @@ impl Relays {
             return;
         }
         match cursor.acked {
-            // The member has to answer the greeting: what it holds may be another log, and the host may
-            // have lost its schemas.
+            // The member has to answer the greeting: it may hold another log, or other schemas.
             None if cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {

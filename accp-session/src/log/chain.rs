@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::by_member::ByMember;
 use crate::log::names::Names;
+use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 use crate::{MemberId, Mid};
 use accp_frame::Intent;
@@ -54,9 +55,11 @@ pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
 }
 
 impl Chains {
-    /// Returns whether the frame belongs to a cancelled chain, or to a chain below one.
+    /// Returns whether the frame belongs to a cancelled chain, or to a chain below one. A frame about
+    /// the session belongs to none: a chain may have the name of its id, if another made it up.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
         !self.cancelled.is_empty()
+            && !Control::is(frame)
             && (of(frame).is_some_and(|chain| self.reaches(chain))
                 || frame
                     .aid()

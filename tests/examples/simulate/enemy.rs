@@ -93,7 +93,9 @@ impl Enemy {
         let id = self.id;
         let Facts { last, version, .. } = facts;
         match rng.below(20) {
-            0..4 => "@x>req:plan{}".into(),
+            0 => "@x>req:chat{role:user|schema:CH}".into(),
+            1 => "@x>req:chat{content:hi|schema:CH}".into(),
+            2..4 => "@x>req:plan{}".into(),
             4 => "@x>done:plan{}".into(),
             5 => "@x>end:plan{}".into(),
             6..8 if self.cancels < 500 => {

@@ -299,6 +299,9 @@ impl Observer {
         if intent(text) == "sync" {
             counts.deltas += 1;
         }
+        if text.contains("schema:CH}[") && !text.contains("content:") {
+            return Err(format!("{} lacks what its schema requires", entry.mid));
+        }
         let sender = self.senders.entry(entry.sender).or_default();
         if let Some(n) = field(text, "n") {
             // A member with an older store sends some frames anew.

@@ -97,9 +97,21 @@ impl Observer {
             if kept.is_none() && old != new {
                 return Err(format!("{id} sends {old} as {new} and does not keep it"));
             }
-            if let Some(n) = kept.and_then(|frame| field(&frame.head, "n")) {
-                self.timeline.renamed.insert((id, n));
+            let Some((frame, n)) = kept.and_then(|frame| Some((frame, field(&frame.head, "n")?)))
+            else {
+                continue;
+            };
+            let at = self.consumed.get(old).map(|at| *at as usize - 1);
+            let taken = at.and_then(|at| self.log.get(at));
+            let is_it = |entry: &&Entry| {
+                let tail = entry.text.strip_prefix(&*frame.head);
+                let is_same = tail.is_some_and(|tail| tail.starts_with('['));
+                is_same && entry.sender == id && entry.kind != EntryKind::Dropped
+            };
+            if old != new && taken.filter(is_it).is_some() {
+                return Err(format!("{old} is in the log, and goes out again as {new}"));
             }
+            self.timeline.renamed.insert((id, n));
         }
         Ok(())
     }

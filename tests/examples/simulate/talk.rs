@@ -92,9 +92,17 @@ impl World {
             let update = update.to_message(agent).map_err(said)?;
             return Ok(Some(update.into_owned().with("n", n as i64)));
         }
+        let is_chat = intent == "req" && n % 7 == 3;
+        let operation = if is_chat { "chat" } else { operation };
         let mut message = Message::new(agent, intent, operation)
             .map_err(said)?
             .with("n", n as i64);
+        if is_chat {
+            // Defaults go without saying, and are read back.
+            let content = format!("c{n}");
+            message = message.with("role", "assistant").with("content", content);
+            message = message.with("lang", "en").under("CH");
+        }
         let mut one_of = |known: &[(Mid, Mid)]| {
             let at = self.rng.below(known.len() as u64) as usize;
             known.get(at).cloned().unzip()

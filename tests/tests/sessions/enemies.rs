@@ -1,8 +1,8 @@
 //! A hostile member, which may send any well-formed frame, harms nobody else.
 
 use accp_registry::Hash;
-use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, Mid, Outbound, Scope, Transmit};
+use accp_runtime::{ErrorCode, Message};
 use accp_session::EntryKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -91,6 +91,26 @@ fn chains_that_have_not_begun_are_cancelled() {
     }
     assert_eq!(room.host.frames().len(), 20);
     room.check_replicas();
+}
+
+/// A chain has the id under which another member announces its next value, and the host cancels the
+/// chain. An announcement belongs to no chain, so the frame that needs the value arrives, too.
+#[test]
+fn a_chain_under_the_id_of_an_announcement() {
+    let mut desk = desk();
+    let chain = "101000001001";
+    let squat = of_qa("@qa>req:plan{}", 1, 1, &format!(",cid:{chain}"));
+    desk.takes(102, &squat);
+    let cancel = Message::new("hub", "cancel", "task").unwrap();
+    let cancel = Outbound::message(&cancel).in_chain(chain);
+    desk.session_mut().send(&cancel, NOW).unwrap();
+    desk.carries_out(NOW);
+    let put = format!("@dev>sync:put{{keys:[[k101_1,{DIGEST},60]]}}");
+    desk.takes(101, &frame(&put, 1, 1, ""));
+    desk.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 2, 2, ""));
+    // A frame of the application is in the chain that was cancelled.
+    let own = frame("@dev>wait:plan{}", 3, 3, &format!(",cid:{chain}"));
+    desk.ignores(101, &own, NOW);
 }
 
 /// The number of a version never comes near its limit.

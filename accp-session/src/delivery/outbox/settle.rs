@@ -33,8 +33,7 @@ impl Outbox {
         self.careful |= taken.is_none();
         let frame = taken.map_or_else(|| self.refused(mid), |taken| Some(taken.frame));
         if let Some(mut frame) = frame {
-            frame.order = self.next_order;
-            self.next_order += 1;
+            frame.order = self.order();
             self.frames.push_back(frame);
         }
     }
@@ -163,8 +162,7 @@ impl Outbox {
     /// it has taken the frames up to `last`. The frame goes behind them, as if it was sent after.
     pub(crate) fn never_taken(&mut self, mut frame: Outgoing, last: Option<&Mid>) {
         let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
-        frame.order = self.next_order;
-        self.next_order += 1;
+        frame.order = self.order();
         self.anew.push(frame.order);
         self.frames.insert(place, frame);
         if self.anew.len() > KEPT {
