@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
-use accp_session::{Batch, Entry, EntryKind};
+use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 
 use super::chains::Chains;
 use super::counts::Counts;
@@ -63,8 +63,10 @@ pub(crate) struct Observer {
     skew: i64,
     /// The positions that have left hot state.
     gone: Vec<(u64, u64)>,
-    /// Frames whose parts are here, and others may still come.
-    pub(super) parts: BTreeSet<(MemberId, Mid)>,
+    /// Frames whose parts are here, and others may still come, and the time of the last one.
+    pub(super) parts: BTreeMap<(MemberId, Mid), Time>,
+    /// The most of them of a member.
+    groups: GroupLimits,
     /// The ids of the relayed entries.
     pub(super) relayed: BTreeSet<Mid>,
 }
@@ -108,7 +110,8 @@ impl Observer {
             rights: Rights::default(),
             newest: (0, None),
             relayed: BTreeSet::new(),
-            parts: BTreeSet::new(),
+            parts: BTreeMap::new(),
+            groups: plan.group_limits(),
             gone: Vec::new(),
             skew: plan.tolerance as i64,
             now: Time::from_secs(0),
@@ -221,14 +224,31 @@ impl Observer {
             EntryKind::Control => self.controlled(entry, counts)?,
             _ => {}
         }
-        let of = mid_in(&entry.text, "of").filter(|_| entry.text.contains(",pt:"));
-        match (entry.kind, of) {
-            (EntryKind::Part, Some(of)) => drop(self.parts.insert((sender, of))),
-            (EntryKind::Dropped, Some(of)) => drop(self.parts.remove(&(sender, of))),
-            (EntryKind::Frame, _) => drop(self.parts.remove(&(sender, mid.clone()))),
-            _ => {}
-        }
+        self.gathers(entry)?;
         self.log.push(entry.clone());
+        Ok(())
+    }
+
+    /// Notes which parts the host waits for, and checks that a member has not too many under way.
+    fn gathers(&mut self, entry: &Entry) -> Result {
+        let of = mid_in(&entry.text, "of").filter(|_| entry.text.contains(",pt:"));
+        let whole = Some(&entry.mid).filter(|_| entry.kind.is_relayed());
+        let Some(of) = of.or_else(|| whole.cloned()) else {
+            return Ok(());
+        };
+        let (sender, before) = (entry.sender, self.parts.remove(&(entry.sender, of.clone())));
+        if entry.kind != EntryKind::Part {
+            return Ok(());
+        }
+        let is_fresh = |at: &Time| *at + self.groups.age > entry.at;
+        let others = self
+            .parts
+            .iter()
+            .filter(|((other, _), at)| *other == sender && is_fresh(at));
+        if before.is_none() && others.count() >= self.groups.groups {
+            return Err(format!("{} is one frame in parts too many", entry.mid));
+        }
+        self.parts.insert((sender, of), entry.at);
         Ok(())
     }
 

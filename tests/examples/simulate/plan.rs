@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::Scope;
+use accp_session::GroupLimits;
 use accp_testkit::{Faults, Rng};
 
 /// The most frames that a hostile member sends in a step of a usual run.
@@ -123,6 +124,14 @@ impl Plan {
         "streams",
         "awaiting",
     ];
+
+    /// Returns the bounds on frames in parts.
+    pub(crate) fn group_limits(&self) -> GroupLimits {
+        GroupLimits {
+            groups: self.groups,
+            ..GroupLimits::default()
+        }
+    }
 
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let pair = rng.per_mille(650);

@@ -34,7 +34,7 @@ impl Observer {
                     })
             }),
             ErrorCode::BUDGET_EXCEEDED if meta(text, "pt").is_some() => {
-                self.parts.iter().any(|(of, _)| *of == sender)
+                self.parts.keys().any(|(of, _)| *of == sender)
             }
             ErrorCode::BUDGET_EXCEEDED => {
                 let is_cut = text.contains(":refused{}[");

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use accp_runtime::Message;
 use accp_runtime::session::{Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time};
-use accp_session::{Batch, GroupLimits};
+use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
@@ -86,10 +86,7 @@ impl World {
             scope: plan.scope,
             skew: Duration::from_secs(plan.tolerance),
             key: (!plan.keyless).then(|| LogKey::new(secret)),
-            groups: GroupLimits {
-                groups: plan.groups,
-                ..GroupLimits::default()
-            },
+            groups: plan.group_limits(),
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
