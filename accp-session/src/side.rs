@@ -149,6 +149,7 @@ impl Side {
         if self.due.is_empty() {
             self.due = BTreeSet::new();
         }
+        // A token that no handler holds is made again when it is needed.
         self.tokens.retain(|_, token| !token.is_alone());
         if self.tokens.is_empty() {
             self.tokens = BTreeMap::new();
@@ -285,10 +286,6 @@ impl Side {
     pub(crate) fn mark_handled(&mut self, position: u64) {
         if self.due.remove(&position) {
             self.batch.get().handled.push(position);
-        }
-        // A token that no handler holds is made again when it is needed.
-        if self.tokens.len() > 2 * self.due.len() {
-            self.tokens.retain(|_, token| !token.is_alone());
         }
     }
 

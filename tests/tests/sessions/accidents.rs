@@ -159,6 +159,7 @@ fn a_frame_in_parts_is_taken_back() {
         });
     let mid = room.say(0, &Outbound::message(&message));
     room.say(1, &Outbound::message(&plan("qa", 2)));
+    let plain = room.say(1, &Outbound::message(&plan("qa", 3)));
     room.on_the_way(move |passed| keep(passed.to == member(101), &passed.text));
     for _ in 0..10 {
         room.pass(SECOND);
@@ -192,6 +193,12 @@ fn a_frame_in_parts_is_taken_back() {
             .any(|event| matches!(event, Event::Refused(..)))
     );
     room.check_replicas();
+    // The host knows that a frame right behind another was not in parts.
+    let last = room.host.log().iter().map(|entry| entry.sequence).max();
+    let next = last.unwrap_or_default() + 1;
+    let part = format!("@qa>req:plan{{}}[mid:102000009001,seq:{next},pt:2/2,of:{plain}]");
+    let heard = room.host.hears(102, &part, now);
+    assert!(heard.sends[0].contains("code:E1004"), "{heard:?}");
 }
 
 /// A clock that was ahead for a while costs time and nothing else.

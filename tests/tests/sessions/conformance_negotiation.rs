@@ -424,3 +424,28 @@ fn schemas_that_a_killed_host_had_asked_for() {
     assert!(greeting.starts_with("@hub>sync:registry{"), "{greeting}");
     assert!(asks(&desk.hears(101, hello, again).sends));
 }
+
+/// A member goes on asking for the schemas in force, and never gives them up.
+#[test]
+fn schemas_that_the_host_does_not_send() {
+    let mut hub = options("hub");
+    hub.registry = registry(&["FD"]);
+    let mut room = Room::open(hub, Rules::default());
+    let is_schemas = |passed: &Passed| passed.text.contains("|key:reg_");
+    room.on_the_way(move |passed| {
+        Vec::from_iter((!is_schemas(passed)).then(|| passed.text.clone()))
+    });
+    room.enter(options("dev"));
+    for _ in 0..20 {
+        room.pass(Duration::from_secs(60));
+    }
+    let events = &room.members[0].events;
+    let is_given_up = |event: &Event| matches!(event, Event::Unavailable(_));
+    assert!(!events.iter().any(is_given_up), "{events:?}");
+    room.heal();
+    for _ in 0..3 {
+        room.pass(Duration::from_secs(60));
+    }
+    let registry = &room.members[0].session().options().registry;
+    assert!(registry.schema("FD").is_some());
+}
