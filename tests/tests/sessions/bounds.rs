@@ -167,6 +167,31 @@ fn entries_at_hand() {
     }
 }
 
+/// The hash at the position of a member is at hand like the entry there, and is not read.
+#[test]
+fn hashes_at_hand() {
+    let mut desk = desk();
+    let hello = |agent, n, position| {
+        format!(
+            "@{agent}>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{position}|v:1}}[mid:910{n}00000001]"
+        )
+    };
+    // The entries after 4 stay at hand for this member.
+    desk.hears(102, &hello("qa", 2, 4), NOW);
+    for key in ["p1", "p2"] {
+        desk.grant("other", key, NOW);
+    }
+    desk.carries_out(NOW);
+    for (position, reads) in [(5, 0), (4, 1)] {
+        let hello = hello("dev", 1, position);
+        desk.session_mut()
+            .receive(member(101), hello.as_bytes(), NOW);
+        let outputs = std::iter::from_fn(|| desk.session_mut().poll());
+        let read = outputs.filter(|output| matches!(output, Output::Read(Read::Entry { .. })));
+        assert_eq!(read.count(), reads, "at {position}");
+    }
+}
+
 /// A session has 1,799 members beside its host.
 #[test]
 fn members() {
