@@ -318,7 +318,6 @@ impl Transfers {
                     }
                 }
                 pull.turn = Turn::Waits;
-                self.count += 1;
                 let at = now + waiting_time(retry, pull.tries).saturating_sub(retry);
                 waiting.insert((at, self.count, key.clone()));
                 true
