@@ -1,5 +1,7 @@
 //! Clocks that are set forward and back.
 
+use accp_runtime::session::Time;
+
 use super::World;
 
 impl World {
@@ -15,6 +17,11 @@ impl World {
             side.ahead = ahead;
             self.counts.clock_steps += 1;
         }
+    }
+
+    /// Returns the time on the clock of the host.
+    pub(super) fn host_clock(&self) -> Time {
+        self.room.host.clock(self.room.now)
     }
 
     /// Sets every clock as it was at the start.

@@ -45,7 +45,7 @@ impl World {
             return self.let_in(at + 1);
         }
         self.claim_another(at + 1)?;
-        let now = self.room.now;
+        let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(id), now).map_err(said)?;
         self.counts.left += 1;
@@ -62,7 +62,7 @@ impl World {
         let names = [self.nodes[who].agent, self.nodes[other].agent];
         let agents = names.map(|name| AgentId::new(name).map_err(said));
         let agents: Vec<_> = agents.into_iter().collect::<Result<_>>()?;
-        let now = self.room.now;
+        let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         let supervisor = false;
         let agents = &*agents;

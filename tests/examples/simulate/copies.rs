@@ -125,7 +125,7 @@ impl World {
 
     /// Lets the operator decide, sooner or later.
     pub(super) fn decide(&mut self) -> Result {
-        let now = self.room.now;
+        let now = self.host_clock();
         if self.room.host.session().lost_time().is_none() {
             self.copies.stopped = 0;
             (self.copies.may_recover, self.copies.must_fork) = (false, false);
@@ -157,7 +157,7 @@ impl World {
 
     /// Opens the sides of members anew that hold another log than the host.
     fn open_anew(&mut self) -> Result {
-        let now = self.room.now;
+        let now = self.host_clock();
         while let Some(who) = self.copies.removed.pop_first() {
             if who > self.room.members.len() {
                 continue;

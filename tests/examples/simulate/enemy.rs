@@ -282,7 +282,7 @@ struct Facts {
 impl World {
     /// Lets a hostile member in.
     pub(super) fn invite_enemy(&mut self) -> Result {
-        let now = self.room.now;
+        let now = self.host_clock();
         let agent = AgentId::new("x").map_err(said)?;
         let id = self.room.host.driver.join(&agent, now).map_err(said)?;
         self.observer.enemy = Some(id);
@@ -387,7 +387,7 @@ impl World {
         let Some(weigh) = self.weigh else {
             return Ok(());
         };
-        let now = self.room.host.clock(self.room.now);
+        let now = self.host_clock();
         let before = self.room.host.reopen(now).map_err(said)?;
         let with_it = weigh();
         drop(before);
@@ -407,7 +407,7 @@ impl World {
         let Some(enemy) = self.enemy.take() else {
             return Ok(());
         };
-        let now = self.room.now;
+        let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(enemy.id), now).map_err(said)?;
         // Nobody has the bytes of its values that it did not send.

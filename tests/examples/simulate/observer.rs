@@ -190,8 +190,10 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
+        // An announcement belongs to no chain.
+        let is_put = entry.text.contains(">sync:put{");
         let is_cancelled =
-            !self.is_flooded && self.chains.is_cancelled(&entry.text, position, false);
+            !(self.is_flooded || is_put) && self.chains.is_cancelled(&entry.text, position, false);
         self.is_new(entry)?;
         match entry.kind {
             EntryKind::Frame | EntryKind::Part if is_late => {

@@ -166,7 +166,7 @@ impl World {
 
     /// Lets the host do its own work, such as registering a schema.
     pub(super) fn administer(&mut self) -> Result {
-        let now = self.room.now;
+        let now = self.host_clock();
         if self.room.host.session().lost_time().is_some() {
             return Ok(());
         }

@@ -183,7 +183,7 @@ impl World {
             self.counts.partitions += 1;
             if self.plan.noticed && who <= self.room.members.len() {
                 self.nodes[who].cut_off = Some(until);
-                let now = self.room.now;
+                let now = self.host_clock();
                 let host = self.room.host.driver.session_mut().map_err(said)?;
                 host.handle(Input::Disconnected(id), now).map_err(said)?;
             }
