@@ -108,7 +108,7 @@ impl Observer {
                 let is_same = tail.is_some_and(|tail| tail.starts_with('['));
                 is_same && entry.sender == id && entry.kind != EntryKind::Dropped
             };
-            if old != new && taken.filter(is_it).is_some() {
+            if old != new && taken.as_ref().is_some_and(is_it) {
                 return Err(format!("{old} is in the log, and goes out again as {new}"));
             }
             self.timeline.renamed.insert((id, n));
