@@ -55,8 +55,7 @@ pub(crate) fn of<'f>(frame: &'f Scanned<'_>) -> Option<&'f Mid> {
 }
 
 impl Chains {
-    /// Returns whether the frame belongs to a cancelled chain, or to a chain below one. A frame about
-    /// the session belongs to none: a chain may have the name of its id, if another made it up.
+    /// Returns whether the frame of an application belongs to a cancelled chain, or one below it.
     pub(crate) fn is_cancelled(&self, frame: &Scanned<'_>) -> bool {
         !self.cancelled.is_empty()
             && !Control::is(frame)

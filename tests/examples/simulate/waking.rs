@@ -29,8 +29,13 @@ impl World {
             Scope::Sender => 1,
             Scope::Shared => 3,
         };
-        let at_a_time = if self.plan.narrow { 2 } else { 16 };
-        waits + for_each * new + behind / at_a_time
+        // A side that takes few frames is busy with those of one member while others wait.
+        let (at_a_time, in_turn) = if self.plan.narrow {
+            (2, 16 * self.plan.members)
+        } else {
+            (16, 0)
+        };
+        waits + in_turn + for_each * new + behind / at_a_time
     }
 
     /// Wakes the drivers whose time has come. They wake up for nothing else.

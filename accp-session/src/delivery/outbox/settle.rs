@@ -96,9 +96,8 @@ impl Outbox {
         // The last part may have been withdrawn.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
-                let later = |other: &Part| other.of == part.of && other.index > part.index;
-                let mut all = self.all();
-                !all.any(|other| other.part().as_ref().is_some_and(later))
+                let later = |other: Part| other.of == part.of && other.index > part.index;
+                !self.all().filter_map(Outgoing::part).any(later)
             })
         };
         let settled = self.taken.iter();
@@ -153,9 +152,17 @@ impl Outbox {
 
     /// Makes a frame go out again that the host has not consumed after all.
     fn send_again(&mut self, frame: Outgoing) {
-        self.frames.push_front(frame);
-        self.ever_sent += 1;
+        self.put_back(frame);
         self.careful = true;
+    }
+
+    /// Puts a consumed frame back, behind the frames before it. Returns its place.
+    fn put_back(&mut self, frame: Outgoing) -> usize {
+        let frames = self.frames.iter();
+        let place = frames.take_while(|other| other.order < frame.order).count();
+        self.frames.insert(place, frame);
+        self.ever_sent += 1;
+        place
     }
 
     /// Makes a frame go out again of which the host has said that it has never taken it, although
@@ -200,10 +207,8 @@ impl Outbox {
     pub(crate) fn go_again(&mut self) {
         self.sent = 0;
         self.sequence = self.first_sequence();
-        for taken in self.taken.drain(..).rev() {
-            self.frames.push_front(taken.frame);
-            self.ever_sent += 1;
-            self.consumed += 1;
+        for taken in std::mem::take(&mut self.taken).into_iter().rev() {
+            self.consumed = self.put_back(taken.frame).max(self.consumed) + 1;
         }
     }
 
