@@ -21,19 +21,20 @@ impl World {
         // old copies, the sides find out first which log holds. The host asks eight times for each
         // value of its own that it has lost, and begins again when a member says hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
-            (true, true) => 800,
-            (true, false) => 480,
+            (true, true) if self.plan.scope == Scope::Sender => 800,
+            (true, _) => 480,
             _ => 240,
         };
         let for_each = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 3,
         };
-        // A side that takes few frames is busy with those of one member while others wait.
-        let (at_a_time, in_turn) = if self.plan.narrow {
-            (2, 16 * self.plan.members)
-        } else {
-            (16, 0)
+        let at_a_time = if self.plan.narrow { 2 } else { 16 };
+        // A host that takes few frames is busy with those of one member while others wait, unless
+        // they take turns.
+        let in_turn = match self.plan.scope {
+            Scope::Sender if self.plan.narrow => 16 * self.plan.members,
+            _ => 0,
         };
         waits + in_turn + for_each * new + behind / at_a_time
     }
