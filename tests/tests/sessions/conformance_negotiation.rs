@@ -385,7 +385,7 @@ fn lvl_01_refuses_to_claim_what_is_switched_off() {
 /// A host was killed after it had asked a member for its schemas. It asks again, although the member
 /// acknowledges something before it answers the greeting. The log has no key.
 #[test]
-fn schemas_that_a_killed_host_had_asked_for() {
+fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
     let hub = options("hub");
     let rules = Rules {
         learn_schemas: true,
@@ -427,7 +427,7 @@ fn schemas_that_a_killed_host_had_asked_for() {
 
 /// A member goes on asking for the schemas in force, and never gives them up.
 #[test]
-fn schemas_that_the_host_does_not_send() {
+fn reg_04_accepts_schemas_that_come_late() {
     let mut hub = options("hub");
     hub.registry = registry(&["FD"]);
     let mut room = Room::open(hub, Rules::default());
