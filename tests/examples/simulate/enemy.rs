@@ -1,5 +1,6 @@
 //! A hostile member: it sends well-formed frames with forged fields, from a grammar of frames.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use accp_runtime::AgentId;
@@ -365,14 +366,21 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        for _ in 0..turns {
+        // A member answers in the second step after it was told the next number. It has a second.
+        let steps = match self.plan.scope {
+            Scope::Sender => 1,
+            Scope::Shared => 2,
+        };
+        self.observer.told = Some(BTreeMap::new());
+        for _ in 0..turns * steps as usize {
             self.attack()?;
-            self.rest(Duration::from_millis(500))?;
+            self.rest(Duration::from_millis(500) / steps)?;
             self.enter_late()?;
             self.let_all_in()?;
             let mut sides = self.observer.sides.iter().zip(&last);
             let has_lost = self.room.host.session().lost_time().is_some();
             if !has_lost && sides.all(is_settled) {
+                self.observer.told = None;
                 return self.weigh_host();
             }
         }

@@ -59,6 +59,9 @@ pub(crate) struct Observer {
     /// For members that the host has not heard of since: the time of the first entry that it sent
     /// then, and how often it sent each.
     pub(super) silent: BTreeMap<MemberId, (Time, BTreeMap<u64, u32>)>,
+    /// How often the host has told a member which number its frame takes, once the link is whole and
+    /// while the hostile member is still there.
+    pub(super) told: Option<BTreeMap<Mid, usize>>,
     /// Seconds that two clocks may differ.
     skew: i64,
     /// The positions that have left hot state.
@@ -113,6 +116,7 @@ impl Observer {
             parts: BTreeMap::new(),
             groups: plan.group_limits(),
             gone: Vec::new(),
+            told: None,
             skew: plan.tolerance as i64,
             now: Time::from_secs(0),
             silent: BTreeMap::new(),

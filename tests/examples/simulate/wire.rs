@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accp_runtime::session::{MemberId, Mid};
+use accp_runtime::session::{MemberId, Mid, Scope};
 use accp_session::EntryKind;
 
 use super::node::Result;
@@ -10,10 +10,28 @@ use super::observer::Observer;
 use super::text::{Goal, field, goals, head, intent, meta, mid_in, number_in};
 
 impl Observer {
+    /// Checks that a member gets its turn, where all share one numbering. The link is whole.
+    fn judge_turns(&mut self, to: MemberId, text: &str) -> Result {
+        let is_told = self.scope == Scope::Shared && field(text, "exp").is_some();
+        let of = mid_in(text, "of").filter(|_| is_told && Some(to) != self.enemy);
+        let (Some(of), Some(told)) = (of, &mut self.told) else {
+            return Ok(());
+        };
+        let times = told.entry(of.clone()).or_default();
+        *times += 1;
+        if *times > 10 + 3 * self.sides.len() {
+            return Err(format!(
+                "{to} is told {times} times which number {of} takes"
+            ));
+        }
+        Ok(())
+    }
+
     /// Checks a frame that leaves a side.
     pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str) -> Result {
         if who == 0 {
             self.judge_silence(to, text)?;
+            self.judge_turns(to, text)?;
         }
         let mid = meta(text, "mid").unwrap_or_default();
         let is_link = mid.len() == 12 && mid.starts_with('9') && meta(text, "pos").is_none();

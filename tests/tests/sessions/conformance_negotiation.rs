@@ -7,15 +7,14 @@ use std::time::Duration;
 use accp_registry::{Field, Hash, Schema, Type};
 use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules, Session};
 use accp_runtime::{AgentId, Message, Registry, Value};
-use accp_session::{Codec, EntryKind, Output};
-use accp_store::{SideId, Store};
-use accp_testkit::{Shared, Side};
+use accp_session::{Codec, EntryKind};
+use accp_testkit::Side;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::room::{Passed, Room};
-use crate::sides::{self, NOW, Node, STANDARD, counting, open_desk, options};
+use crate::sides::{self, NOW, Node, STANDARD, counting, keyless, open_desk, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -391,14 +390,7 @@ fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
         learn_schemas: true,
         ..Rules::default()
     };
-    let (mut store, id) = (Shared::default(), SideId::new(&hub.session, &hub.agent));
-    let mut session = Session::host(hub.clone(), rules.clone(), NOW);
-    store.load(&id).unwrap();
-    while let Some(output) = session.poll() {
-        if let Output::Batch(batch) = output {
-            store.commit(&[(&id, &batch)]).unwrap();
-        }
-    }
+    let store = keyless(&hub, &rules);
     let mut desk = Side::open(MemberId::HOST, store, vec![], hub, Some(rules), NOW).unwrap();
     desk.driver
         .join(&AgentId::new("dev").unwrap(), NOW)

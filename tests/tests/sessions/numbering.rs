@@ -4,7 +4,7 @@ use accp_runtime::Message;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 
 use crate::room::Room;
-use crate::sides::{Node, envelope, options, plan, rules};
+use crate::sides::{Node, envelope, keyless, options, plan, rules};
 
 /// Opens a room whose member is heard by nobody.
 fn unheard(scope: Scope) -> Room {
@@ -17,6 +17,11 @@ fn unheard(scope: Scope) -> Room {
 fn refuse(room: &mut Room, mid: &Mid, error: &str) {
     let text =
         format!("@hub>fail:error{{{error}|msg:no|schema:ER}}[mid:910000000099,seq:3,of:{mid}]");
+    hear(room, &text);
+}
+
+/// Lets `@dev` hear a frame of the host.
+fn hear(room: &mut Room, text: &str) {
     let now = room.now;
     let dev = room.members[0].session_mut();
     dev.receive(MemberId::HOST, text.as_bytes(), now);
@@ -71,12 +76,49 @@ fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     assert!(relay.contains(">cancel:task{"), "{relay}");
     // It hears both at once.
     refuse(&mut room, &first, "code:E2001|retry:false");
-    let now = room.now;
-    let dev = room.members[0].session_mut();
-    dev.receive(MemberId::HOST, relay.as_bytes(), now);
+    hear(&mut room, &relay);
     room.settle();
     assert_eq!(room.members[0].session().outbox_len(), 0);
     let cancelled = |event: &Event| *event == Event::Cancelled(second.clone());
     assert!(room.members[0].events.iter().any(cancelled));
     assert!(!room.passed(101, 100).any(|text| text.contains("n:2")));
+}
+
+/// A member finds its second frame in the log and not its first, which the host has refused in an
+/// earlier run. The first goes out again, and so does the third when the host has lost it: in their
+/// order.
+#[test]
+fn frames_that_a_host_had_consumed_go_out_in_their_order() {
+    let rules = rules(Scope::Sender);
+    let store = keyless(&options("hub"), &rules);
+    let mut room = Room::of(store, options("hub"), rules);
+    room.enter(options("dev"));
+    room.on_the_way(|_| vec![]);
+    let sent = [1, 2, 3].map(|n| room.say(0, &Outbound::message(&plan("dev", n))));
+    refuse(
+        &mut room,
+        &sent[2],
+        "code:E3002|retry:false|holder:101|seq:3",
+    );
+    let before = room.passed(101, 100).count();
+    let held = room.members[0].session().position();
+    let relay = format!(
+        "@dev>req:plan{{n:2}}[mid:{},seq:1,ts:1714000000,pos:{},by:101]",
+        sent[1],
+        held + 1
+    );
+    hear(&mut room, &relay);
+    room.settle();
+    refuse(&mut room, &sent[0], "code:E3003|retry:true|exp:9");
+    room.settle();
+    let again = sent_since(&room, before);
+    assert_eq!(again.last(), Some(&(sent[0].clone(), 9)), "{again:?}");
+    let ack = format!(
+        "@hub>ack:frame{{}}[mid:910000000098,seq:3,of:{},at:9]",
+        sent[0]
+    );
+    hear(&mut room, &ack);
+    room.settle();
+    let again = sent_since(&room, before);
+    assert_eq!(again.last(), Some(&(sent[2].clone(), 10)), "{again:?}");
 }

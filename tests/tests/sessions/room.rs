@@ -58,8 +58,13 @@ impl Room {
 
     /// Opens a room without members.
     pub(crate) fn open(host: Options, rules: Rules) -> Self {
+        Self::of(Shared::default(), host, rules)
+    }
+
+    /// Opens a room without members, whose host goes on from this store.
+    pub(crate) fn of(store: Shared, host: Options, rules: Rules) -> Self {
         Self {
-            room: accp_testkit::Room::open(Shared::default(), host, rules, NOW).unwrap(),
+            room: accp_testkit::Room::open(store, host, rules, NOW).unwrap(),
             passed: Vec::new(),
         }
     }

@@ -13,7 +13,7 @@ use accp_runtime::{
     AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
     Registry, TokenCounter, Typed, Value,
 };
-use accp_session::{Cold, Entry, EntryKind, Stored, read_value};
+use accp_session::{Cold, Entry, EntryKind, Output, Stored, read_value};
 use accp_store::{SideId, Store};
 use accp_testkit::Shared;
 pub(crate) use accp_testkit::Side;
@@ -70,6 +70,19 @@ pub(crate) fn plan(agent: &'static str, n: i64) -> Message<'static> {
 /// Returns a list of this many numbers, which takes twice as many tokens.
 pub(crate) fn numbers(count: usize) -> Value<'static> {
     Value::from((0..count as i64).map(Value::from).collect::<Vec<_>>())
+}
+
+/// Returns a store in which a host has begun a log that has no key.
+pub(crate) fn keyless(host: &Options, rules: &Rules) -> Shared {
+    let (mut store, id) = (Shared::default(), SideId::new(&host.session, &host.agent));
+    let mut session = Session::host(host.clone(), rules.clone(), NOW);
+    store.load(&id).unwrap();
+    while let Some(output) = session.poll() {
+        if let Output::Batch(batch) = output {
+            store.commit(&[(&id, &batch)]).unwrap();
+        }
+    }
+    store
 }
 
 /// Opens a host for frames that the test writes by hand. They come from `@dev`, member 101, and
