@@ -131,6 +131,11 @@ fn frame<'a>(
     let schema = schema(cx, owner.attrs, registry);
     let head: Vec<String> = words.into_iter().collect::<Option<_>>()?;
     let schema = schema.ok()?;
+    if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
+        // The last word is what tells apart the frames of a schema.
+        let last = owner.attrs.head.iter().flatten().next_back();
+        cx.error(last, unlisted(cx.protocol, schema, &head));
+    }
     let place = fields::Where {
         schema,
         head: &head,
@@ -216,6 +221,18 @@ fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> 
     };
     cx.error(text, message);
     None
+}
+
+/// Returns the message for a frame that the schema does not list.
+fn unlisted(protocol: &Protocol, schema: &Schema, head: &[String]) -> String {
+    let titles = schema.frames.iter().map(|spec| protocol.title(&spec.head));
+    let titles: Vec<String> = titles.collect();
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let title = protocol.title(head);
+    let near = nearest(&title, titles.iter().copied());
+    let (code, noun) = (&schema.code, protocol.noun);
+    let hint = hint(near, &format!("its {noun}s"), &titles);
+    format!("schema {code} has no {noun} `{title}`{hint}")
 }
 
 /// Returns the message for a missing part of the head: all parts of the head, and the cure.

@@ -33,6 +33,7 @@ pub(crate) fn expand(
         #allow
         const _: () = {
             use #runtime as _accp;
+            use _accp::__private as _p;
 
             impl #generics _accp::EncodeFrame for #ident #ty #bounds {
                 fn frame_type(&self) -> _p::FrameType<'static> {

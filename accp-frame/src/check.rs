@@ -74,6 +74,11 @@ impl Sound<'_, '_> {
                     return false;
                 }
                 known |= bit;
+                // Only a null asks whether the field is required, so the usual value costs nothing.
+                let head = &[self.intent.as_str(), self.header.operation];
+                if r.is_null() && schema.is_some_and(|schema| schema.requires(field, head)) {
+                    return false;
+                }
                 &field.ty
             } else {
                 let name = dynamic::full_name(key, schema);

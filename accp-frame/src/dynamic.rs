@@ -6,30 +6,45 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use accp_registry::lexical::{self, Literal};
+use accp_registry::protocol::NO_HEAD;
 use accp_registry::{EnumValue, Field, Registry, Schema, Type, abbreviate, expand};
 
 use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
+use crate::writer::Absent;
 use crate::{
     DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer, kind,
 };
 
 /// The scope of a default: a frame with this intent and operation, or a nested map.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'p> {
-    pub(crate) intent: &'p str,
-    pub(crate) operation: &'p str,
-}
+pub(crate) struct Place<'p>(Option<[&'p str; 2]>);
 
-impl Place<'_> {
-    pub(crate) const NESTED: Place<'static> = Place {
-        intent: "",
-        operation: "",
-    };
+impl<'p> Place<'p> {
+    pub(crate) const NESTED: Place<'static> = Place(None);
+
+    pub(crate) const fn frame(intent: &'p str, operation: &'p str) -> Self {
+        Self(Some([intent, operation]))
+    }
+
+    /// Returns the words of the head: none in a nested map.
+    fn head(&self) -> &[&'p str] {
+        self.0.as_ref().map_or(NO_HEAD, |head| head)
+    }
+
+    /// Returns what a reader takes from a payload without the field at this index.
+    pub(crate) fn absent(self, schema: &Schema, index: usize) -> Absent<'_> {
+        let is_required = |field| schema.requires(field, self.head());
+        match self.default_of(schema, index) {
+            Some(text) => Absent::Default(text),
+            None if schema.fields.get(index).is_some_and(is_required) => Absent::Fault,
+            None => Absent::Nothing,
+        }
+    }
 
     /// Returns the text of the default; a field with this text is left out.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
-        let applies = schema.has_default(index, &[self.intent, self.operation]);
+        let applies = schema.has_default(index, self.head());
         schema
             .fields
             .get(index)?
@@ -80,7 +95,7 @@ pub(crate) fn read<'a>(
                 return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
             };
             let fields = read_map(r, |r, key| match schema.field(key) {
-                Some((_, field)) => read(r, &field.ty, registry),
+                Some((_, field)) => read_field(r, field, schema, Place::NESTED, registry),
                 None => Value::read(r),
             })?;
             let Value::Map(fields) = fields else {
@@ -96,6 +111,27 @@ pub(crate) fn read<'a>(
         }
         _ => wrong(),
     }
+}
+
+/// Reads the value of a field. A field that the frame requires is never null.
+pub(crate) fn read_field<'a>(
+    r: &mut Reader<'a>,
+    field: &Field,
+    schema: &Schema,
+    place: Place<'_>,
+    registry: &Registry,
+) -> Result<Value<'a>, DecodeError> {
+    if r.is_null() && schema.requires(field, place.head()) {
+        return Err(required_null(r.at(), &format!("schema {}", schema.code)));
+    }
+    read(r, &field.ty, registry)
+}
+
+/// Returns the error for a null in a field that `by` requires.
+#[cold]
+pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
+    let expected = format!("a value, which {by} requires; null is none");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 fn read_map<'a>(
@@ -162,7 +198,7 @@ pub(crate) fn complete<'a>(
             entries.push((Cow::Owned(field.name.clone()), value));
         }
     }
-    let mut required = schema.required(&[place.intent, place.operation]);
+    let mut required = schema.required(place.head());
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
         let expected = format!(
             "the field `{missing}`, which schema {} requires",
@@ -255,7 +291,12 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                     registry,
                 };
                 let entries: Vec<_> = map.iter().map(|(key, value)| (key, of(value))).collect();
-                encode_entries(w, entries.iter().map(|(key, value)| (*key, value, None)))
+                encode_entries(
+                    w,
+                    entries
+                        .iter()
+                        .map(|(key, value)| (*key, value, Absent::Nothing)),
+                )
             }
             (Value::Map(map), Type::Schema(code)) => {
                 let Some(schema) = registry.schema(code) else {
@@ -264,7 +305,7 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                 };
                 let mut entries = fields(map, schema, Place::NESTED, registry)?;
                 entries.sort_by_key(|entry| entry.key);
-                encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.default)))
+                encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.absent)))
             }
             _ => Err(self.mismatch()),
         }
@@ -293,7 +334,7 @@ pub(crate) struct Entry<'v, 'a> {
     /// The key on the wire.
     pub(crate) key: &'v str,
     pub(crate) value: Dynamic<'v, 'a>,
-    pub(crate) default: Option<&'v str>,
+    pub(crate) absent: Absent<'v>,
     pub(crate) inline: bool,
 }
 
@@ -322,13 +363,14 @@ pub(crate) fn fields<'v, 'a>(
                     ty: &Type::Any,
                     registry,
                 },
-                default: None,
+                absent: Absent::Nothing,
                 inline: false,
             }),
         }
     }
     let mut entries = Vec::with_capacity(map.len());
     for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
+        let absent = place.absent(schema, index);
         if let Some(value) = slot {
             entries.push(Entry {
                 name: &field.name,
@@ -338,9 +380,13 @@ pub(crate) fn fields<'v, 'a>(
                     ty: &field.ty,
                     registry,
                 },
-                default: place.default_of(schema, index),
+                absent,
                 inline: field.inline,
             });
+        } else if absent == Absent::Fault {
+            let message = format!("missing; schema {} requires it", schema.code);
+            let error = EncodeError::new(ErrorCode::INVALID_TYPE, message);
+            return Err(error.within(field.name.clone()));
         }
     }
     entries.append(&mut others);

@@ -69,4 +69,4 @@ pub use reader::{DecodeOptions, Header, Reader, Token};
 pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
 pub use typed::{DecodeFrame, DecodeValue, EncodeFrame, FrameFamily, Typed};
 pub use value::{Decimal, Map, Number, Value};
-pub use writer::{EncodeOptions, EncodeValue, Entries, FrameType, LONG_VALUE, Writer};
+pub use writer::{Absent, EncodeOptions, EncodeValue, Entries, FrameType, LONG_VALUE, Writer};

@@ -12,7 +12,7 @@ use crate::dynamic::{self, ByType, Dynamic, Place, twice};
 use crate::frame::read_bytes;
 use crate::typed::missing_envelope;
 use crate::value::{are_others, into_pair};
-use crate::writer::{FrameType, Writer};
+use crate::writer::{Absent, FrameType, Writer};
 use crate::{
     AgentId, DecodeError, DecodeOptions, EncodeError, EncodeOptions, Envelope, ErrorCode, Header,
     Intent, Map, Reader, Value, externalise,
@@ -166,12 +166,9 @@ impl<'a> Message<'a> {
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
         let schema = find_schema(&params, &r, registry)?;
-        let mut payload = read_params(&params, &r, schema, registry)?;
+        let place = Place::frame(code, operation);
+        let mut payload = read_params(&params, &r, schema, place, registry)?;
         if let Some(schema) = schema {
-            let place = Place {
-                intent: code,
-                operation,
-            };
             let entries = payload.into_iter().collect();
             payload = dynamic::complete(entries, schema, place, registry, end - 1)?;
             let frame = schema.frame(&[code, operation]);
@@ -241,44 +238,52 @@ impl<'a> Message<'a> {
         Ok(out)
     }
 
-    /// Returns recommendations of the draft that this message does not follow. They are not a
-    /// reason to refuse the message.
+    /// Returns what is odd about this message under `registry`. It is not a reason to refuse the
+    /// message.
     ///
     /// ```
     /// use accp_runtime::{Message, Registry};
     ///
-    /// let text = "@a>req:transaction{txn:t1|amt:1.5|currency:euros|schema:TX}";
-    /// let message = Message::decode(text, &Registry::standard())?;
+    /// let registry = Registry::standard();
+    /// let text = "@a>req:payment{txn:t1|amt:1.5|schema:TX}";
+    /// let message = Message::decode(text, &registry)?;
     /// assert_eq!(
-    ///     message.warnings(),
-    ///     ["currency: `euros` is not an ISO 4217 code: three capital letters (draft section 10.3)"]
+    ///     message.warnings(&registry),
+    ///     ["schema TX has no frame req:payment, so it gets no defaults: req:transaction, done:transaction"]
     /// );
     /// # Ok::<(), accp_runtime::DecodeError>(())
     /// ```
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self, registry: &Registry) -> Vec<String> {
+        let schema = self.schema.as_deref();
+        let schema = schema.and_then(|code| registry.schema(code));
+        let head = [self.intent.as_str(), &*self.operation];
+        let mut warnings = Vec::new();
+        if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
+            let title = |spec: &accp_registry::FrameSpec| registry.protocol().title(&spec.head);
+            let frames: Vec<_> = schema.frames.iter().map(title).collect();
+            warnings.push(format!(
+                "schema {} has no frame {}, so it gets no defaults: {}",
+                schema.code,
+                registry.protocol().title(&head),
+                frames.join(", ")
+            ));
+        }
         let currency = match self.schema.as_deref() {
             Some("TX") => self.payload.get("currency").and_then(Value::as_str),
             _ => None,
         };
         let is_code = |text: &str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
-        let warn = |text| {
-            format!(
+        if let Some(text) = currency.filter(|text| !is_code(text)) {
+            warnings.push(format!(
                 "currency: `{text}` is not an ISO 4217 code: three capital letters (draft section 10.3)"
-            )
-        };
-        currency
-            .into_iter()
-            .filter(|text| !is_code(text))
-            .map(warn)
-            .collect()
+            ));
+        }
+        warnings
     }
 
     /// Returns the scope of the defaults of the params.
     pub(crate) fn place(&self) -> Place<'_> {
-        Place {
-            intent: self.intent.as_str(),
-            operation: &self.operation,
-        }
+        Place::frame(self.intent.as_str(), &self.operation)
     }
 
     /// Returns the schema of this message in `registry`.
@@ -347,15 +352,6 @@ impl<'a> Message<'a> {
         let place = self.place();
         let none = Schema::new("", "");
         let of = schema.unwrap_or(&none);
-        if let Some(missing) = of.required(&[place.intent, place.operation]).find(|name| {
-            of.field(name)
-                .is_some_and(|(_, field)| !has_field(payload, field))
-        }) {
-            let message = format!("missing; schema {} requires it", of.code);
-            return Err(
-                EncodeError::new(ErrorCode::INVALID_TYPE, message).within(String::from(missing))
-            );
-        }
         let mut entries = dynamic::fields(payload, of, place, registry)?;
         let known = entries
             .iter()
@@ -378,7 +374,7 @@ impl<'a> Message<'a> {
                 entry.name,
                 entry.key,
                 &entry.value,
-                entry.default,
+                entry.absent,
                 entry.inline,
             )?;
         }
@@ -397,15 +393,8 @@ impl<'a> Message<'a> {
             ty: &Type::Any,
             registry,
         };
-        w.field::<ByType, _>(OTHERS, OTHERS, &value, None, false)
+        w.field::<ByType, _>(OTHERS, OTHERS, &value, Absent::Nothing, false)
     }
-}
-
-fn has_field(payload: &Map<'_>, field: &accp_registry::Field) -> bool {
-    payload
-        .get(&field.name)
-        .or_else(|| payload.get(&field.short))
-        .is_some()
 }
 
 #[cold]
@@ -446,22 +435,25 @@ fn read_params<'a>(
     params: &[(&'a str, usize)],
     r: &Reader<'a>,
     schema: Option<&Schema>,
+    place: Place<'_>,
     registry: &Registry,
 ) -> Result<Map<'a>, DecodeError> {
     let mut payload = Map::new();
     for &(key, at) in params.iter().filter(|(key, _)| *key != SCHEMA) {
         let mut value = r.fork_at(at);
-        let field = schema
-            .and_then(|schema| schema.field(key))
-            .map(|(_, field)| field);
+        let field = schema.and_then(|schema| Some((schema, schema.field(key)?.1)));
         let name = match field {
-            Some(field) if field.name == key => Cow::Borrowed(key),
-            Some(field) => Cow::Owned(field.name.clone()),
+            Some((_, field)) if field.name == key => Cow::Borrowed(key),
+            Some((_, field)) => Cow::Owned(field.name.clone()),
             None => Cow::Borrowed(dynamic::full_name(key, schema)),
         };
-        let ty = field.map_or(&Type::Any, |field| &field.ty);
-        let value = dynamic::read(&mut value, ty, registry)
-            .map_err(|error| error.within(name.clone().into_owned()))?;
+        let value = match field {
+            Some((schema, field)) => {
+                dynamic::read_field(&mut value, field, schema, place, registry)
+            }
+            None => Value::read(&mut value),
+        };
+        let value = value.map_err(|error| error.within(name.clone().into_owned()))?;
         match value {
             Value::Array(pairs) if key == OTHERS && r.options().marks && are_others(&pairs) => {
                 for (key, value) in pairs.into_iter().filter_map(into_pair) {

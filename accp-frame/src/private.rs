@@ -13,12 +13,13 @@ pub use core::default::Default;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
+pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_writer};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
-use crate::dynamic::twice;
+use crate::dynamic::{required_null, twice};
 use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};
 
 /// Returns whether a frame has this header and schema code.
@@ -83,6 +84,20 @@ pub fn read<'a, K, T: DecodeValue<'a, K>>(
         }
         Err(error) => Err(error.within(name)),
     }
+}
+
+/// Reads the value of a field that the registry requires into its slot. A null is no value.
+#[inline]
+pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<T>,
+    name: &'static str,
+    by: &'static str,
+) -> Result<(), DecodeError> {
+    if r.is_null() {
+        return Err(required_null(r.at(), by).within(name));
+    }
+    read(r, slot, name)
 }
 
 /// Skips the value of an unknown key.

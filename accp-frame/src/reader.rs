@@ -139,6 +139,12 @@ impl<'a> Reader<'a> {
         Err(DecodeError::syntax(self.text, self.at(), what))
     }
 
+    /// Returns whether the next value is a null.
+    #[inline]
+    pub(crate) fn is_null(&self) -> bool {
+        self.rest.starts_with('~')
+    }
+
     /// Consumes a character, if it is next.
     #[inline]
     fn eat(&mut self, character: char) -> bool {

@@ -52,6 +52,18 @@ pub struct FrameType<'f> {
     pub envelope: &'f [&'f str],
 }
 
+/// What a reader takes from a payload that leaves a field out. It decides what a writer may leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent<'t> {
+    /// Nothing. A writer leaves out an absent value.
+    Nothing,
+    /// The default with this wire text. A writer leaves out a value with this text, and writes an
+    /// absent value as null.
+    Default(&'t str),
+    /// The payload is at fault. A writer refuses an absent value and a null.
+    Fault,
+}
+
 /// A value inside a frame, written as the registry type `K`.
 ///
 /// Your own type can implement this trait by calling the writer, or by delegating to the field that
@@ -209,24 +221,24 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// would take a missing param for the default.
     ///
     /// # Errors
-    /// The error of the value, under `name`.
+    /// The error of the value, under `name`; E1004 for a required value that is absent or null.
     #[inline]
     pub fn field<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
         name: &str,
         key: &str,
         value: &T,
-        default: Option<&str>,
+        absent: Absent<'_>,
         inline: bool,
     ) -> Result<()> {
-        if value.is_absent() && default.is_none() {
+        if value.is_absent() && absent == Absent::Nothing {
             return Ok(());
         }
         let before = (self.out.len(), self.params, self.elements);
         self.key(key);
         self.inline_field = inline;
         let is_default = self
-            .value(value, default)
+            .value(value, absent)
             .map_err(|error| error.within(String::from(name)))?;
         if is_default {
             self.out.truncate(before.0);
@@ -240,10 +252,12 @@ impl<'w, 'e> Writer<'w, 'e> {
     fn value<K, T: EncodeValue<K> + ?Sized>(
         &mut self,
         value: &T,
-        default: Option<&str>,
+        absent: Absent<'_>,
     ) -> Result<bool> {
         let start = self.out.len();
-        if let Some(text) = default.filter(|text| text.len() > LONG_VALUE) {
+        if let Absent::Default(text) = absent
+            && text.len() > LONG_VALUE
+        {
             // A long value may go out by reference only after it is known to differ from the
             // default.
             let (elements, inline) = (self.elements, self.options.inline);
@@ -258,7 +272,13 @@ impl<'w, 'e> Writer<'w, 'e> {
             self.elements = elements;
         }
         value.encode_value(self)?;
-        Ok(default.is_some_and(|text| self.out.get(start..) == Some(text)))
+        let written = self.out.get(start..);
+        match absent {
+            Absent::Nothing => Ok(false),
+            Absent::Default(text) => Ok(written == Some(text)),
+            Absent::Fault if written == Some("~") => Err(no_value()),
+            Absent::Fault => Ok(false),
+        }
     }
 
     /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).
@@ -271,9 +291,9 @@ impl<'w, 'e> Writer<'w, 'e> {
         name: &str,
         key: &str,
         value: &T,
-        default: Option<&str>,
+        absent: Absent<'_>,
     ) -> Result<()> {
-        if value.is_absent() && default.is_none() {
+        if value.is_absent() && absent == Absent::Nothing {
             return Ok(());
         }
         let before = (self.out.len(), self.elements, map.written);
@@ -285,7 +305,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.out.push_str(key);
         self.out.push(':');
         let is_default = self
-            .value(value, default)
+            .value(value, absent)
             .map_err(|error| error.within(String::from(name)))?;
         if is_default {
             self.out.truncate(before.0);
@@ -408,6 +428,11 @@ impl<'w, 'e> Writer<'w, 'e> {
     pub(crate) fn out(&mut self) -> &mut String {
         self.out
     }
+}
+
+#[cold]
+fn no_value() -> EncodeError {
+    EncodeError::new(ErrorCode::INVALID_TYPE, "required, and null is no value")
 }
 
 /// Counts the entries of a map that is being written.

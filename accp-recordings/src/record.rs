@@ -116,11 +116,15 @@ impl<'r> Recorder<'r> {
     ) -> Option<Message<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
-        match recorded.get("content") {
-            Some(Json::String(text)) => payload.insert("content", Value::from(text.as_str())),
+        // Schema CH requires a content. A message without a text travels without a schema.
+        let schema = match recorded.get("content") {
+            Some(Json::String(text)) => {
+                payload.insert("content", Value::from(text.as_str()));
+                Some("CH")
+            }
             other => {
-                payload.insert("content", Value::Null);
-                put_odd_content(&mut payload, other)
+                put_odd_content(&mut payload, other);
+                None
             }
         };
         let agent = Self::speaker(recorded, role, &mut payload)?;
@@ -134,7 +138,7 @@ impl<'r> Recorder<'r> {
             &agent,
             if asks { "req" } else { "done" },
             "chat",
-            Some("CH"),
+            schema,
             payload,
         )
         .ok()

@@ -20,7 +20,7 @@ pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<J
     }
     let mut recorded = JsonMap::new();
     let payload = &first.payload;
-    let chat = first.schema.as_deref() == Some("CH");
+    let chat = first.operation == "chat";
     let result = !chat && first.intent == accp_runtime::Intent::DONE;
     let role = match payload.get("role") {
         Some(role) => role.as_str()?,

@@ -16,7 +16,7 @@
 //! } } }"#)?;
 //! let export = Export::of(&registry, &Options::default())?;
 //! let lark = export.grammar(Export::DEPTH)?.to_lark();
-//! let frame = r#"done_analyze_fd: "done:analyze{" "topic:" string_value "|" ("sure:" boolean_value "|")? "schema:FD}""#;
+//! let frame = r#"done_analyze_fd: "done:analyze{" "topic:" given_string "|" ("sure:" boolean_value "|")? "schema:FD}""#;
 //! assert!(lark.lines().any(|line| line == frame), "{lark}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -26,7 +26,8 @@
 //! Every text of the grammar is a frame that a decoder with this registry accepts. Every frame that
 //! an encoder writes with the fields of its schema is a text of the grammar. The order is that of
 //! the encoder: the fields in the order of the schema, the fields of a nested record ascending by
-//! key, `schema` last. Any value may be `~` or a reference, as in any frame.
+//! key, `schema` last. Any value may be a
+//! reference, and any value but that of a required field may be `~`, as in any frame.
 //!
 //! No such grammar can express three things, so a decoder still has to check them:
 //!

@@ -206,14 +206,24 @@ impl Schema {
         self.frames.iter().find(|frame| frame.has_head(head))
     }
 
-    /// Returns whether the field at this index takes its default in a frame with this head. A field
-    /// takes none when the matching `frames` entry lists `fields` without it, or requires it.
+    /// Returns whether the field at this index takes its default in a frame with this head, or in a
+    /// nested map, which has [no head](crate::protocol::NO_HEAD). A field takes none when the
+    /// matching `frames` entry lists `fields` without it, or requires it, and in a frame that the
+    /// schema does not list. A schema without `frames` lists every frame.
     pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let Some(field) = self.fields.get(index) else {
             return false;
         };
-        let frame = self.frame(head);
-        field.default.is_some() && frame.is_none_or(|frame| frame.fills(&field.name))
+        let fills = match self.frame(head) {
+            Some(frame) => frame.fills(&field.name),
+            None => head.is_empty() || self.lists(head),
+        };
+        field.default.is_some() && fills
+    }
+
+    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any.
+    pub fn lists<S: AsRef<str>>(&self, head: &[S]) -> bool {
+        self.frames.is_empty() || self.frame(head).is_some()
     }
 
     /// Returns the full names of the fields that a frame with this head must carry: first those
@@ -227,6 +237,12 @@ impl Schema {
         let here = here.flat_map(|frame| &frame.required).map(String::as_str);
         let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
         always.map(|field| field.name.as_str()).chain(here)
+    }
+
+    /// Returns whether a frame with this head must carry this field, with a value.
+    pub fn requires<S: AsRef<str>>(&self, field: &Field, head: &[S]) -> bool {
+        let here = self.frame(head).map_or(&[][..], |frame| &frame.required);
+        field.required || here.contains(&field.name)
     }
 
     /// Returns whether two schemas differ only in their docs and `keep`.

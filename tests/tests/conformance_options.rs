@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use accp_registry::{Schema, Type};
 use accp_runtime::profiles::{ExecuteReq, ScheduleReq};
 use accp_runtime::{
     AccpFrame, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode, Frame, Message,
@@ -87,6 +88,15 @@ proptest! {
     }
 }
 
+/// Returns a value for a field.
+fn value_of(schema: &Schema, name: &str) -> Value<'static> {
+    match schema.field(name).unwrap().1.ty {
+        Type::Integer | Type::Decimal => Value::from(7),
+        Type::Boolean => Value::from(true),
+        _ => Value::from("x"),
+    }
+}
+
 // ---- OPT-02 ------------------------------------------------------------------------
 
 #[test]
@@ -101,12 +111,24 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
                     .any(|&name| *name == field.short || *name == field.name)
             });
             assert_eq!(names.count(), 1, "{} {}", schema.code, field.name);
-            // A null can stand in a field of any type, and it is never the default.
+            // A null can stand in a field of any type that is not required, and it is never the
+            // default.
             let mut message = Message::new("a", "sync", "state")
                 .unwrap()
                 .under(schema.code.as_str());
             for required in schema.required(&["sync", "state"]) {
-                message.payload.insert(required, Value::Null);
+                message.payload.insert(required, value_of(schema, required));
+            }
+            if field.required {
+                assert_eq!(
+                    message
+                        .encode(registry)
+                        .unwrap()
+                        .matches(&format!("{}:", field.short))
+                        .count(),
+                    1
+                );
+                continue;
             }
             message.payload.insert(field.name.as_str(), Value::Null);
             let text = message.encode(registry).unwrap();
@@ -147,7 +169,7 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
                 .under(schema.code.as_str());
             message.envelope = Envelope::new("1", 1).answering("0");
             for required in schema.required(&frame.head) {
-                message.payload.insert(required, Value::Null);
+                message.payload.insert(required, value_of(schema, required));
             }
             let bare = message.encode(registry).unwrap();
             let filled = decode(&bare).unwrap();
@@ -252,8 +274,8 @@ enum Trend {
 #[accp(
     registry = "registry/warehouse.json",
     schema = "SV",
-    intent = "sync",
-    operation = "stock"
+    intent = "done",
+    operation = "move"
 )]
 struct Stock<'a> {
     item: Cow<'a, str>,
@@ -261,7 +283,7 @@ struct Stock<'a> {
 }
 
 fn stock(trend: &str) -> String {
-    format!("@a>sync:stock{{item:x|trend:{trend}|schema:SV}}")
+    format!("@a>done:move{{item:x|trend:{trend}|schema:SV}}[cid:c]")
 }
 
 #[test]

@@ -260,21 +260,27 @@ fn the_envelope_that_the_registry_asks_for_is_asked_for() {
 }
 
 #[test]
-fn a_required_field_may_be_null_but_not_missing() {
+fn a_required_field_is_neither_missing_nor_null() {
     #[derive(AccpFrame, Debug, PartialEq)]
-    #[accp(schema = "TA", intent = "done", operation = "execute")]
-    struct Nullable {
-        task: Option<String>,
+    #[accp(schema = "TC", intent = "done", operation = "tool")]
+    struct ToolDone<'a, T> {
+        tool_name: T,
+        result: Option<Value<'a>>,
+        status: Cow<'a, str>,
     }
-    assert_eq!(
-        encode(Nullable { task: None }),
-        "@a>done:execute{task:~|schema:TA}"
-    );
-    assert_eq!(
-        decode("@a>done:execute{task:~|schema:TA}"),
-        Ok(Nullable { task: None })
-    );
-    insta::assert_snapshot!(error::<Nullable>("@a>done:execute{schema:TA}"), @"E1004 at byte 25: expected the field `task`, which schema TA requires");
+    let of = |tool: &str| format!("@a>done:tool{{{tool}res:~|schema:TC}}[mid:1,seq:1,cid:c]");
+    insta::assert_snapshot!(error::<ToolDone<'_, String>>(&of("")), @"E1004 at byte 28: expected the field `tool_name`, which schema TC requires");
+    insta::assert_snapshot!(error::<ToolDone<'_, String>>(&of("tool:~|")), @"E1004 at byte 18 in ToolDone.tool_name: expected a value, which schema TC requires; null is none");
+    // A type of the user's own may take a null, but the field never holds one.
+    insta::assert_snapshot!(error::<ToolDone<'_, Option<String>>>(&of("tool:~|")), @"E1004 at byte 18 in ToolDone.tool_name: expected a value, which schema TC requires; null is none");
+    let frame = ToolDone {
+        tool_name: None::<String>,
+        result: None,
+        status: "ok".into(),
+    };
+    let envelope = Envelope::new("100001000001", 1).answering("c");
+    let refused = Typed::new(AgentId::new("a").unwrap(), frame, envelope).encode();
+    insta::assert_snapshot!(refused.unwrap_err(), @"ToolDone.tool_name: required, and null is no value");
 }
 
 #[test]

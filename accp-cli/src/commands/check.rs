@@ -81,7 +81,7 @@ fn check(line: Line<'_>, registry: Option<&Registry>) -> Result<Vec<String>, Fau
     accp_grammar::parse_bytes(line.bytes).map_err(|error| Fault::of_syntax(&error, line.bytes))?;
     match registry {
         Some(registry) => match Message::decode_bytes(line.bytes, registry) {
-            Ok(message) => Ok(message.warnings()),
+            Ok(message) => Ok(message.warnings(registry)),
             Err(error) => Err(Fault::of_decode(&error, line.bytes)),
         },
         None => Ok(Vec::new()),

@@ -67,10 +67,10 @@ fn whatever_a_recording_holds_comes_back() {
         "",
     );
     assert_eq!((run.code, quiet(&run.stderr).as_str()), (Some(0), ""));
-    insta::assert_snapshot!(run.stdout, @r"
+    insta::assert_snapshot!(run.stdout, @"
     file           chats  messages  frames  checkpoints  moved  values  hot  warm  read back
     bakery.jsonl   2      17        21      7            13     0       298  524   100.0 %
-    awkward.jsonl  2      14        20      6            12     10      132  150   100.0 %
+    awkward.jsonl  2      14        20      6            12     10      127  150   100.0 %
     all            4      31        41      13           25     10      298  524   100.0 %
     ");
 

@@ -315,7 +315,8 @@ fn a_default_is_known_by_its_text() {
     let json = json!({ "schemas": { "order": { "code": "O", "fields": ["paid", "left", "state", "zip"],
         "types": { "paid": "decimal", "left": "number", "state": "enum(open,done)", "zip": "string" },
         "defaults": { "paid": 0, "left": 2, "state": "open", "zip": "007" },
-        "frames": [{ "intent": "done", "operation": "order", "fields": ["paid"] }] } } });
+        "frames": [{ "intent": "req", "operation": "order" },
+                   { "intent": "done", "operation": "order", "fields": ["paid"] }] } } });
     let registry = Registry::from_json(&json.to_string()).unwrap();
     let message = Message::decode("@a>req:order{schema:O}", &registry).unwrap();
     assert_eq!(message.payload.len(), 4);

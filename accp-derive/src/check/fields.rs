@@ -47,6 +47,7 @@ pub(super) fn fields<'a>(
         match role(cx, field, place) {
             Ok(role) => {
                 holds(cx, field, &role, place);
+                never_null(cx, field, &role, place);
                 unique(cx, field, &role, &members);
                 members.push(Member { field, role });
             }
@@ -231,6 +232,22 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
         None => format!("`{shown}` cannot travel; use {holders}"),
     };
     cx.error(ty, message);
+}
+
+/// Refuses an `Option` for a required field: the field is never absent and never null.
+fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
+    let (Role::Wire(wire), Some(schema)) = (role, place.schema) else {
+        return;
+    };
+    let inner = types::optional(field.ty).filter(|_| wire.is_required);
+    if let Some(inner) = inner {
+        let inner = inner.to_token_stream().to_string().replace(' ', "");
+        let (code, name, frame) = (&schema.code, &wire.name, place.in_frame(cx.protocol));
+        let message = format!(
+            "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"
+        );
+        cx.error(field.ty, message);
+    }
 }
 
 /// Checks that each key has one field, and that one field at most takes the unknown keys.

@@ -40,6 +40,22 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     (!fits).then_some((ty, of))
 }
 
+/// Returns the type inside an `Option`.
+pub(super) fn optional(ty: &RustType) -> Option<&RustType> {
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let last = path
+        .path
+        .segments
+        .last()
+        .filter(|last| last.ident == "Option")?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(as_type),
+        _ => None,
+    }
+}
+
 fn as_type(argument: &GenericArgument) -> Option<&RustType> {
     match argument {
         GenericArgument::Type(ty) => Some(ty),

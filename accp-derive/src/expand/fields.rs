@@ -6,7 +6,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
-use super::{kind, optional};
+use super::kind;
 use crate::plan::{Fields, Member, Role, Wire};
 
 /// Returns the local variable of a member.
@@ -41,15 +41,12 @@ impl Access {
     }
 }
 
-/// A default that no value has, because no value has an empty text. A required field must not be
-/// left out, so its absent value is written as null.
-const NEVER: &str = "";
-
-impl Wire {
-    fn left_out(&self) -> Option<&str> {
-        self.default
-            .as_deref()
-            .or(self.is_required.then_some(NEVER))
+/// Returns what a reader takes from a payload without the field.
+fn absent(wire: &Wire) -> TokenStream {
+    match &wire.default {
+        Some(text) => quote!(_p::Absent::Default(#text)),
+        None if wire.is_required => quote!(_p::Absent::Fault),
+        None => quote!(_p::Absent::Nothing),
     }
 }
 
@@ -73,11 +70,11 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
         let Wire {
             name, key, inline, ..
         } = wire;
-        let default = optional(wire.left_out());
+        let absent = absent(wire);
         // Without a schema, fields and unknown params ascend together by key.
         let before = (flatten.is_some() && fields.schema.is_none())
             .then(|| quote!(extras.before(w, #key)?;));
-        quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #default, #inline)?;)
+        quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #absent, #inline)?;)
     });
     let rest = if flatten.is_some() {
         quote!(extras.rest(w))
@@ -94,10 +91,15 @@ pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
         let value = Access::OfSelf.of(fields, at);
         let kind = kind(span, &wire.ty);
         let Wire { name, key, .. } = wire;
-        let default = optional(wire.left_out());
-        quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #default)?;)
+        let absent = absent(wire);
+        quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;)
     });
     quote!(#(#entries)* _p::Ok(()))
+}
+
+/// Returns what requires the required fields.
+fn by_schema(fields: &Fields<'_>) -> Option<String> {
+    fields.schema.as_ref().map(|code| format!("schema {code}"))
 }
 
 /// Returns the variables that reading fills.
@@ -118,6 +120,7 @@ pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
 
 /// Returns a match arm for each key, under its full and its short name, and one for all other keys.
 pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
+    let by_schema = by_schema(fields);
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let (kind, slot) = (
@@ -128,7 +131,13 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
         let [name_bytes, key_bytes] =
             [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
         let short = (key != name).then(|| quote!(| #key_bytes));
-        quote_spanned!(span=> #name_bytes #short => _p::read::<#kind, #ty>(r, &mut #slot, #name)?,)
+        let read = match &by_schema {
+            Some(by) if wire.is_required && wire.default.is_none() => {
+                quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
+            }
+            _ => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
+        };
+        quote_spanned!(span=> #name_bytes #short => #read,)
     });
     let flatten = fields
         .members
@@ -153,7 +162,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
 
 /// Returns the fields of the value that was read. A missing field gets its default or is an error.
 pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
-    let by_schema = fields.schema.as_ref().map(|code| format!("schema {code}"));
+    let by_schema = by_schema(fields);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
         let (ident, ty) = (member.field.ident, member.field.ty);
         let span = span_of(ty);

@@ -11,6 +11,7 @@ use super::{Decoded, Encoded, wrong};
 use crate::reader::Token;
 use crate::typed::DecodeValue;
 use crate::value::{at_pairs, no_ref_key};
+use crate::writer::Absent;
 use crate::writer::EncodeValue;
 use crate::{DecodeError, ErrorCode, Map, Number, Reader, Value, Writer, kind};
 
@@ -40,7 +41,7 @@ macro_rules! containers {
 
         impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>> EncodeValue<$map> for BTreeMap<S, T> {
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-                encode_entries(w, self.iter().map(|(key, value)| (key.as_ref(), value, None)))
+                encode_entries(w, self.iter().map(|(key, value)| (key.as_ref(), value, Absent::Nothing)))
             }
         }
 
@@ -88,10 +89,10 @@ pub(crate) fn decode_list<'a, T>(
 }
 
 /// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry is a
-/// key, a value and a default. A plain map leaves out an entry whose text equals the default.
+/// key, a value, and what its absence means.
 pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
     w: &mut Writer<'_, '_>,
-    mut entries: impl Iterator<Item = (&'m str, &'m T, Option<&'m str>)> + Clone,
+    mut entries: impl Iterator<Item = (&'m str, &'m T, Absent<'m>)> + Clone,
 ) -> Encoded {
     let mut keys = entries.clone().map(|(key, ..)| key);
     let lone_underscore = keys.next() == Some("_") && keys.next().is_none();
@@ -99,10 +100,10 @@ pub(crate) fn encode_entries<'m, K, T: EncodeValue<K> + 'm>(
     w.map(|w, map| {
         if plain {
             return entries
-                .try_for_each(|(key, value, default)| w.entry(map, key, key, value, default));
+                .try_for_each(|(key, value, absent)| w.entry(map, key, key, value, absent));
         }
         let pairs: Vec<_> = entries.map(|(key, value, _)| Pair { key, value }).collect();
-        w.entry::<PairKind<K>, _>(map, "_", "_", pairs.as_slice(), None)
+        w.entry::<PairKind<K>, _>(map, "_", "_", pairs.as_slice(), Absent::Nothing)
     })
 }
 
@@ -185,7 +186,7 @@ macro_rules! dynamic_maps {
             fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
                 encode_entries::<kind::Any, Value<'_>>(
                     w,
-                    self.iter().map(|(key, value)| (key, value, None)),
+                    self.iter().map(|(key, value)| (key, value, Absent::Nothing)),
                 )
             }
         }

@@ -11,6 +11,7 @@ use super::skip;
 use crate::dynamic::twice;
 use crate::impls::{Pair, PairKind};
 use crate::value::are_others;
+use crate::writer::Absent;
 use crate::{
     DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Reader, Value, Writer, kind,
 };
@@ -160,7 +161,7 @@ impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
     /// Appends the params that come before `key`.
     pub fn before(&mut self, w: &mut Writer<'_, '_>, key: &str) -> Result<(), EncodeError> {
         while let Some(&(short, name, value)) = self.plain.last().filter(|next| next.0 < key) {
-            w.field::<kind::Any, _>(name, short, value, None, false)?;
+            w.field::<kind::Any, _>(name, short, value, Absent::Nothing, false)?;
             self.plain.pop();
         }
         Ok(())
@@ -169,12 +170,12 @@ impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
     /// Appends the remaining params.
     pub fn rest(mut self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         while let Some((short, name, value)) = self.plain.pop() {
-            w.field::<kind::Any, _>(name, short, value, None, false)?;
+            w.field::<kind::Any, _>(name, short, value, Absent::Nothing, false)?;
         }
         if self.odd.is_empty() {
             return Ok(());
         }
-        w.field::<PairKind<kind::Any>, _>("_", "_", self.odd.as_slice(), None, false)
+        w.field::<PairKind<kind::Any>, _>("_", "_", self.odd.as_slice(), Absent::Nothing, false)
     }
 }
 

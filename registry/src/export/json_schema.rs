@@ -128,41 +128,48 @@ impl Builder<'_> {
 
     fn fields(&mut self, params: &[Param<'_>], depth: u32) -> Node {
         let entries = params.iter().map(|param| {
-            let value = self.value(&param.field.ty, depth);
+            let value = self.value(&param.field.ty, depth, !param.must);
             (param.field.name.clone(), value, param.must)
         });
         closed(entries.collect())
     }
 
     /// Returns the schema of a value of a type, with at most `depth` levels of arrays and objects.
-    fn value(&mut self, ty: &Type, depth: u32) -> Node {
-        let (name, depth) = match ty {
-            Type::Any => (String::from("any"), depth),
-            Type::Schema(code) => (format!("record_{code}"), depth),
-            _ => {
-                let mut options = self.options(ty, depth);
-                options.push(self.carried());
-                return any_of(options);
-            }
+    fn value(&mut self, ty: &Type, depth: u32, is_nullable: bool) -> Node {
+        let mut name = match ty {
+            Type::Any => format!("any_{depth}"),
+            Type::Schema(code) => format!("record_{code}_{depth}"),
+            _ => return self.any_of(ty, depth, is_nullable),
         };
-        let name = format!("{name}_{depth}");
+        if !is_nullable {
+            name.push_str("_given");
+        }
         if !self.definitions.contains_key(&name) {
-            let mut options = self.options(ty, depth);
-            options.push(self.carried());
-            let node = any_of(options);
+            let node = self.any_of(ty, depth, is_nullable);
             self.definitions.insert(name.clone(), node);
         }
         definition(&name)
     }
 
-    /// Returns the options that every value has: a null or a reference.
-    fn carried(&mut self) -> Node {
+    fn any_of(&mut self, ty: &Type, depth: u32, is_nullable: bool) -> Node {
+        let mut options = self.options(ty, depth);
+        options.push(self.carried(is_nullable));
+        any_of(options)
+    }
+
+    /// Returns the options that every value has: a reference, and a null where it is allowed.
+    fn carried(&mut self, is_nullable: bool) -> Node {
         let key = pattern(&tokens::reference_key());
         let reference = closed(vec![(String::from("$ref"), key, true)]);
-        self.definitions
-            .entry(String::from("null_or_reference"))
-            .or_insert_with(|| any_of(vec![of_type("null"), reference]));
-        definition("null_or_reference")
+        let (name, node) = match is_nullable {
+            true => (
+                "null_or_reference",
+                any_of(vec![of_type("null"), reference]),
+            ),
+            false => ("reference", reference),
+        };
+        self.definitions.entry(name.to_owned()).or_insert(node);
+        definition(name)
     }
 
     /// Returns the options for a value of the type, besides a null and a reference.
@@ -198,12 +205,12 @@ impl Builder<'_> {
     }
 
     fn list(&mut self, item: &Type, depth: u32) -> Node {
-        let items = self.value(item, depth);
+        let items = self.value(item, depth, true);
         object([("type", text("array")), ("items", items)])
     }
 
     fn map(&mut self, item: &Type, depth: u32) -> Node {
-        let values = self.value(item, depth);
+        let values = self.value(item, depth, true);
         object([("type", text("object")), ("additionalProperties", values)])
     }
 }

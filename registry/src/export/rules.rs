@@ -49,8 +49,9 @@ struct Builder<'r> {
     rules: Vec<Rule>,
     tokens: Vec<Rule>,
     names: BTreeSet<String>,
-    /// The rules for values, by the [`word`] of their type and the remaining levels.
-    values: BTreeMap<(String, u32), Expr>,
+    /// The rules for values, by the [`word`] of their type, the remaining levels, and whether they
+    /// may be null.
+    values: BTreeMap<String, Expr>,
 }
 
 impl Builder<'_> {
@@ -144,27 +145,43 @@ impl Builder<'_> {
     }
 
     fn entry(&mut self, param: &Param<'_>, depth: u32) -> Expr {
-        let value = self.value(&param.field.ty, depth);
+        let value = match param.must {
+            true => self.given(&param.field.ty, depth),
+            false => self.value(&param.field.ty, depth),
+        };
         sequence([literal(&self.key(&param.field.short)), value])
     }
 
-    /// Returns the rule for a value of a type, with at most `depth` levels of arrays and maps.
+    /// Returns the rule for a value of a type or a null, with at most `depth` levels of arrays and
+    /// maps.
     fn value(&mut self, ty: &Type, depth: u32) -> Expr {
+        self.rule(ty, depth, true)
+    }
+
+    /// Returns the rule for a value of a required field, which is never null.
+    fn given(&mut self, ty: &Type, depth: u32) -> Expr {
+        self.rule(ty, depth, false)
+    }
+
+    fn rule(&mut self, ty: &Type, depth: u32, is_nullable: bool) -> Expr {
         let depth = if has_levels(ty) { depth } else { 0 };
         let word = word(ty);
-        let key = (word.clone(), depth);
-        if let Some(rule) = self.values.get(&key) {
+        let name = match (has_levels(ty), is_nullable) {
+            (true, true) => format!("{word}_{depth}"),
+            (true, false) => format!("given_{word}_{depth}"),
+            (false, true) => format!("{word}_value"),
+            (false, false) => format!("given_{word}"),
+        };
+        if let Some(rule) = self.values.get(&name) {
             return rule.clone();
         }
-        let at = self.reserve(&if has_levels(ty) {
-            format!("{word}_{depth}")
-        } else {
-            format!("{word}_value")
-        });
+        let at = self.reserve(&name);
         let rule = Expr::Rule(self.rules[at].name.clone());
-        self.values.insert(key, rule.clone());
+        self.values.insert(name, rule.clone());
         let mut options = self.options(ty, depth);
-        options.push(literal("~"));
+        if is_nullable {
+            options.push(literal("~"));
+        }
         options.push(self.token("reference", tokens::reference));
         self.rules[at].body = choice(options);
         rule

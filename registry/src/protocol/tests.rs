@@ -102,7 +102,7 @@ fn tools_write_its_heads_and_marks() {
     let lark = export.grammar(1).unwrap().to_lark();
     let rules: Vec<_> = lark.lines().filter(|line| line.contains("HR|")).collect();
     insta::assert_snapshot!(rules.join("\n"), @r#"
-    fetch_hr_p: "FETCH|HR|" ("schema:" string_value "|")? "priority:" integer_value ("|" "parts:" list_of_string_1)?
+    fetch_hr_p: "FETCH|HR|" ("schema:" string_value "|")? "priority:" given_integer ("|" "parts:" list_of_string_1)?
     fetch_all_hr_p: "FETCH-ALL|HR|" (("schema:" string_value ("|" "priority:" integer_value)? | "priority:" integer_value) ("|" "parts:" list_of_string_1)? | "parts:" list_of_string_1)?
     "#);
 }

@@ -148,7 +148,7 @@ fn fields(
                 Chance::Half
             };
             let name = field.name.clone();
-            let value = value(registry, &field.ty, depth);
+            let value = given(registry, &field.ty, depth, !is_required);
             chance
                 .of(value)
                 .prop_map(move |value| value.map(|value| (name.clone(), value)))
@@ -159,15 +159,25 @@ fn fields(
         .boxed()
 }
 
-/// Returns a value of the type. Maps and lists are nested `depth` levels at most.
+/// Returns a value of the type, or a null. Maps and lists are nested `depth` levels at most.
 fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'static>> {
-    let carried = prop_oneof![
-        Just(Value::Null),
-        "[A-Za-z0-9_.]{1,8}".prop_map(|key| Value::Ref(key.into())),
-    ];
+    given(registry, ty, depth, true)
+}
+
+fn given(
+    registry: &Registry,
+    ty: &Type,
+    depth: u32,
+    is_nullable: bool,
+) -> BoxedStrategy<Value<'static>> {
+    let reference = "[A-Za-z0-9_.]{1,8}".prop_map(|key| Value::Ref(key.into()));
+    let carried = match is_nullable {
+        true => prop_oneof![Just(Value::Null), reference].boxed(),
+        false => reference.boxed(),
+    };
     let inner = |ty: &Type| value(registry, ty, depth - 1);
     let value = match ty {
-        Type::List(_) | Type::Map(_) | Type::Schema(_) if depth == 0 => return carried.boxed(),
+        Type::List(_) | Type::Map(_) | Type::Schema(_) if depth == 0 => return carried,
         Type::String | Type::Text => text().prop_map(Value::from).boxed(),
         Type::Integer => integer().prop_map(Value::from).boxed(),
         Type::Decimal => decimal().prop_map(Value::from).boxed(),

@@ -1,0 +1,11 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Task {
+    assignee: Option<String>,
+    task: String,
+    deadline: Option<String>,
+}
+
+fn main() {}
