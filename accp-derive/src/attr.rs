@@ -23,6 +23,8 @@ pub(crate) struct Attrs {
     pub(crate) default: Option<Ident>,
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
+    /// The fields of the schema that may be lost.
+    pub(crate) ignore: Vec<LitStr>,
 }
 
 /// The place of an attribute.
@@ -55,6 +57,7 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("registry", &[Container][..]),
         ("crate", &[Container]),
         ("deny_unknown_fields", &[Container, Variant]),
+        ("ignore", &[Container, Variant]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
         ("skip", &[Field]),
@@ -130,6 +133,12 @@ impl Attrs {
             "deny_unknown_fields" => item.flag(cx, &mut self.deny_unknown_fields),
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
+            "ignore" => {
+                let mut name = None;
+                item.text(cx, &mut name);
+                self.ignore.extend(name);
+                true
+            }
             _ => item.flag(cx, &mut self.flatten),
         };
         if !is_set {

@@ -4,6 +4,8 @@ mod enums;
 mod fields;
 mod types;
 
+pub(crate) use types::innermost;
+
 use accp_registry::protocol::{HeadPart, Vocabulary};
 use accp_registry::{Protocol, Registry, Schema, nearest};
 use proc_macro2::{Ident, TokenStream};

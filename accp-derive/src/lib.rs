@@ -35,6 +35,10 @@ use syn::{DeriveInput, parse_macro_input};
 ///   Without it, the registry named by the variable `ACCP_REGISTRY`, or the standard profiles. The
 ///   standard profiles are part of every registry that does not define them itself.
 /// - `deny_unknown_fields`: a key that the struct does not have is E1004.
+/// - `ignore = "field"`: a field of the schema with a default, which the struct does not have, may be
+///   lost. Without this, such a struct does not compile: a frame that is read and written again
+///   would say the default instead. `Typed::dropped` gives the fields that a frame had and the
+///   struct does not hold.
 /// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field
@@ -43,8 +47,12 @@ use syn::{DeriveInput, parse_macro_input};
 ///   without this attribute, and a value that equals it does not travel.
 /// - `rename = "name"`: the field's full name in the registry, if the Rust name differs.
 /// - `skip`: the field never travels; a reader sets it to [`Default::default`].
-/// - `flatten`: takes the params that the schema does not know: a `Map`, or a `BTreeMap` from texts
-///   to values.
+/// - `flatten`: takes the params that no other field takes, under their full names: those that the
+///   schema does not know, and its fields that the struct does not have. A `Map`, or a `BTreeMap`
+///   from texts to values.
+///
+/// A required field is never absent and never null, so its type is no `Option`. `None` in any other
+/// field is left out, or is `~` where absence would read as a default.
 ///
 /// # On a variant
 ///

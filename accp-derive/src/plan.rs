@@ -32,10 +32,21 @@ pub(crate) struct Fields<'a> {
     pub(crate) members: Vec<Member<'a>>,
     /// The indices of the members that travel, in the order of the wire.
     pub(crate) order: Vec<usize>,
+    /// The fields of the schema that no member holds, each with its place among `order`.
+    pub(crate) loose: Vec<Loose>,
     /// Every full and short name of a known key.
     pub(crate) known: Vec<String>,
     /// Whether unknown keys are refused.
     pub(crate) is_closed: bool,
+}
+
+/// A field of the schema that no member holds.
+pub(crate) struct Loose {
+    /// How many members stand before it on the wire.
+    pub(crate) before: usize,
+    pub(crate) wire: Wire,
+    /// Whether the item says that the field may be lost.
+    pub(crate) is_ignored: bool,
 }
 
 pub(crate) struct Member<'a> {

@@ -1,6 +1,7 @@
 //! Values read and written as a registry type that is known only at run time.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +14,8 @@ use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
 use crate::writer::Absent;
 use crate::{
-    DecodeError, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value, Writer, kind,
+    DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value,
+    Writer, kind,
 };
 
 /// The scope of a default: a frame with this intent and operation, or a nested map.
@@ -413,4 +415,53 @@ pub(crate) fn short_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
 pub fn full_name<'k>(key: &'k str, schema: Option<&Schema>) -> &'k str {
     let is_free = |full: &&'static str| schema.is_none_or(|schema| schema.field(full).is_none());
     expand(key).filter(is_free).unwrap_or(key)
+}
+
+/// A kind whose registry type follows from the kind alone.
+pub trait TypeOf {
+    /// Returns the registry type.
+    fn ty() -> Type;
+}
+
+macro_rules! types {
+    ($($kind:ident),*) => {$(
+        impl TypeOf for kind::$kind {
+            fn ty() -> Type {
+                Type::$kind
+            }
+        }
+    )*};
+}
+
+types!(String, Text, Integer, Decimal, Number, Boolean, Agent);
+
+impl<K: TypeOf> TypeOf for kind::List<K> {
+    fn ty() -> Type {
+        Type::List(Box::new(K::ty()))
+    }
+}
+
+impl<K: TypeOf> TypeOf for kind::Map<K> {
+    fn ty() -> Type {
+        Type::Map(Box::new(K::ty()))
+    }
+}
+
+impl<K: TypeOf> EncodeValue<K> for Value<'_> {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        let (ty, registry) = (&K::ty(), &Registry::empty());
+        let value = self;
+        Dynamic {
+            value,
+            ty,
+            registry,
+        }
+        .encode_value(w)
+    }
+}
+
+impl<'a, K: TypeOf> DecodeValue<'a, K> for Value<'a> {
+    fn decode_value(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        read(r, &K::ty(), &Registry::empty())
+    }
 }

@@ -15,7 +15,7 @@ pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
-pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_writer};
+pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
@@ -104,6 +104,13 @@ pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
 #[inline]
 pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {
     r.skip_value().map(drop)
+}
+
+/// Skips the value of a field that the type does not hold, and notes the field.
+#[inline]
+pub fn pass_over(r: &mut Reader<'_>, name: &'static str) -> Result<(), DecodeError> {
+    r.dropped.push(name);
+    skip(r)
 }
 
 /// Refuses an unknown key, whose value comes next.

@@ -2,6 +2,8 @@
 
 mod values;
 
+use alloc::vec::Vec;
+
 use accp_registry::lexical::{is_agent_char, is_key_char};
 
 use crate::{DecodeError, ErrorCode, Limits};
@@ -47,7 +49,7 @@ pub struct Header<'a> {
 /// same way, then [`finish`](Self::finish). Every method either consumes the part it is named after
 /// or fails with the byte and the expectation. After an error the reader cannot be used further.
 /// Limits are checked during reading.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Reader<'a> {
     text: &'a str,
     /// The part of `text` that is still to be read.
@@ -58,6 +60,19 @@ pub struct Reader<'a> {
     options: DecodeOptions,
     /// Whether the last scalar has escapes.
     escaped: bool,
+    /// The fields of the schema that were read and that the type does not hold.
+    pub(crate) dropped: Vec<&'static str>,
+}
+
+/// A copy that looks ahead drops nothing.
+impl Clone for Reader<'_> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            dropped: Vec::new(),
+            ..*self
+        }
+    }
 }
 
 /// The first token of a value.
@@ -100,6 +115,7 @@ impl<'a> Reader<'a> {
             params: 0,
             options,
             escaped: false,
+            dropped: Vec::new(),
         })
     }
 
@@ -112,6 +128,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             elements: 0,
             params: 0,
+            dropped: Vec::new(),
             ..*self
         }
     }

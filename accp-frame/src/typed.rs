@@ -1,6 +1,7 @@
 //! Frames as Rust types: the traits that `#[derive(AccpFrame)]` implements.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::writer::{EncodeOptions, FrameType, Writer};
 use crate::{
@@ -91,6 +92,7 @@ pub struct Typed<'a, T> {
     pub frame: T,
     /// The metadata; empty when there is none.
     pub envelope: Envelope<'a>,
+    dropped: Vec<&'static str>,
 }
 
 impl<'a, T> Typed<'a, T> {
@@ -100,7 +102,29 @@ impl<'a, T> Typed<'a, T> {
             agent,
             frame,
             envelope,
+            dropped: Vec::new(),
         }
+    }
+
+    /// Returns the fields of the schema that the decoded frame carried and that `T` does not hold,
+    /// by their full names, in the order of the frame. The fields of nested maps are among them.
+    ///
+    /// ```
+    /// use accp_runtime::{AccpFrame, Typed};
+    ///
+    /// #[derive(AccpFrame)]
+    /// #[accp(schema = "TA", intent = "done", operation = "schedule")]
+    /// struct Scheduled {
+    ///     task: String,
+    /// }
+    ///
+    /// let text = "@dev>done:schedule{task:impl_auth|prog:40|zz:1|schema:TA}";
+    /// let done = Typed::<Scheduled>::decode(text)?;
+    /// assert_eq!(done.dropped(), ["progress"]);
+    /// # Ok::<(), accp_runtime::DecodeError>(())
+    /// ```
+    pub fn dropped(&self) -> &[&'static str] {
+        &self.dropped
     }
 
     /// Reads one frame under the default options.
@@ -143,6 +167,7 @@ impl<'a, T> Typed<'a, T> {
             agent,
             frame,
             envelope: Envelope::default(),
+            dropped: core::mem::take(&mut r.dropped),
         };
         typed.envelope.read_from(&mut r)?;
         if let Some(missing) = required.iter().find(|field| !typed.envelope.has(field)) {

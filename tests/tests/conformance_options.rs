@@ -275,7 +275,8 @@ enum Trend {
     registry = "registry/warehouse.json",
     schema = "SV",
     intent = "done",
-    operation = "move"
+    operation = "move",
+    ignore = "count"
 )]
 struct Stock<'a> {
     item: Cow<'a, str>,

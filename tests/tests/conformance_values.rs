@@ -212,7 +212,7 @@ fn any_value() -> impl Strategy<Value = Value<'static>> {
 }
 
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(registry = "registry/warehouse.json", schema = "LC")]
+#[accp(registry = "registry/warehouse.json", schema = "LC", ignore = "shelf")]
 struct Place<'a> {
     aisle: Cow<'a, str>,
 }
@@ -223,7 +223,8 @@ struct Place<'a> {
     registry = "registry/warehouse.json",
     schema = "SV",
     intent = "req",
-    operation = "move"
+    operation = "move",
+    ignore = "speed"
 )]
 struct Move<'a> {
     item: Cow<'a, str>,

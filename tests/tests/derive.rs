@@ -9,6 +9,8 @@
 
 #[path = "derive/agreement.rs"]
 mod agreement;
+#[path = "derive/held.rs"]
+mod held;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -58,7 +60,13 @@ struct Report {
 enum Work<'a> {
     Schedule(ScheduleTask<'a>),
     Report(Report),
-    #[accp(schema = "TA", intent = "req", operation = "execute")]
+    #[accp(
+        schema = "TA",
+        intent = "req",
+        operation = "execute",
+        ignore = "priority",
+        ignore = "deps"
+    )]
     Execute {
         assignee: AgentId<'a>,
         task: Cow<'a, str>,
@@ -144,7 +152,12 @@ struct Range {
 }
 
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "req", operation = "execute")]
+#[accp(
+    schema = "TA",
+    intent = "req",
+    operation = "execute",
+    ignore = "priority"
+)]
 struct Generic<'a, T, const N: usize> {
     task: T,
     assignee: AgentId<'a>,

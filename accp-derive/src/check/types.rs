@@ -40,6 +40,14 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
     (!fits).then_some((ty, of))
 }
 
+/// Returns the innermost item type of lists and maps.
+pub(crate) fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::List(item) | Type::Map(item) => innermost(item),
+        other => other,
+    }
+}
+
 /// Returns the type inside an `Option`.
 pub(super) fn optional(ty: &RustType) -> Option<&RustType> {
     let RustType::Path(path) = ty else {

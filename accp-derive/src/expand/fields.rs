@@ -1,13 +1,12 @@
 //! Straight-line code for fields, in structs and in variants alike.
 
-use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
 use super::kind;
-use crate::plan::{Fields, Member, Role, Wire};
+use crate::plan::{Fields, Loose, Member, Role, Wire};
 
 /// Returns the local variable of a member.
 pub(super) fn slot(at: usize) -> Ident {
@@ -59,11 +58,27 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
     let extras = flatten.map(|at| {
         let value = access.of(fields, at);
         let known = &fields.known;
+        let loose = fields.loose.iter().filter(|loose| !loose.is_ignored);
+        let loose = loose.map(|loose| &loose.wire.name);
         let ty = fields.members[at].field.ty;
         let span = span_of(ty);
-        quote_spanned!(span=> let mut extras = _p::extra_writer::<#ty>(#value, &[#(#known),*])?;)
+        quote_spanned!(span=>
+            let mut extras = _p::extra_writer::<#ty>(#value, &[#(#known),*], &[#(#loose),*])?;
+        )
     });
-    let params = wires(fields).map(|(at, ty, wire)| {
+    let loose = |place: usize| -> TokenStream {
+        let here = fields.loose.iter().filter(|loose| loose.before == place);
+        let here = here.filter(|loose| flatten.is_some() && !loose.is_ignored);
+        here.map(|Loose { wire, .. }| {
+            let (kind, absent) = (kind(Span::call_site(), &wire.ty), absent(wire));
+            let Wire {
+                name, key, inline, ..
+            } = wire;
+            quote!(extras.field::<#kind>(w, #name, #key, #absent, #inline)?;)
+        })
+        .collect()
+    };
+    let params = wires(fields).enumerate().map(|(place, (at, ty, wire))| {
         let span = span_of(ty);
         let value = access.of(fields, at);
         let kind = kind(span, &wire.ty);
@@ -72,12 +87,15 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
         } = wire;
         let absent = absent(wire);
         // Without a schema, fields and unknown params ascend together by key.
-        let before = (flatten.is_some() && fields.schema.is_none())
-            .then(|| quote!(extras.before(w, #key)?;));
+        let before = match fields.schema {
+            None if flatten.is_some() => quote!(extras.before(w, #key)?;),
+            _ => loose(place),
+        };
         quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #absent, #inline)?;)
     });
     let rest = if flatten.is_some() {
-        quote!(extras.rest(w))
+        let loose = loose(fields.order.len());
+        quote!(#loose extras.rest(w))
     } else {
         quote!(_p::Ok(()))
     };
@@ -157,7 +175,28 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
         }
         None => quote!(_ => _p::skip(r)?,),
     };
-    quote!(#(#arms)* #others)
+    let loose = fields.loose.iter().filter_map(
+        |Loose {
+             wire, is_ignored, ..
+         }| {
+            let Wire { name, key, ty, .. } = wire;
+            let read = match flatten {
+                Some(at) if !is_ignored => {
+                    let of = fields.members[at].field.ty;
+                    let span = span_of(of);
+                    let (kind, slot) = (kind(span, ty), Ident::new(&slot(at).to_string(), span));
+                    quote_spanned!(span=> _p::extra_field::<#kind, #of>(r, &mut #slot, #name)?)
+                }
+                _ if fields.is_closed && !is_ignored => return None,
+                _ => quote!(_p::pass_over(r, #name)?),
+            };
+            let [name_bytes, key_bytes] =
+                [name, key].map(|text| LitByteStr::new(text.as_bytes(), Span::call_site()));
+            let short = (key != name).then(|| quote!(| #key_bytes));
+            Some(quote!(#name_bytes #short => #read,))
+        },
+    );
+    quote!(#(#arms)* #(#loose)* #others)
 }
 
 /// Returns the fields of the value that was read. A missing field gets its default or is an error.
@@ -203,12 +242,4 @@ pub(super) fn wires<'f>(
             }) => Some((at, field.ty, wire)),
             _ => None,
         })
-}
-
-/// Returns the innermost item type of lists and maps.
-pub(super) fn innermost(ty: &Type) -> &Type {
-    match ty {
-        Type::List(item) | Type::Map(item) => innermost(item),
-        other => other,
-    }
 }

@@ -5,9 +5,10 @@ use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
-use super::fields::{innermost, wires};
+use super::fields::wires;
 use super::generics::{peel, span_of};
 use crate::ast::Input;
+use crate::check::innermost;
 use crate::plan::{Fields, Wire};
 
 /// Returns one assertion for each field that holds an enumeration or a nested struct.

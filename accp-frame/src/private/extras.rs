@@ -22,6 +22,10 @@ use crate::{
     label = "expected `Map` or a `BTreeMap` from texts to values"
 )]
 pub trait Extras<'a>: Default {
+    /// The type of its values.
+    type Item;
+    /// Puts the value of a key; returns false when the key is already present.
+    fn put(&mut self, key: Cow<'a, str>, value: Self::Item) -> bool;
     /// Reads the value of a key; returns false when the key is already present.
     fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError>;
 }
@@ -39,8 +43,14 @@ pub trait GiveExtras {
 }
 
 impl<'a> Extras<'a> for Map<'a> {
+    type Item = Value<'a>;
+
+    fn put(&mut self, key: Cow<'a, str>, value: Value<'a>) -> bool {
+        self.insert(key, value).is_none()
+    }
+
     fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError> {
-        Ok(self.insert(key, Value::read(r)?).is_none())
+        Ok(self.put(key, Value::read(r)?))
     }
 }
 
@@ -57,8 +67,14 @@ where
     S: From<Cow<'a, str>> + Ord,
     V: DecodeValue<'a, kind::Any>,
 {
+    type Item = V;
+
+    fn put(&mut self, key: Cow<'a, str>, value: V) -> bool {
+        self.insert(key.into(), value).is_none()
+    }
+
     fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError> {
-        Ok(self.insert(key.into(), V::decode_value(r)?).is_none())
+        Ok(self.put(key, V::decode_value(r)?))
     }
 }
 
@@ -95,6 +111,23 @@ pub fn extra<'a, T: Extras<'a>>(
     }
 }
 
+/// Reads a field of the schema that the struct does not have, by the type of the field.
+pub fn extra_field<'a, K, T: Extras<'a>>(
+    r: &mut Reader<'a>,
+    extras: &mut T,
+    name: &'static str,
+) -> Result<(), DecodeError>
+where
+    T::Item: DecodeValue<'a, K>,
+{
+    let at = r.at();
+    let value = T::Item::decode_value(r).map_err(|error| error.within(String::from(name)))?;
+    match extras.put(Cow::Borrowed(name), value) {
+        true => Ok(()),
+        false => Err(twice(name, at)),
+    }
+}
+
 /// Returns whether the entries come next whose keys do not fit the grammar.
 fn is_pairs_ahead(r: &Reader<'_>) -> bool {
     let mut ahead = r.clone();
@@ -127,15 +160,23 @@ pub struct ExtraWriter<'m, V> {
     /// The key on the wire, the name and the value of each param; the next param is the last.
     plain: Vec<(&'m str, &'m str, &'m V)>,
     odd: Vec<Pair<'m, V>>,
+    /// The fields of the schema that the struct does not have.
+    fields: Vec<(&'m str, &'m V)>,
 }
 
-/// Sorts the params; `known` holds the keys that belong to fields.
+/// Sorts the params; `known` holds the keys that belong to fields, except those of `loose`: the
+/// names of the fields that the struct does not have.
 pub fn extra_writer<'m, T: GiveExtras>(
     extras: &'m T,
     known: &[&str],
+    loose: &[&str],
 ) -> Result<ExtraWriter<'m, T::Item>, EncodeError> {
-    let (mut plain, mut odd) = (Vec::new(), Vec::new());
+    let (mut plain, mut odd, mut fields) = (Vec::new(), Vec::new(), Vec::new());
     for (name, value) in extras.give() {
+        if loose.contains(&name) {
+            fields.push((name, value));
+            continue;
+        }
         if name == "schema" || known.contains(&name) {
             let message = "this key belongs to a field, or is reserved";
             return Err(unfit_extra(name, message));
@@ -153,11 +194,30 @@ pub fn extra_writer<'m, T: GiveExtras>(
             pair[0].1,
             "it stands under its full and its short name",
         )),
-        None => Ok(ExtraWriter { plain, odd }),
+        None => Ok(ExtraWriter { plain, odd, fields }),
     }
 }
 
 impl<V: EncodeValue<kind::Any>> ExtraWriter<'_, V> {
+    /// Appends a field of the schema that the struct does not have, if there is one.
+    pub fn field<K>(
+        &self,
+        w: &mut Writer<'_, '_>,
+        name: &str,
+        key: &str,
+        absent: Absent<'_>,
+        inline: bool,
+    ) -> Result<(), EncodeError>
+    where
+        V: EncodeValue<K>,
+    {
+        let mut fields = self.fields.iter();
+        match fields.find(|(other, _)| *other == name) {
+            Some((_, value)) => w.field::<K, _>(name, key, *value, absent, inline),
+            None => Ok(()),
+        }
+    }
+
     /// Appends the params that come before `key`.
     pub fn before(&mut self, w: &mut Writer<'_, '_>, key: &str) -> Result<(), EncodeError> {
         while let Some(&(short, name, value)) = self.plain.last().filter(|next| next.0 < key) {

@@ -10,6 +10,7 @@ enum Work {
 
 #[derive(AccpFrame)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[accp(ignore = "priority", ignore = "deps")]
 struct Task {
     assignee: String,
     task: String,

@@ -10,6 +10,7 @@ enum Trend {
 
 #[derive(AccpFrame)]
 #[accp(registry = "registry/warehouse.json", schema = "SV", intent = "req", operation = "move")]
+#[accp(ignore = "count", ignore = "fragile", ignore = "tags", ignore = "speed")]
 struct Move {
     item: String,
     target: Place,
@@ -18,6 +19,7 @@ struct Move {
 
 #[derive(AccpFrame)]
 #[accp(registry = "registry/warehouse.json", schema = "LC")]
+#[accp(ignore = "shelf")]
 struct Place {
     aisle: String,
 }

@@ -10,6 +10,7 @@ enum Trend {
 
 #[derive(AccpFrame)]
 #[accp(registry = "registry/warehouse.json", schema = "SV")]
+#[accp(ignore = "count", ignore = "fragile", ignore = "tags", ignore = "speed")]
 struct Move {
     item: String,
     trend: Option<Trend>,

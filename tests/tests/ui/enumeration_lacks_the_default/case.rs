@@ -8,6 +8,7 @@ enum Priority {
 
 #[derive(AccpFrame)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[accp(ignore = "deps")]
 struct Task {
     assignee: String,
     task: String,

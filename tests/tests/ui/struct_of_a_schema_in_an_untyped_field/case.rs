@@ -2,6 +2,7 @@ use accp_runtime::AccpFrame;
 
 #[derive(AccpFrame)]
 #[accp(schema = "TX")]
+#[accp(ignore = "currency", ignore = "status", ignore = "retryable")]
 struct Payment {
     transaction_id: String,
 }

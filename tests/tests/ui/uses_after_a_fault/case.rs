@@ -2,6 +2,7 @@ use accp_runtime::{AccpFrame, Typed};
 
 #[derive(AccpFrame)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[accp(ignore = "deps")]
 struct Task {
     assignee: String,
     task: String,
