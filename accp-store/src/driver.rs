@@ -5,6 +5,7 @@ mod course;
 mod error;
 mod link;
 mod look_up;
+mod values;
 
 use std::collections::VecDeque;
 
@@ -18,11 +19,15 @@ use accp_session::{Batch, Output, Read, Resolver};
 use crate::{SideId, Store, StoreError, Transactional, Write, WriteRows};
 use course::{Course, Reading, side_of};
 use look_up::look_up;
+use values::Values;
 
 pub use awaiting::AsyncDriver;
 pub use course::Outcome;
 pub use error::{DriverError, Handled};
 pub use link::Link;
+
+/// Frames behind one that waits for its values, whose values are asked for meanwhile.
+const AHEAD: usize = 8;
 
 /// Runs one [`Session`] on a [`Store`] and a [`Link`]. It has no thread, no socket and no clock.
 ///
@@ -238,6 +243,10 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// A frame whose handler fails is not marked. The next call begins with that frame, and also
     /// returns the events of the call that failed.
     ///
+    /// A frame whose values are on their way to this side waits for them, and so do the frames behind
+    /// it ([`with_values`](Self::with_values)). If nobody supplies a value
+    /// ([`Event::Unavailable`]), the handler gets the frame without it.
+    ///
     /// # Errors
     /// [`DriverError::Handler`] with the error of the handler, [`DriverError::Input`] when an
     /// answer cannot be sent, and the errors of [`carry_out`](Self::carry_out).
@@ -250,13 +259,25 @@ impl<S: Store, L: Link> Driver<S, L> {
         while let Some(inbound) = self.inbox.front() {
             // The program may have marked it through `session_mut`.
             if self.course.session().waits(inbound.position()) {
-                let answers = handler(inbound).map_err(DriverError::Handler)?;
-                self.course.handled(inbound, answers, now)?;
+                let Some(inbound) = self.with_values(&inbound.clone())? else {
+                    self.fetch_ahead()?;
+                    break;
+                };
+                let answers = handler(&inbound).map_err(DriverError::Handler)?;
+                self.course.handled(&inbound, answers, now)?;
             }
             self.inbox.pop_front();
         }
         self.take_in(now)?;
         Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Asks for the values of the frames behind the first one, which waits for its own.
+    fn fetch_ahead(&mut self) -> Result<(), DriverError> {
+        let next = self.inbox.iter().skip(1).take(AHEAD).cloned();
+        let next: Vec<_> = next.collect();
+        next.iter()
+            .try_for_each(|inbound| self.with_values(inbound).map(drop))
     }
 
     /// Carries out, and keeps the frames and the events for [`serve`](Self::serve).
@@ -278,8 +299,9 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`] has the rules.
     ///
     /// # Errors
-    /// [`DriverError::Reference`]; [`DriverError::Store`], after which the session is not put
-    /// aside.
+    /// [`DriverError::Reference`], also once for bytes that nobody supplies
+    /// ([`Event::Unavailable`]): the call after that asks for them again. [`DriverError::Store`],
+    /// after which the session is not put aside.
     pub fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -296,6 +318,22 @@ impl<S: Store, L: Link> Driver<S, L> {
                 }
             }
         }
+    }
+
+    /// Reads the values of a frame that stand behind references, so that
+    /// [`Inbound::decode`] reads whole fields. Returns `None` while bytes are on their way here. What
+    /// cannot be read stays a reference, and `decode` says which field lacks it.
+    /// [`serve`](Self::serve) does this for each frame.
+    ///
+    /// # Errors
+    /// [`DriverError::Store`], after which the session is not put aside.
+    pub fn with_values(&mut self, inbound: &Inbound) -> Result<Option<Inbound>, DriverError> {
+        let mut values = Values::of(inbound);
+        while let Some(reference) = values.next() {
+            let read = self.read(&reference);
+            values.take(read)?;
+        }
+        Ok(values.put_into(inbound, &self.session().options().registry))
     }
 
     fn carry_out_by(

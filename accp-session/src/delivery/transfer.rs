@@ -76,6 +76,10 @@ pub(crate) enum Progress {
     Tampered,
 }
 
+/// The tries of a value for which each wait is longer than the one before: then it is the retry time,
+/// eight times.
+const SLOW: u32 = 3;
+
 /// Returns whether this side takes no entries until it has the bytes under this key.
 fn is_urgent(key: &str) -> bool {
     is_schemas(key) || key.starts_with("snap_")
@@ -261,8 +265,10 @@ impl Transfers {
             }
             for (key, pull) in &mut peer.pulls {
                 if pull.turn == Turn::Due {
-                    // A value gives its place away soon; schemas and folds have none to give.
-                    let tries = if is_urgent(key) { pull.tries } else { 0 };
+                    // A value gives its place away soon, but not before a slow link could answer;
+                    // schemas and folds have none to give.
+                    let most = if is_urgent(key) { u32::MAX } else { SLOW };
+                    let tries = pull.tries.min(most);
                     pull.turn = Turn::Asked(now + waiting_time(retry, tries));
                     due.push((from, key.clone(), pull.got.len() as u64));
                 }

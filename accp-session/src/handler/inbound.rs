@@ -1,9 +1,18 @@
 //! An accepted frame on its way to a handler.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{CancelToken, MemberId};
-use accp_frame::{DecodeError, DecodeFrame, Message, Registry, Typed};
+use accp_frame::{
+    DecodeError, DecodeFrame, DecodeOptions, EncodeOptions, Limits, Message, Registry, Typed, Value,
+};
+
+/// The limits of a frame do not count what its references lead to.
+const UNBOUNDED: DecodeOptions = DecodeOptions {
+    limits: Limits::NONE,
+    marks: true,
+};
 
 /// An accepted frame of another member, for a handler on this side.
 ///
@@ -26,6 +35,8 @@ pub struct Inbound {
     text: Arc<str>,
     cancel: CancelToken,
     redelivered: bool,
+    /// The text with values in the place of references, or why a value cannot stand there.
+    whole: Option<Result<Arc<str>, DecodeError>>,
 }
 
 impl Inbound {
@@ -37,6 +48,7 @@ impl Inbound {
             text,
             cancel,
             redelivered: false,
+            whole: None,
         }
     }
 
@@ -72,19 +84,96 @@ impl Inbound {
         &self.cancel
     }
 
-    /// Decodes the frame as a type of the application.
+    /// Puts values in the place of the references with these keys, for [`decode`](Self::decode). The
+    /// text and the message of this frame stay as the sender wrote them.
     ///
-    /// # Errors
-    /// As [`Typed::decode`].
-    pub fn decode<'a, T: DecodeFrame<'a>>(&'a self) -> Result<Typed<'a, T>, DecodeError> {
-        Typed::decode(&self.text)
+    /// ```
+    /// use accp_runtime::{Registry, Value};
+    /// use accp_runtime::profiles::ScheduleReq;
+    /// # use accp_runtime::session::{CancelToken, Inbound, MemberId};
+    /// # let text = "@planner>req:schedule{asgn:dev|task:$cold.k1_1|schema:TA}[mid:101000001001,seq:1]";
+    /// # let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+    /// let values = [(String::from("cold.k1_1"), Value::from("write the tests"))];
+    /// let inbound = inbound.with_values(&values.into(), &Registry::standard());
+    /// assert_eq!(inbound.decode::<ScheduleReq>()?.frame.task, "write the tests");
+    /// assert!(inbound.text().contains("task:$cold.k1_1"));
+    /// # Ok::<(), accp_runtime::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn with_values(
+        mut self,
+        values: &BTreeMap<String, Value<'static>>,
+        registry: &Registry,
+    ) -> Self {
+        if !values.is_empty() {
+            // A frame that cannot be read says so when it is decoded.
+            self.whole = whole(&self.text, values, registry).transpose();
+        }
+        self
     }
 
-    /// Decodes the frame under full names.
+    /// Decodes the frame as a type of the application, with the values that stand in the place of
+    /// references ([`with_values`](Self::with_values)).
+    ///
+    /// # Errors
+    /// As [`Typed::decode`]. A reference without a value is E2001, with the field that needs it; a
+    /// value of another type than that of its field is E1004.
+    pub fn decode<'a, T: DecodeFrame<'a>>(&'a self) -> Result<Typed<'a, T>, DecodeError> {
+        match &self.whole {
+            None => Typed::decode(&self.text),
+            Some(Ok(text)) => Typed::decode_with(text, &UNBOUNDED),
+            Some(Err(error)) => Err(error.clone()),
+        }
+    }
+
+    /// Decodes the frame under full names. References stay references.
     ///
     /// # Errors
     /// As [`Message::decode`].
     pub fn message(&self, registry: &Registry) -> Result<Message<'_>, DecodeError> {
         Message::decode(&self.text, registry)
+    }
+}
+
+/// Returns the text with values in the place of references. Each value is written as the type of its
+/// field. `None` if the frame cannot be read.
+fn whole(
+    text: &str,
+    values: &BTreeMap<String, Value<'static>>,
+    registry: &Registry,
+) -> Result<Option<Arc<str>>, DecodeError> {
+    let Ok(mut message) = Message::decode(text, registry) else {
+        return Ok(None);
+    };
+    let mut whole = None;
+    for (key, value) in values {
+        for (_, held) in message.payload.iter_mut() {
+            put(held, key, value);
+        }
+        let options = EncodeOptions {
+            limits: Limits::NONE,
+            inline: true,
+            ..EncodeOptions::default()
+        };
+        let written = message.encode_with(registry, options);
+        whole = Some(written.map_err(|error| {
+            let at = text.find(&format!("${key}")).unwrap_or_default();
+            DecodeError::new(
+                error.code(),
+                at,
+                format!("a reference to a value that fits: {error}"),
+            )
+        })?);
+    }
+    Ok(whole.map(Arc::from))
+}
+
+/// Puts a value in the place of every reference with this key.
+fn put(held: &mut Value<'_>, key: &str, value: &Value<'static>) {
+    match held {
+        Value::Ref(other) if other == key => *held = value.clone(),
+        Value::Array(items) => items.iter_mut().for_each(|item| put(item, key, value)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, item)| put(item, key, value)),
+        _ => {}
     }
 }

@@ -13,6 +13,7 @@ use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;
 use super::link::Link;
 use super::look_up::look_up;
+use super::values::Values;
 use crate::{Committer, Kept, NoRows, OpenSide, Pending, RowsError, SideId};
 
 /// Runs one [`Session`] on a [`Committer`] and a [`Link`]. It is [`Driver`](crate::Driver) for
@@ -242,6 +243,20 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
                 }
             }
         }
+    }
+
+    /// Reads the values of a frame that stand behind references: see
+    /// [`Driver::with_values`](crate::Driver::with_values).
+    ///
+    /// # Errors
+    /// The errors of [`Driver::with_values`](crate::Driver::with_values).
+    pub async fn with_values(&mut self, inbound: &Inbound) -> Result<Option<Inbound>, DriverError> {
+        let mut values = Values::of(inbound);
+        while let Some(reference) = values.next() {
+            let read = self.read(&reference).await;
+            values.take(read)?;
+        }
+        Ok(values.put_into(inbound, &self.session().options().registry))
     }
 
     /// Submits an output of the session to the committer.

@@ -1,7 +1,10 @@
 //! The decisions that all drivers share: how to open a session, and how to act on its outputs.
 
+use std::collections::BTreeSet;
+
 use accp_runtime::session::{
-    Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Rules, Session, Time,
+    Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, ReadError, Rules, Session,
+    Time,
 };
 use accp_runtime::{AgentId, Value};
 use accp_session::{Batch, Entry, Found, LogKey, Need, Output, Resolved, Resolver, Stored};
@@ -17,6 +20,8 @@ pub(super) struct Course {
     side: SideId,
     /// The text of the error with which the store failed.
     failed: Option<String>,
+    /// The keys of values that nobody supplies. The next reading of each fails.
+    unavailable: BTreeSet<String>,
 }
 
 /// The result of [`Driver::carry_out`](crate::Driver::carry_out).
@@ -72,6 +77,7 @@ impl Course {
             session: session.map_err(|error| DriverError::Restore(side.clone(), error))?,
             side,
             failed: None,
+            unavailable: BTreeSet::new(),
         })
     }
 
@@ -128,6 +134,13 @@ impl Course {
         for frame in batch.sends {
             self.tell("sends", &frame.text);
             link.send(frame);
+        }
+        for event in &batch.events {
+            match event {
+                Event::Unavailable(key) => self.unavailable.insert(key.clone()),
+                Event::Supplied(key) => self.unavailable.remove(key),
+                _ => false,
+            };
         }
         outcome.inbound.extend(batch.inbound);
         outcome.events.extend(batch.events);
@@ -205,6 +218,12 @@ impl Course {
         Ok(match step {
             Resolved::Value(value) => Reading::Done(Some(value)),
             Resolved::Need(need) => Reading::Need(need),
+            Resolved::Fetch { key, .. } if self.unavailable.remove(&key) => {
+                return Err(DriverError::Reference(
+                    resolver.key().into(),
+                    ReadError::NotFound,
+                ));
+            }
             Resolved::Fetch { key, announced } => {
                 let (key, now) = (&*key, self.session.now());
                 self.handle(Input::Fetch { key, announced }, now)?;

@@ -30,3 +30,4 @@ mod returns;
 mod room;
 mod sides;
 mod turns;
+mod whole;
