@@ -3,7 +3,7 @@
 mod numbers;
 mod settle;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::delivery::backoff::Backoff;
@@ -37,9 +37,9 @@ pub(crate) struct Outbox {
     /// The order of the first frame whose entry this side cannot have missed. It may have missed the
     /// entries of frames that a store gave back.
     sure_from: u64,
-    /// The orders of frames with older ids than some that the host has consumed, although the host
-    /// has never taken them.
-    anew: Vec<u64>,
+    /// The orders of frames with older ids than some that the host has consumed, although the host had
+    /// never taken them; and whether this side cannot have missed their entries since.
+    anew: BTreeMap<u64, bool>,
     /// New ids of frames with others behind them, whose ids are older.
     renamed: Vec<Mid>,
     frames: VecDeque<Outgoing>,
@@ -81,7 +81,7 @@ impl Outbox {
             taken: VecDeque::new(),
             unsure: Vec::new(),
             sure_from: next_order,
-            anew: Vec::new(),
+            anew: BTreeMap::new(),
             renamed: Vec::new(),
             // Any of the frames that a store gave back may have gone out.
             ever_sent: frames.len(),
@@ -296,7 +296,7 @@ impl Outbox {
         }
         if self.frames.is_empty() {
             self.frames = VecDeque::new();
-            (self.anew, self.renamed) = (Vec::new(), Vec::new());
+            (self.anew, self.renamed) = (BTreeMap::new(), Vec::new());
         }
     }
 

@@ -245,11 +245,8 @@ impl Host {
         }
         let (claim, taken) = (lost.claim, std::mem::take(&mut lost.taken));
         let own = self.side.hash.filter(|_| reached == claim.position);
-        let hash = own.map(|own| {
-            taken
-                .iter()
-                .fold(own, |hash, taken| taken.hash_after(&hash))
-        });
+        let then = |hash, taken: &Relayed| taken.hash_after(&hash);
+        let hash = own.map(|own| taken.iter().fold(own, then));
         // The log may have gone on with entries that are not relayed.
         let first = taken.first().map_or(0, |taken| taken.position);
         let has_place = first > self.side.position;
@@ -325,16 +322,16 @@ impl Host {
     }
 
     fn take_entry(&mut self, from: MemberId, taken: &Relayed, frame: &Scanned<'_>, now: Time) {
-        let hash = self.side.hash.map(|before| taken.hash_after(&before));
-        let told = Relayed {
-            hash,
-            ..taken.clone()
-        };
+        let mut told = taken.clone();
+        told.hash = self.side.hash.map(|before| taken.hash_after(&before));
         let Some((entry, effect)) = self.side.entry_of(told, frame, now) else {
             return;
         };
         if let Effect::Control(control) = &effect {
             self.take_control(from, entry.sender, control);
+        }
+        if entry.kind == EntryKind::Frame {
+            self.turn.request = self.side.state.chains.request(frame);
         }
         self.gate.see(&entry);
         self.gate.fold(&entry, frame);

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use accp_runtime::context::CachePrices;
 use accp_runtime::context::{ContextLimits, Paying};
-use accp_runtime::session::{Event, Options, Rules};
+use accp_runtime::session::{Event, Input, Options, Outbound, Rules, Scope};
 use accp_runtime::view::{PRIMER, View};
 use accp_runtime::{Message, Registry, Value};
 use proptest::prelude::*;
 
-use crate::sides::{Node, Side, counting, frame, open_desk};
+use crate::lineage::{copy, decide, restore};
+use crate::room::Room;
+use crate::sides::{Node, Side, counting, frame, numbers, open_desk, plan, rules};
 
 /// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {
@@ -118,4 +120,37 @@ fn checkpoints_wait_until_they_pay() {
     assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
     assert_eq!(first_checkpoint(prices(0.1)), (6, 5));
     assert_eq!(first_checkpoint(prices(0.0)), (0, 39));
+}
+
+/// A host takes back a frame that it has lost, and the checkpoint behind it is gone. The one that it
+/// takes again leaves the request of that frame where it is.
+#[test]
+fn the_request_of_a_frame_that_is_taken_back() {
+    let mut room = Room::with(counting("hub"), rules(Scope::Sender), &[]);
+    room.enter(counting("dev"));
+    room.say(0, &Outbound::message(&plan("dev", 0)).in_chain("c"));
+    room.on_the_way(|passed| {
+        let is_checkpoint = passed.text.contains(">sync:checkpoint{");
+        Vec::from_iter((!is_checkpoint).then(|| passed.text.clone()))
+    });
+    for n in 1..20 {
+        if room.host.state().hot().tokens() < 250 {
+            let note = Message::new("dev", "sync", "note").unwrap();
+            room.say(0, &Outbound::message(&note.with("a", numbers(n))));
+        }
+    }
+    let backup = copy(&room);
+    let done = Message::new("dev", "done", "plan").unwrap();
+    let done = done.with("a", numbers(90));
+    room.say(0, &Outbound::message(&done).in_chain("c"));
+    let has_request = |room: &Room| {
+        let hot = room.host.state().hot();
+        hot.lines()
+            .any(|line| line.starts_with("@dev>req:plan{n:0}"))
+    };
+    assert!(room.host.state().warm().last() > 0 && has_request(&room));
+    restore(&mut room, backup);
+    decide(&mut room, Input::Recover).unwrap();
+    assert!(room.host.state().warm().last() > 0);
+    assert!(has_request(&room));
 }

@@ -19,12 +19,12 @@ fn room() -> Room {
     Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"])
 }
 
-fn copy(room: &Room) -> MemoryStore {
+pub(crate) fn copy(room: &Room) -> MemoryStore {
     room.host.store.lock().unwrap().clone()
 }
 
 /// Restores the host from a copy of its store. Its members do not join again: it knows them.
-fn restore(room: &mut Room, copy: MemoryStore) {
+pub(crate) fn restore(room: &mut Room, copy: MemoryStore) {
     *room.host.store.lock().unwrap() = copy;
     let now = room.now;
     room.host.restart(now).unwrap();
@@ -56,7 +56,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
     entries.iter().filter_map(n).collect()
 }
 
-fn decide(room: &mut Room, input: Input<'_>) -> Result<(), InputError> {
+pub(crate) fn decide(room: &mut Room, input: Input<'_>) -> Result<(), InputError> {
     let now = room.now;
     room.host.session_mut().handle(input, now)?;
     room.settle();

@@ -3,6 +3,7 @@
 use accp_runtime::Message;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 
+use crate::returns::{DEV, SECOND, are_acknowledged, logged, lose, room_of_one};
 use crate::room::Room;
 use crate::sides::{Node, envelope, keyless, options, plan, rules};
 
@@ -121,4 +122,49 @@ fn frames_that_a_host_had_consumed_go_out_in_their_order() {
     room.settle();
     let again = sent_since(&room, before);
     assert_eq!(again.last(), Some(&(sent[2].clone(), 10)), "{again:?}");
+}
+
+/// Frames that a host has never taken go out again, and it takes them. It is restored from its copy
+/// once more, before their sender hears of their entries. They go out in front of the frame behind
+/// them.
+#[test]
+fn frames_that_were_never_taken_are_lost_again() {
+    let mut room = room_of_one();
+    let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
+    lose(&mut room, |passed| passed.from == DEV);
+    for n in 2..=3 {
+        let message = plan("dev", n);
+        sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
+    }
+    room.restart(DEV).unwrap();
+    let backup = room.host.store.lock().unwrap().clone();
+    let goes_back = |room: &mut Room| {
+        *room.host.store.lock().unwrap() = backup.clone();
+        room.host.ahead = 0;
+        let now = room.now;
+        room.host.restart(now).unwrap();
+    };
+    // The host drops them while its clock is ahead.
+    room.host.ahead = 3_600_000;
+    lose(&mut room, |passed| passed.text.contains("{asks:["));
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    goes_back(&mut room);
+    sent.push(room.say(0, &Outbound::message(&plan("dev", 4))));
+    lose(&mut room, |passed| {
+        passed.to == DEV && passed.text.contains(",by:")
+    });
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    assert_eq!(logged(&mut room), sent);
+    goes_back(&mut room);
+    room.heal();
+    for _ in 0..20 {
+        room.pass(SECOND);
+    }
+    assert_eq!(logged(&mut room), sent);
+    are_acknowledged(&room, &[sent]);
+    room.check_replicas();
 }

@@ -10,8 +10,8 @@ use accp_store::{Retention, Store};
 use crate::room::{Passed, Room};
 use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options, plan, rules};
 
-const SECOND: Duration = Duration::from_secs(1);
-const DEV: MemberId = MemberId::new(101).unwrap();
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const DEV: MemberId = MemberId::new(101).unwrap();
 
 /// Returns what the caller of a side was told of its frames, in order.
 fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
@@ -129,14 +129,14 @@ fn a_host_is_silent_about_a_frame() {
 }
 
 /// Opens a room with `@dev`, whose host can discard its log soon.
-fn room_of_one() -> Room {
+pub(crate) fn room_of_one() -> Room {
     let mut hub = options("hub");
     hub.snapshot_entries = 10;
     Room::with(hub, rules(Scope::Sender), &["dev"])
 }
 
 /// Loses the frames from now on of which this is true.
-fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static) {
+pub(crate) fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static) {
     room.on_the_way(move |passed| {
         let is_left = !is_lost(passed);
         is_left.then(|| passed.text.clone()).into_iter().collect()
@@ -149,7 +149,7 @@ fn is_relay(passed: &Passed) -> bool {
 }
 
 /// Returns the ids of the frames of `@dev` in the log of the host.
-fn logged(room: &mut Room) -> Vec<Mid> {
+pub(crate) fn logged(room: &mut Room) -> Vec<Mid> {
     let frames = room.host.frames().into_iter();
     let own = frames.filter(|entry| entry.sender == DEV);
     own.map(|entry| entry.mid).collect()

@@ -14,7 +14,9 @@ impl Outbox {
         }
         let frames = self.frames.iter();
         let count = frames
-            .take_while(|frame| is_not_after(&frame.mid, last) && !self.anew.contains(&frame.order))
+            .take_while(|frame| {
+                is_not_after(&frame.mid, last) && !self.anew.contains_key(&frame.order)
+            })
             .count();
         if let Some(frame) = count.checked_sub(1).and_then(|at| self.frames.get(at)) {
             let mid = frame.mid.clone();

@@ -116,7 +116,7 @@ impl Outbox {
     /// Keeps a frame to ask the host about, if its entry may be among those that this side has
     /// missed. Otherwise it returns the frame.
     pub(crate) fn ask(&mut self, frame: Outgoing) -> Option<Outgoing> {
-        if frame.order >= self.sure_from {
+        if frame.order >= self.sure_from || self.anew.get(&frame.order) == Some(&true) {
             return Some(frame);
         }
         self.unsure.push(frame);
@@ -167,15 +167,13 @@ impl Outbox {
 
     /// Makes a frame go out again of which the host has said that it has never taken it, although
     /// it has taken the frames up to `last`. The frame goes behind them, as if it was sent after.
-    pub(crate) fn never_taken(&mut self, mut frame: Outgoing, last: Option<&Mid>) {
+    pub(crate) fn never_taken(&mut self, frame: Outgoing, last: Option<&Mid>) {
         let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
-        frame.order = self.order();
-        self.anew.push(frame.order);
+        self.anew.insert(frame.order, true);
         self.frames.insert(place, frame);
         if self.anew.len() > KEPT {
-            let frames = &self.frames;
-            let is_here = |order: &u64| frames.iter().any(|frame| frame.order == *order);
-            self.anew.retain(is_here);
+            let here: BTreeSet<u64> = self.all().map(|frame| frame.order).collect();
+            self.anew.retain(|order, _| here.contains(order));
         }
         self.sent = self.sent.min(place);
         self.ever_sent = self.ever_sent.max(place) + 1;
@@ -185,6 +183,7 @@ impl Outbox {
     /// As [`Outbox::passed_by`], for entries that this side has missed.
     pub(crate) fn missed(&mut self, position: u64) -> Vec<Taken> {
         self.sure_from = self.next_order;
+        self.anew.values_mut().for_each(|is_sure| *is_sure = false);
         for taken in &mut self.taken {
             if taken.until == LATER {
                 taken.until = position;
