@@ -127,7 +127,7 @@ fn another_protocol_has_its_own_mistakes() {
     "a packet has a task and an area: add `area = \"..\"`"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(tsk = "FETCH", area = "H R")] struct A { priority: i64 }"#), @r#"
-    "unknown attribute `tsk`; did you mean `task`? On a struct or an enum: task, area, registry, crate, deny_unknown_fields"
+    "unknown attribute `tsk`; did you mean `task`? On a struct or an enum: task, area, registry, crate, deny_unknown_fields, ignore"
     "a packet has an area and a task: add `task = \"..\"`"
     "`H R` is not a valid area: letters, digits, '_' and '-' only"
     "#);

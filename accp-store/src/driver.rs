@@ -1,5 +1,6 @@
 //! A driver, which runs a session with its store and its link.
 
+mod ask;
 mod awaiting;
 mod course;
 mod error;
@@ -21,6 +22,7 @@ use course::{Course, Reading, side_of};
 use look_up::look_up;
 use values::Values;
 
+pub use ask::AskError;
 pub use awaiting::AsyncDriver;
 pub use course::Outcome;
 pub use error::{DriverError, Handled};

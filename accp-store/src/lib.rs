@@ -58,7 +58,7 @@ mod sqlite;
 mod store;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
-pub use driver::{AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
+pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
 pub use rows::{RowsError, Transactional, Write, WriteRows};

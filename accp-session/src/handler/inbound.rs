@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{CancelToken, MemberId};
+use accp_registry::ErrorCode;
+
+use crate::wire::scan::Scanned;
+use crate::{CancelToken, MemberId, Mid};
 use accp_frame::{
-    DecodeError, DecodeFrame, DecodeOptions, EncodeOptions, Limits, Message, Registry, Typed, Value,
+    DecodeError, DecodeFrame, DecodeOptions, EncodeOptions, Intent, Limits, Message, Registry,
+    Typed, Value,
 };
 
 /// The limits of a frame do not count what its references lead to.
@@ -72,6 +76,28 @@ impl Inbound {
     /// Returns the member that sent the frame.
     pub fn sender(&self) -> MemberId {
         self.sender
+    }
+
+    /// Returns the id of the frame, which an answer to it names.
+    ///
+    /// # Errors
+    /// When the frame breaks the grammar or has no id; a frame that a session delivered does not.
+    pub fn mid(&self) -> Result<Mid, DecodeError> {
+        let frame = Scanned::new(&self.text, Limits::NONE)?;
+        let missing = || DecodeError::new(ErrorCode::PARSE_ERROR, self.text.len(), "a message id");
+        frame.mid().cloned().ok_or_else(missing)
+    }
+
+    /// Returns the intent of this frame if it ends what the frame `asked` began: `done`, `fail` or
+    /// `end` with that id as `aid`, or without an `aid` in the chain of that frame.
+    pub fn answers(&self, asked: &Mid, chain: &Mid) -> Option<Intent> {
+        let frame = Scanned::new(&self.text, Limits::NONE).ok()?;
+        let is_about = match frame.aid() {
+            Some(aid) => aid == *asked,
+            None => frame.cid() == Some(chain),
+        };
+        let ends = matches!(frame.intent, Intent::DONE | Intent::FAIL | Intent::END);
+        (is_about && ends).then_some(frame.intent)
     }
 
     /// Returns the frame as its sender wrote it.

@@ -96,23 +96,29 @@ impl<'a> Outbound<'a> {
         self
     }
 
+    /// Returns the name of the chain that was set. Without one, the chain has the id of the frame.
+    pub fn chain(&self) -> Option<Mid> {
+        self.cid.as_deref().map(Mid::parse)
+    }
+
     /// Sets the id of the message that caused this one (`aid`).
     pub fn caused_by(mut self, mid: &Mid) -> Self {
         self.aid = Some(mid.to_string());
         self
     }
 
-    /// Puts the frame into the chain of the frame that it answers.
+    /// Puts the frame into the chain of the frame that it answers (`cid`), and names that frame
+    /// (`aid`) unless the chain has its name, or [`caused_by`](Self::caused_by) names another.
     ///
     /// # Errors
     /// When that frame breaks the grammar; a frame that a session delivered does not.
     pub fn answering(mut self, inbound: &Inbound) -> Result<Self, DecodeError> {
         let frame = Scanned::new(inbound.text(), Limits::NONE)?;
-        let envelope = frame.envelope;
-        self.cid = envelope
-            .correlation_id
-            .or(envelope.msg_id)
-            .map(Cow::into_owned);
+        let [mid, cid] = [frame.envelope.msg_id, frame.envelope.correlation_id];
+        if cid.is_some() && cid != mid && self.aid.is_none() {
+            self.aid = mid.as_deref().map(String::from);
+        }
+        self.cid = cid.or(mid).map(Cow::into_owned);
         Ok(self)
     }
 
