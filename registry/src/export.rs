@@ -46,14 +46,16 @@ mod lark;
 mod regex;
 mod rules;
 mod tokens;
+mod tools;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use grammar::{Expr, Grammar, Rule};
+pub use tools::ToolForm;
 
-use crate::{Limits, Registry, Type};
+use crate::{Limits, Registry, Tool, Type};
 use frames::Frame;
 
 /// The frames to describe, and how much of their metadata.
@@ -113,6 +115,34 @@ impl<'r> Export<'r> {
     pub fn json_schema(&self, depth: u32) -> Result<String, ExportError> {
         self.check_depth(depth)?;
         Ok(json_schema::write(self.registry, &self.frames, depth))
+    }
+
+    /// Returns the frames as definitions of tools for a model, as a JSON array with one tool a line.
+    /// The names are those of [`Registry::tools`].
+    ///
+    /// The schema of the arguments keeps to what the strict modes of the providers accept: one flat
+    /// object, no other property, every property required, and null where an argument may be left
+    /// out. Such a mode cannot say maps, `any` and schemas that hold themselves: they are JSON in a
+    /// string. The names and lengths of values are checked when the arguments are read.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    /// use accp_registry::export::{Export, Options, ToolForm};
+    ///
+    /// let registry = Registry::standard();
+    /// let options = Options { frames: vec!["req:schedule".into()], ..Options::default() };
+    /// let tools = Export::of(&registry, &options)?.tools(ToolForm::Anthropic);
+    /// assert!(tools.contains(r#""assignee":{"type":"string","description":"Who is to do it."}"#));
+    /// # Ok::<(), accp_registry::export::ExportError>(())
+    /// ```
+    pub fn tools(&self, form: ToolForm) -> String {
+        let mut tools = self.registry.tools();
+        let is_chosen = |tool: &Tool<'_>| {
+            let mut frames = self.frames.iter();
+            frames.any(|frame| frame.code == tool.schema.code && frame.head == tool.frame.head)
+        };
+        tools.retain(is_chosen);
+        tools::write(self.registry, &tools, form)
     }
 
     fn check_depth(&self, depth: u32) -> Result<(), ExportError> {

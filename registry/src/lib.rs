@@ -90,6 +90,7 @@ mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
+mod tool;
 mod types;
 mod write;
 
@@ -113,5 +114,6 @@ pub use tables::{
     ABBREVIATIONS, Abbreviation, Category, ENVELOPE, EnvelopeField, EnvelopeKind, ErrorCode,
     ErrorCodeSyntax, Intent, OPERATIONS, Requirement, abbreviate, expand, is_core_operation,
 };
+pub use tool::Tool;
 pub use types::{EnumValue, Type, TypeSyntax};
 pub use write::TypeError;

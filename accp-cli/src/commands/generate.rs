@@ -1,18 +1,22 @@
-//! `accp generate`: generates Rust from a registry.
+//! `accp generate`: generates Rust from a registry, or the tools of a model.
 
 use std::path::PathBuf;
 
 use accp_build::{Builder, Error};
+use accp_registry::export::{Export, Options, ToolForm};
 
+use super::grammar::export;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
+use crate::registries;
 
-/// Generate Rust types from a registry, as a build script would
+/// Generate Rust types from a registry, as a build script would, or tool definitions for a model
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp generate registry -o src/frames.rs
   accp generate registry -o src/frames.rs --check
-  accp generate --standard")]
+  accp generate --standard
+  accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The registry: a file, or a folder whose *.json files are all read
@@ -30,6 +34,12 @@ pub(crate) struct Args {
     /// Generate frames that do not name a schema: their fields stand in untyped places
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
+    /// Generate tool definitions instead, for the API of a model provider: a tool for each frame
+    #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
+    tools: Option<Api>,
+    /// A frame by intent and operation, as req:schedule; may be repeated. All frames by default
+    #[arg(long, value_name = "INTENT:OPERATION", requires = "tools")]
+    frame: Vec<String>,
     /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -38,21 +48,23 @@ pub(crate) struct Args {
     check: bool,
 }
 
+/// An API that takes tool definitions.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Api {
+    /// OpenAI's functions, strict
+    Openai,
+    /// Anthropic's tools
+    Anthropic,
+    /// The tools of a Model Context Protocol server
+    Mcp,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let mut builder = Builder::new()
-        .standard_profiles(args.standard)
-        .runtime(&args.runtime)
-        .no_std(args.no_std)
-        .schemaless(args.schemaless);
-    if let Some(path) = &args.registry {
-        std::fs::metadata(path).map_err(Failure::at(path))?;
-        builder = builder.registry(path);
-    }
-    let text = builder.generate().map_err(|error| match error {
-        Error::Registry(_) | Error::Names(_) => Failure::Input(error.to_string()),
-        _ => Failure::Misuse(error.to_string()),
-    })?;
+    let text = match args.tools {
+        Some(api) => tools(args, api)?,
+        None => rust(args)?,
+    };
     match &args.output {
         Some(path) if args.check => {
             accp_build::check(path, &text).map_err(|stale| Failure::Input(stale.to_string()))?;
@@ -64,4 +76,39 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     Ok(Verdict::Fine)
+}
+
+/// Returns the tool definitions.
+fn tools(args: &Args, api: Api) -> Result<String, Failure> {
+    let mut registry = registries::merged(args.registry.as_slice())?;
+    if args.standard {
+        registry = registry.with_profiles();
+    }
+    let options = Options {
+        frames: args.frame.clone(),
+        ..Options::default()
+    };
+    let export = Export::of(&registry, &options).map_err(|error| export::failure(&error))?;
+    Ok(export.tools(match api {
+        Api::Openai => ToolForm::OpenAi,
+        Api::Anthropic => ToolForm::Anthropic,
+        Api::Mcp => ToolForm::Mcp,
+    }))
+}
+
+/// Returns the Rust source.
+fn rust(args: &Args) -> Result<String, Failure> {
+    let mut builder = Builder::new()
+        .standard_profiles(args.standard)
+        .runtime(&args.runtime)
+        .no_std(args.no_std)
+        .schemaless(args.schemaless);
+    if let Some(path) = &args.registry {
+        std::fs::metadata(path).map_err(Failure::at(path))?;
+        builder = builder.registry(path);
+    }
+    builder.generate().map_err(|error| match error {
+        Error::Registry(_) | Error::Names(_) => Failure::Input(error.to_string()),
+        _ => Failure::Misuse(error.to_string()),
+    })
 }

@@ -1,7 +1,7 @@
 //! `accp grammar`: the grammar of frames, the pest grammar made from it, and grammars of the frames
 //! of a registry.
 
-mod export;
+pub(super) mod export;
 
 use std::fs;
 use std::path::{Path, PathBuf};

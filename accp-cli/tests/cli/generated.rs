@@ -132,3 +132,40 @@ fn every_command_has_its_page() {
     assert_eq!(accp(&["man", "nothing"], "").code, Some(2));
     assert_eq!(accp(&["man", "check", "nothing"], "").code, Some(2));
 }
+
+#[test]
+fn generate_writes_the_tools_of_a_model() {
+    let folder = Folder::with(&[("registry.json", REGISTRY)]);
+    let run = folder.run(&["generate", "registry.json", "--tools", "anthropic"], "");
+    insta::assert_snapshot!(run.stdout, @r#"
+    [
+    {"name":"analyze_done","description":"analyze_done","input_schema":{"type":"object","properties":{"period":{"type":["string","null"],"description":"JSON in a string."}},"required":["period"],"additionalProperties":false}}
+    ]
+    "#);
+    let chosen = [
+        "generate",
+        "--standard",
+        "--tools",
+        "openai",
+        "--frame",
+        "req:schedule",
+    ];
+    let run = accp(&chosen, "");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(run.stdout.lines().count(), 3);
+    let unknown = [
+        "generate",
+        "--standard",
+        "--tools",
+        "mcp",
+        "--frame",
+        "req:schedul",
+    ];
+    let run = accp(&unknown, "");
+    assert_eq!(run.code, Some(2));
+    insta::assert_snapshot!(run.stderr, @"error: there is no frame `req:schedul`; did you mean `req:schedule`?");
+    assert_eq!(
+        accp(&["generate", "--standard", "--frame", "req:schedule"], "").code,
+        Some(2)
+    );
+}

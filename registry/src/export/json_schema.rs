@@ -47,17 +47,17 @@ pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> St
 }
 
 /// JSON with the keys of objects in the given order, which is the order of the frame.
-enum Node {
+pub(super) enum Node {
     Scalar(Value),
     Array(Vec<Node>),
     Object(Vec<(String, Node)>),
 }
 
-fn text(text: &str) -> Node {
+pub(super) fn text(text: &str) -> Node {
     Node::Scalar(Value::from(text))
 }
 
-fn object<const N: usize>(entries: [(&str, Node); N]) -> Node {
+pub(super) fn object<const N: usize>(entries: [(&str, Node); N]) -> Node {
     Node::Object(entries.map(|(key, node)| (key.to_owned(), node)).into())
 }
 
@@ -80,7 +80,7 @@ fn definition(name: &str) -> Node {
 }
 
 /// Returns the schema of an object with these keys and no others; the flag marks required keys.
-fn closed(entries: Vec<(String, Node, bool)>) -> Node {
+pub(super) fn closed(entries: Vec<(String, Node, bool)>) -> Node {
     let required = entries.iter().filter(|(.., must)| *must);
     let required = required.map(|(key, ..)| text(key)).collect();
     let properties = entries.into_iter().map(|(key, node, _)| (key, node));
@@ -251,6 +251,31 @@ fn decimal() -> Node {
 }
 
 impl Node {
+    /// Appends the text on one line, without spaces.
+    pub(super) fn write_compact(&self, out: &mut String) {
+        match self {
+            Node::Scalar(value) => out.push_str(&value.to_string()),
+            Node::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    item.write_compact(out);
+                }
+                out.push(']');
+            }
+            Node::Object(entries) => {
+                out.push('{');
+                for (at, (key, node)) in entries.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    out.push_str(&Value::from(key.as_str()).to_string());
+                    out.push(':');
+                    node.write_compact(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
     fn write(&self, out: &mut String, indent: usize) {
         let line = |out: &mut String, indent: usize| {
             out.push('\n');

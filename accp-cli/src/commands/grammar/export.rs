@@ -81,7 +81,7 @@ fn text(args: &Args, registry: &Registry) -> Result<String, ExportError> {
 }
 
 /// Sorts errors: a fault of the registry is a fault of the input, other errors are misuse.
-fn failure(error: &ExportError) -> Failure {
+pub(in crate::commands) fn failure(error: &ExportError) -> Failure {
     match error {
         ExportError::NoFrames | ExportError::Underscore { .. } => Failure::Input(error.to_string()),
         _ => Failure::Misuse(error.to_string()),

@@ -1,0 +1,293 @@
+//! Tool calls of a model, as messages.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+
+use accp_registry::{Field, Registry, Schema, Tool, Type, lexical, nearest};
+use serde_json::{Map as JsonMap, Value as Json};
+
+use crate::{AgentId, Map, Message, Value};
+
+/// The reasons why a tool call is no frame: all of them, one a line, in words for the model that made
+/// the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCallError {
+    problems: Vec<String>,
+}
+
+impl ToolCallError {
+    fn one(problem: String) -> Self {
+        Self {
+            problems: alloc::vec![problem],
+        }
+    }
+
+    /// Returns the reasons.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ToolCallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problems.join("\n"))
+    }
+}
+
+impl core::error::Error for ToolCallError {}
+
+impl Message<'static> {
+    /// Makes a message of a model's tool call: the name and the arguments of a tool that
+    /// `Export::tools` of accp-registry describes. An argument that is null is absent.
+    ///
+    /// # Errors
+    /// A tool that the registry does not have; arguments that are missing, unknown or of another
+    /// type. The error says all of it, to be sent back to the model.
+    ///
+    /// ```
+    /// use accp_runtime::profiles::ScheduleReq;
+    /// use accp_runtime::{AgentId, Message, Registry, Typed};
+    /// use serde_json::json;
+    ///
+    /// let (registry, agent) = (Registry::standard(), AgentId::new("planner")?);
+    /// let args = json!({ "assignee": "dev", "task": "impl_auth", "priority": null, "deps": null });
+    /// let message = Message::from_tool_call(&registry, agent.clone(), "schedule", &args)?;
+    /// let text = message.encode(&registry)?;
+    /// assert_eq!(Typed::<ScheduleReq>::decode(&text)?.frame.priority, "medium");
+    ///
+    /// let args = json!({ "asignee": "dev", "deps": ["a", 7] });
+    /// let error = Message::from_tool_call(&registry, agent, "schedule", &args).unwrap_err();
+    /// assert_eq!(error.to_string(), "\
+    /// asignee: there is no such argument; did you mean assignee?
+    /// deps[1]: expected a string
+    /// assignee: required
+    /// task: required");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_tool_call(
+        registry: &Registry,
+        agent: AgentId<'static>,
+        name: &str,
+        arguments: &Json,
+    ) -> Result<Self, ToolCallError> {
+        let tools = registry.tools();
+        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+            let names = tools.iter().map(|tool| tool.name.as_str());
+            let names: Vec<&str> = names.collect();
+            return Err(ToolCallError::one(no_tool(name, &names)));
+        };
+        let Json::Object(arguments) = arguments else {
+            return Err(ToolCallError::one(
+                "expected an object with the arguments".into(),
+            ));
+        };
+        let fields: Vec<(&Field, bool)> = tool.arguments().collect();
+        let mut call = Call {
+            registry,
+            problems: Vec::new(),
+        };
+        let payload = call.fields("", arguments, &fields);
+        let message = call.message(tool, agent, payload);
+        match call.problems.is_empty() {
+            true => message,
+            false => Err(ToolCallError {
+                problems: call.problems,
+            }),
+        }
+    }
+}
+
+fn no_tool(name: &str, names: &[&str]) -> String {
+    match nearest(name, names.iter().copied()) {
+        Some(near) => format!("there is no tool {name}; did you mean {near}?"),
+        None => format!(
+            "there is no tool {name}; the tools are {}",
+            names.join(", ")
+        ),
+    }
+}
+
+/// A call that is being read.
+struct Call<'r> {
+    registry: &'r Registry,
+    problems: Vec<String>,
+}
+
+impl Call<'_> {
+    fn message(
+        &self,
+        tool: &Tool<'_>,
+        agent: AgentId<'static>,
+        payload: Map<'static>,
+    ) -> Result<Message<'static>, ToolCallError> {
+        let operation = tool.frame.operation().to_string();
+        let message = Message::new(agent.as_str().to_string(), tool.frame.intent(), operation);
+        let message = message.map_err(|error| ToolCallError::one(error.to_string()))?;
+        let mut message = message.under(tool.schema.code.clone());
+        message.payload = payload;
+        Ok(message)
+    }
+
+    fn problem(&mut self, path: &str, what: impl fmt::Display) {
+        self.problems.push(format!("{path}: {what}"));
+    }
+
+    /// Reads the arguments of a tool or the fields of a nested schema.
+    fn fields(
+        &mut self,
+        path: &str,
+        object: &JsonMap<String, Json>,
+        fields: &[(&Field, bool)],
+    ) -> Map<'static> {
+        let at = |name: &str| match path {
+            "" => name.to_string(),
+            path => format!("{path}.{name}"),
+        };
+        let mut read = Map::new();
+        for (name, json) in object.iter().filter(|(_, json)| !json.is_null()) {
+            let Some((field, _)) = fields.iter().find(|(field, _)| field.name == *name) else {
+                let names = fields.iter().map(|(field, _)| field.name.as_str());
+                let near = nearest(name, names.clone());
+                let names: Vec<&str> = names.collect();
+                let cure = match near {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("there are {}", names.join(", ")),
+                };
+                self.problem(&at(name), format!("there is no such argument; {cure}"));
+                continue;
+            };
+            if let Some(value) = self.value(&at(name), json, &field.ty) {
+                read.insert(name.clone(), value);
+            }
+        }
+        let is_missing = |field: &Field| object.get(&field.name).is_none_or(Json::is_null);
+        for (field, _) in fields
+            .iter()
+            .filter(|(field, must)| *must && is_missing(field))
+        {
+            self.problem(&at(&field.name), "required");
+        }
+        read
+    }
+
+    /// Reads a value as its type; `None` when it does not fit.
+    fn value(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
+        // What a strict schema cannot say is JSON in a string.
+        if let (Json::String(text), Type::List(_) | Type::Map(_) | Type::Schema(_) | Type::Any) =
+            (json, ty)
+        {
+            return match serde_json::from_str::<Json>(text) {
+                Ok(Json::String(text)) if *ty != Type::Any => {
+                    self.wrong(path, &Json::from(text), ty)
+                }
+                Ok(inner) => self.value_of(path, &inner, ty),
+                Err(_) if *ty == Type::Any => Some(Value::String(text.clone().into())),
+                Err(error) => {
+                    self.problem(path, format!("expected JSON in the string: {error}"));
+                    None
+                }
+            };
+        }
+        self.value_of(path, json, ty)
+    }
+
+    fn value_of(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
+        let value = match (json, ty) {
+            (Json::Null, _) => Some(Value::Null),
+            (json, Type::Any) => Some(Value::from_data(json).into_owned()),
+            (Json::String(text), Type::String | Type::Text) => Some(Value::from(text.clone())),
+            (Json::String(text), Type::Agent) => {
+                let text = text.strip_prefix('@').unwrap_or(text);
+                lexical::is_agent_id(text).then(|| Value::from(text.to_string()))
+            }
+            (Json::String(text), Type::Enum(values)) => {
+                let mut values = values.iter();
+                let value = values.find(|value| value.name == *text || value.wire() == text);
+                value.map(|value| Value::from(value.name.clone()))
+            }
+            (Json::Bool(value), Type::Boolean) => Some(Value::from(*value)),
+            (Json::Number(number), Type::Integer) => integer(number).map(Value::from),
+            (Json::Number(number), Type::Decimal) => decimal(number).map(Value::from),
+            (Json::Number(_), Type::Number) => Some(Value::from_data(json).into_owned()),
+            (Json::Array(items), Type::List(item)) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(n, json)| self.value(&format!("{path}[{n}]"), json, item));
+                let items: Vec<_> = items.collect();
+                // Each item that does not fit has said so.
+                return items
+                    .into_iter()
+                    .collect::<Option<Vec<_>>>()
+                    .map(Value::from);
+            }
+            (Json::Object(object), Type::Map(item)) => {
+                let entries = object.iter().map(|(key, json)| {
+                    let value = self.value(&format!("{path}.{key}"), json, item)?;
+                    Some((key.clone(), value))
+                });
+                let entries: Vec<_> = entries.collect();
+                let map = entries.into_iter().collect::<Option<Map<'static>>>();
+                return map.map(Value::Map);
+            }
+            (Json::Object(object), Type::Schema(code)) => {
+                let registry = self.registry;
+                let fields = registry.schema(code).map(fields_of).unwrap_or_default();
+                return Some(Value::Map(self.fields(path, object, &fields)));
+            }
+            _ => None,
+        };
+        match value {
+            Some(value) => Some(value),
+            None => self.wrong(path, json, ty),
+        }
+    }
+
+    /// Says what was expected.
+    fn wrong(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
+        let expected = match ty {
+            Type::String | Type::Text => "a string".to_string(),
+            Type::Agent => "an agent id: letters, digits, '-' and '_' only".to_string(),
+            Type::Integer => "an integer of 64 bits".to_string(),
+            Type::Decimal => "a number of at most 6 places".to_string(),
+            Type::Number => "a number".to_string(),
+            Type::Boolean => "true or false".to_string(),
+            Type::Enum(values) => {
+                let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
+                let near = json
+                    .as_str()
+                    .and_then(|text| nearest(text, names.iter().copied()));
+                let near = near.map(|near| format!("; did you mean {near}?"));
+                format!("one of {}{}", names.join(", "), near.unwrap_or_default())
+            }
+            Type::List(_) => "an array".to_string(),
+            _ => "an object".to_string(),
+        };
+        self.problem(path, format!("expected {expected}"));
+        None
+    }
+}
+
+fn fields_of(schema: &Schema) -> Vec<(&Field, bool)> {
+    schema
+        .fields
+        .iter()
+        .map(|field| (field, field.required))
+        .collect()
+}
+
+/// Returns a whole number, also one that is written as `7.0`.
+fn integer(number: &serde_json::Number) -> Option<i64> {
+    let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
+    number.as_i64().or_else(|| whole(number.as_f64()?))
+}
+
+/// Returns a number of at most six places. Nothing is rounded.
+fn decimal(number: &serde_json::Number) -> Option<crate::Decimal> {
+    if let Some(integer) = number.as_i64() {
+        return Some(integer.into());
+    }
+    let mut text = String::new();
+    lexical::write_float(&mut text, number.as_f64()?);
+    lexical::parse_decimal(&text).ok()
+}

@@ -1,0 +1,127 @@
+//! Tool definitions for the APIs of model providers: a flat JSON Schema of the arguments of each
+//! frame, within what strict modes accept.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::json_schema::{Node, closed, object, text};
+use crate::{Field, Registry, Tool, Type};
+
+/// The API that takes the definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolForm {
+    /// `{type: function, function: {name, description, strict, parameters}}`.
+    OpenAi,
+    /// `{name, description, input_schema}`.
+    Anthropic,
+    /// `{name, description, inputSchema}`: the tools of a Model Context Protocol server.
+    Mcp,
+}
+
+/// Returns the definitions as a JSON array, one tool a line.
+pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> String {
+    let mut out = String::from("[");
+    for (at, tool) in tools.iter().enumerate() {
+        out.push_str(if at > 0 { ",\n" } else { "\n" });
+        definition(registry, tool, form).write_compact(&mut out);
+    }
+    out.push_str("\n]\n");
+    out
+}
+
+fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
+    let doc = tool.frame.doc.as_deref().or(tool.schema.doc.as_deref());
+    let fields = tool.arguments();
+    let entries = fields.map(|(field, is_required)| argument(registry, field, is_required, &[]));
+    let schema = closed(entries.collect());
+    let name = ("name", text(&tool.name));
+    let description = ("description", text(doc.unwrap_or(&tool.name)));
+    match form {
+        ToolForm::OpenAi => {
+            let strict = ("strict", Node::Scalar(true.into()));
+            let function = object([name, description, strict, ("parameters", schema)]);
+            object([("type", text("function")), ("function", function)])
+        }
+        ToolForm::Anthropic => object([name, description, ("input_schema", schema)]),
+        ToolForm::Mcp => object([name, description, ("inputSchema", schema)]),
+    }
+}
+
+/// Returns the entry of a field. Strict modes require every property, so an argument that may be left
+/// out may be null. `above` holds the schemas around the field.
+fn argument(
+    registry: &Registry,
+    field: &Field,
+    is_required: bool,
+    above: &[&str],
+) -> (String, Node, bool) {
+    let (mut schema, is_json) = value(registry, &field.ty, above);
+    if !is_required {
+        or_null(&mut schema);
+    }
+    let mut about: Vec<String> = field.doc.iter().cloned().collect();
+    let default = field.default.as_ref().filter(|_| !is_required);
+    about.extend(default.map(|default| format!("Default: {default}.")));
+    about.extend(is_json.then(|| String::from("JSON in a string.")));
+    if !about.is_empty() {
+        schema.push((String::from("description"), text(&about.join(" "))));
+    }
+    (field.name.clone(), Node::Object(schema), true)
+}
+
+/// Returns the schema of a value, and whether the value travels as JSON in a string: strict modes
+/// have no maps with keys of the caller, and no schemas that hold themselves.
+fn value(registry: &Registry, ty: &Type, above: &[&str]) -> (Vec<(String, Node)>, bool) {
+    let of = |name: &str| vec![(String::from("type"), text(name))];
+    match ty {
+        Type::Integer => (of("integer"), false),
+        Type::Decimal | Type::Number => (of("number"), false),
+        Type::Boolean => (of("boolean"), false),
+        Type::Enum(values) => {
+            let names = values.iter().map(|value| text(&value.name)).collect();
+            let mut schema = of("string");
+            schema.push((String::from("enum"), Node::Array(names)));
+            (schema, false)
+        }
+        Type::List(item) => {
+            let (item, is_json) = value(registry, item, above);
+            if is_json {
+                return (of("string"), true);
+            }
+            let mut schema = of("array");
+            schema.push((String::from("items"), Node::Object(item)));
+            (schema, false)
+        }
+        Type::Schema(code) if !above.contains(&code.as_str()) => {
+            let above = [above, &[code.as_str()]].concat();
+            let fields = registry.schema(code).map(|schema| schema.fields.iter());
+            let entries = fields
+                .into_iter()
+                .flatten()
+                .map(|field| argument(registry, field, field.required, &above));
+            match closed(entries.collect()) {
+                Node::Object(schema) => (schema, false),
+                _ => (of("string"), true),
+            }
+        }
+        Type::Map(_) | Type::Any | Type::Schema(_) => (of("string"), true),
+        _ => (of("string"), false),
+    }
+}
+
+/// Lets a schema take a null, too.
+fn or_null(schema: &mut [(String, Node)]) {
+    for (key, node) in schema {
+        match (key.as_str(), node) {
+            ("type", node @ Node::Scalar(_)) => {
+                let own = core::mem::replace(node, text("null"));
+                *node = Node::Array(vec![own, text("null")]);
+            }
+            ("enum", Node::Array(names)) => names.push(Node::Scalar(serde_json::Value::Null)),
+            _ => {}
+        }
+    }
+}

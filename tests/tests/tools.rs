@@ -1,0 +1,268 @@
+//! Tool definitions that a registry gives for a model, and the calls that come back.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that panics has failed"
+)]
+
+#[path = "grammar_export/messages.rs"]
+mod messages;
+
+use accp_registry::export::{Export, Options, ToolForm};
+use accp_registry::{Registry, Tool, Type};
+use accp_runtime::{AgentId, EncodeOptions, Message, TokenCounter as _, Value};
+use accp_tokens::Bpe;
+use proptest::prelude::*;
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use messages::{Metadata, OWN, message};
+
+const FORMS: [ToolForm; 3] = [ToolForm::OpenAi, ToolForm::Anthropic, ToolForm::Mcp];
+
+fn own() -> Registry {
+    Registry::from_json(OWN).unwrap()
+}
+
+fn definitions(registry: &Registry, form: ToolForm) -> Vec<Json> {
+    let export = Export::of(registry, &Options::default()).unwrap();
+    serde_json::from_str(&export.tools(form)).unwrap()
+}
+
+/// Returns the name of a tool and the schema of its arguments.
+fn parts(definition: &Json) -> (&str, &Json) {
+    let of = definition.get("function").unwrap_or(definition);
+    let schemas = ["parameters", "input_schema", "inputSchema"];
+    let schema = schemas.iter().find_map(|key| of.get(key)).unwrap();
+    (of["name"].as_str().unwrap(), schema)
+}
+
+/// Fails unless a schema keeps to what strict modes accept.
+fn is_strict(schema: &Json, depth: usize) {
+    const KEYS: [&str; 7] = [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "description",
+    ];
+    let object = schema.as_object().unwrap();
+    assert!(
+        object.keys().all(|key| KEYS.contains(&key.as_str())),
+        "{schema}"
+    );
+    assert!(depth < 10, "{schema}");
+    if let Some(items) = object.get("items") {
+        is_strict(items, depth + 1);
+    }
+    if let Some(properties) = object.get("properties").and_then(Json::as_object) {
+        assert_eq!(object["additionalProperties"], json!(false));
+        let required: Vec<&str> = object["required"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap())
+            .collect();
+        assert_eq!(required.len(), properties.len());
+        for (name, property) in properties {
+            assert!(required.contains(&name.as_str()), "{name}");
+            is_strict(property, depth + 1);
+        }
+    }
+}
+
+#[test]
+fn strict_modes_accept_every_tool() {
+    for registry in [Registry::standard(), own()] {
+        for form in FORMS {
+            let definitions = definitions(&registry, form);
+            let mut names: Vec<&str> = Vec::new();
+            for definition in &definitions {
+                let (name, schema) = parts(definition);
+                assert_eq!(schema["type"], "object");
+                is_strict(schema, 0);
+                assert!(
+                    name.len() <= 64
+                        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                );
+                names.push(name);
+            }
+            let tools = registry.tools();
+            let own: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            assert_eq!(names, own);
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), own.len());
+        }
+    }
+}
+
+/// A definition costs little more than one that a person writes.
+#[test]
+fn a_definition_costs_what_one_by_hand_does() {
+    let by_hand = json!([{
+        "type": "function",
+        "function": {
+            "name": "schedule",
+            "description": "Assign a task to an agent.",
+            "strict": true,
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "assignee": { "type": "string", "description": "The agent who does it." },
+                    "task": { "type": "string", "description": "What to do." },
+                    "priority": { "type": ["string", "null"], "description": "How urgent; default medium." },
+                    "deadline": { "type": ["string", "null"], "description": "When it is due." },
+                    "deps": { "type": ["array", "null"], "items": { "type": "string" }, "description": "Tasks that come first." }
+                },
+                "required": ["assignee", "task", "priority", "deadline", "deps"],
+                "additionalProperties": false
+            }
+        }
+    }])
+    .to_string();
+    let registry = Registry::standard();
+    let options = Options {
+        frames: vec!["req:schedule".into()],
+        ..Options::default()
+    };
+    let ours = Export::of(&registry, &options)
+        .unwrap()
+        .tools(ToolForm::OpenAi);
+    let bpe = Bpe::o200k_base();
+    let (ours, by_hand) = (bpe.count(&ours), bpe.count(&by_hand));
+    assert!(
+        ours * 10 <= by_hand * 13,
+        "{ours} tokens, by hand {by_hand}"
+    );
+}
+
+/// Returns a value as a model gives it, for a schema that strict modes accept.
+fn argument(registry: &Registry, value: &Value<'_>, ty: &Type) -> Json {
+    match (value, ty) {
+        (Value::Array(items), Type::List(item)) => {
+            let is_json = matches!(**item, Type::Any | Type::Map(_));
+            let items: Json = items
+                .iter()
+                .map(|value| match is_json {
+                    true => value.to_json(),
+                    false => argument(registry, value, item),
+                })
+                .collect();
+            if is_json {
+                Json::from(items.to_string())
+            } else {
+                items
+            }
+        }
+        (Value::Map(map), Type::Schema(code)) => {
+            let schema = registry.schema(code).unwrap();
+            let entries = map.iter().map(|(name, value)| {
+                let ty = &schema.field(name).unwrap().1.ty;
+                (name.to_owned(), argument(registry, value, ty))
+            });
+            Json::Object(entries.collect())
+        }
+        (value, Type::Map(_) | Type::Any) => Json::from(value.to_json().to_string()),
+        (value, _) => value.to_json(),
+    }
+}
+
+/// Returns whether a model can give the value: no null inside, no reference, no number that JSON
+/// cannot hold.
+fn can_be_given(value: &Value<'_>) -> bool {
+    match value {
+        Value::Null | Value::Ref(_) | Value::Number(_) => false,
+        Value::Decimal(_) => value.to_json().is_number(),
+        Value::Array(items) => items.iter().all(can_be_given),
+        Value::Map(map) => map.iter().all(|(_, item)| can_be_given(item)),
+        _ => true,
+    }
+}
+
+fn inline() -> EncodeOptions<'static> {
+    EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    }
+}
+
+fn tool_of<'t>(tools: &'t [Tool<'t>], message: &Message<'_>) -> &'t Tool<'t> {
+    let head = [message.intent.as_str(), &*message.operation];
+    let is_it = |tool: &&Tool<'_>| {
+        tool.frame.head == head && Some(tool.schema.code.as_str()) == message.schema.as_deref()
+    };
+    tools.iter().find(is_it).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// What a model gives in a call is what the frame says.
+    #[test]
+    fn a_call_gives_its_frame(
+        (is_standard, message) in any::<bool>().prop_flat_map(|is_standard| {
+            let registry = if is_standard { Registry::standard() } else { own() };
+            (Just(is_standard), message(&registry, Metadata::Required))
+        }),
+    ) {
+        let registry = if is_standard { Registry::standard() } else { own() };
+        let tools = registry.tools();
+        let tool = tool_of(&tools, &message);
+        let mut wanted = message.clone();
+        wanted.envelope = accp_runtime::Envelope::default();
+        wanted.payload = accp_runtime::Map::new();
+        let mut arguments = JsonMap::new();
+        for (field, is_required) in tool.arguments() {
+            let value = message.payload.get(&field.name).filter(|value| can_be_given(value));
+            prop_assume!(value.is_some() || !is_required);
+            arguments.insert(field.name.clone(), value.map_or(Json::Null, |value| argument(&registry, value, &field.ty)));
+            if let Some(value) = value {
+                wanted.payload.insert(field.name.clone(), value.clone());
+            }
+        }
+        let arguments = Json::Object(arguments);
+        let agent = AgentId::new(message.agent.as_str().to_owned()).unwrap();
+        let got = Message::from_tool_call(&registry, agent, &tool.name, &arguments);
+        let got = got.map_err(|error| TestCaseError::fail(format!("{arguments}\n{error}")))?;
+        let text = |message: &Message<'_>| {
+            let mut message = message.clone();
+            message.envelope = accp_runtime::Envelope::new("1", 1).answering("c").at(0);
+            message.encode_with(&registry, inline()).map_err(|error| error.to_string())
+        };
+        prop_assert_eq!(text(&got), text(&wanted), "{}", arguments);
+    }
+}
+
+/// A model gets all its mistakes at once, with their places and cures.
+#[test]
+fn a_call_with_mistakes() {
+    let registry = own();
+    let said = |name: &str, arguments: Json| {
+        let agent = AgentId::new("a").unwrap();
+        Message::from_tool_call(&registry, agent, name, &arguments)
+            .unwrap_err()
+            .to_string()
+    };
+    insta::assert_snapshot!(said("ordr", json!({})), @"there is no tool ordr; did you mean order?");
+    insta::assert_snapshot!(said("order", json!([1])), @"expected an object with the arguments");
+    insta::assert_snapshot!(said("order", json!({
+        "id": 7, "sides": ["ab", "nope"], "side": "buyy", "root": { "label": "x", "children": [{}] },
+        "counts": "{\"a\":1,\"b\":2.5}", "names": "[1", "price": 0.1234567, "paid": "yes",
+        "by": "two words", "lines": "[{\"a\":true}]", "nots": "x", "rate": 7, "note": null
+    })), @"
+    id: expected a string
+    sides[1]: expected one of ab, c, d, e, f, g/h
+    side: expected one of buy, sell, hold, holding; did you mean buy?
+    root.children[0].label: required
+    counts.b: expected an integer of 64 bits
+    names: expected JSON in the string: EOF while parsing a list at line 1 column 2
+    price: expected a number of at most 6 places
+    paid: expected true or false
+    by: expected an agent id: letters, digits, '-' and '_' only
+    lines[0].a: expected an integer of 64 bits
+    nots: there is no such argument; did you mean note?
+    ");
+}
