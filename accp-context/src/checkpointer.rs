@@ -48,7 +48,7 @@ use accp_frame::{Registry, TokenCounter};
 /// };
 /// let turn = Turn {
 ///     current: Some(4),
-///     request: Some(3),
+///     parent: Some(3),
 ///     in_flight: &[],
 ///     triggers: &[Trigger::Done],
 ///     at: Time::from_secs(1_714_000_000),
@@ -175,7 +175,7 @@ impl Checkpointer<'_> {
 }
 
 /// Does steps 5 and 6. Step 5 lists the raw frames of cold state in `left`; the log holds these
-/// frames already. Step 6 leaves the current frame, the requests that it needs and a reference to
+/// frames already. Step 6 leaves the current frame, its parent, the requests in flight and a reference to
 /// the checkpoint in hot state.
 fn reset_hot(
     frozen: &Frozen<'_>,

@@ -15,8 +15,9 @@ const KEPT: usize = 128;
 pub struct Turn<'t> {
     /// The frame that triggers the checkpoint; `None` at a phase boundary.
     pub current: Option<u64>,
-    /// The request that the current frame answers.
-    pub request: Option<u64>,
+    /// The parent of the current frame: the frame that its `aid` names, or else the request that it
+    /// answers.
+    pub parent: Option<u64>,
     /// The requests that nobody has answered, ascending.
     pub in_flight: &'t [u64],
     /// All triggers of this turn, which lead to one checkpoint.
@@ -36,9 +37,9 @@ pub struct Frozen<'f> {
 }
 
 impl<'f> Frozen<'f> {
-    /// Decides which frames stay. The current frame stays, whole if it fits. Its request stays if
-    /// it fits. The requests of chains in flight stay, newest first, until one does not fit. A
-    /// request is cut if it takes more than a quarter of the budget.
+    /// Decides which frames stay. The current frame stays, whole if it fits. Its parent stays if it
+    /// fits. The requests of chains in flight stay, newest first, until one does not fit. A parent
+    /// or a request is cut if it takes more than a quarter of the budget.
     pub(crate) fn new(
         hot: &'f Hot,
         warm: &'f Warm,
@@ -63,8 +64,8 @@ impl<'f> Frozen<'f> {
         };
         let find = |position: u64| hot.items().iter().find(|item| item.position == position);
         let quarter = limits.quarter();
-        let request = turn.request.filter(|_| turn.request != turn.current);
-        if let Some(item) = request.and_then(find) {
+        let parent = turn.parent.filter(|_| turn.parent != turn.current);
+        if let Some(item) = parent.and_then(find) {
             room -= keep(item, quarter, room, false).unwrap_or(0);
         }
         if let Some(item) = turn.current.and_then(find) {
@@ -75,7 +76,7 @@ impl<'f> Frozen<'f> {
         let is_other = |item: &&Item| {
             let position = Some(item.position);
             position != turn.current
-                && position != turn.request
+                && position != turn.parent
                 && turn.in_flight.binary_search(&item.position).is_ok()
         };
         for item in hot.items().iter().rev().filter(is_other).take(KEPT - 2) {

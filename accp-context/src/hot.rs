@@ -13,7 +13,7 @@ use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};
 /// being counted.
 const BYTES_PER_TOKEN: usize = 16;
 
-/// Hot state (draft section 5.1, tier 1): the current frame, its request, the requests of chains in
+/// Hot state (draft section 5.1, tier 1): the current frame, its parent, the requests of chains in
 /// flight, and all frames since the last checkpoint.
 ///
 /// Hot state keeps frames without their metadata. A frame that does not fit is cut to a preview

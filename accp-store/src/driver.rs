@@ -17,7 +17,7 @@ use accp_runtime::session::{
 use accp_runtime::{AgentId, Value};
 use accp_session::{Batch, Output, Read, Resolver};
 
-use crate::{SideId, Store, StoreError, Transactional, Write, WriteRows};
+use crate::{Rows, SideId, Store, StoreError, Transactional, Write, WriteRows};
 use course::{Course, Reading, side_of};
 use look_up::look_up;
 use values::Values;
@@ -258,20 +258,28 @@ impl<S: Store, L: Link> Driver<S, L> {
         mut handler: impl for<'i> FnMut(&'i Inbound) -> Handled<'i>,
     ) -> Result<Vec<Event>, DriverError> {
         self.take_in(now)?;
-        while let Some(inbound) = self.inbox.front() {
-            // The program may have marked it through `session_mut`.
-            if self.course.session().waits(inbound.position()) {
-                let Some(inbound) = self.with_values(&inbound.clone())? else {
-                    self.fetch_ahead()?;
-                    break;
-                };
-                let answers = handler(&inbound).map_err(DriverError::Handler)?;
-                self.course.handled(&inbound, answers, now)?;
-            }
-            self.inbox.pop_front();
+        while let Some(inbound) = self.first()? {
+            let answers = handler(&inbound).map_err(DriverError::Handler)?;
+            self.course.handled(&inbound, answers, now)?;
         }
         self.take_in(now)?;
         Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Returns the first frame that waits for its handler, once its values are here. Forgets the
+    /// frames that are marked, also those that the program has marked through `session_mut`.
+    fn first(&mut self) -> Result<Option<Inbound>, DriverError> {
+        while let Some(inbound) = self.inbox.front() {
+            if self.course.session().waits(inbound.position()) {
+                let whole = self.with_values(&inbound.clone())?;
+                if whole.is_none() {
+                    self.fetch_ahead()?;
+                }
+                return Ok(whole);
+            }
+            self.inbox.pop_front();
+        }
+        Ok(None)
     }
 
     /// Asks for the values of the frames behind the first one, which waits for its own.
@@ -285,9 +293,13 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// Carries out, and keeps the frames and the events for [`serve`](Self::serve).
     fn take_in(&mut self, now: Time) -> Result<(), DriverError> {
         let outcome = self.carry_out(now)?;
+        self.keep(outcome);
+        Ok(())
+    }
+
+    fn keep(&mut self, outcome: Outcome) {
         self.inbox.extend(outcome.inbound);
         self.events.extend(outcome.events);
-        Ok(())
     }
 
     /// Takes the events of calls of [`serve`](Self::serve) that failed, for a program that does not
@@ -372,6 +384,75 @@ impl<S: Store, L: Link> Driver<S, L> {
 }
 
 impl<S: Transactional, L: Link> Driver<S, L> {
+    /// Serves as [`serve`](Self::serve) does. The handler may also write rows of the application,
+    /// which are committed together with the mark of the frame and the frames in answer. So a
+    /// payment that stands in a table of the application is made once, whenever the process is
+    /// killed. A frame with rows is committed before the next frame is handed out.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use accp_runtime::profiles::TransactionReq;
+    /// # use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time, Transmit};
+    /// # use accp_runtime::{AgentId, Decimal, Message, Registry};
+    /// # use accp_store::{Driver, MemoryStore, SqliteStore};
+    /// # let now = Time::from_secs(1_714_000_000);
+    /// # let registry = Arc::new(Registry::standard());
+    /// # let (shop, bank) = (AgentId::new("shop")?, AgentId::new("bank")?);
+    /// # let options = |agent: &AgentId<'static>| Options::new("shop", agent.clone(), registry.clone());
+    /// # let (link, rules) = (Vec::<Transmit>::new(), Rules::default());
+    /// # let (shop_options, bank_options) = (options(&shop), options(&bank));
+    /// # let mut shop = Driver::open_host(MemoryStore::new(), link.clone(), shop_options, rules, now)?;
+    /// # let id = shop.join(&bank, now)?;
+    /// # let store = SqliteStore::open_in_memory()?;
+    /// # let mut bank = Driver::open_member(store, link, bank_options, now)?;
+    /// # let pay = Message::new("shop", "req", "transaction")?
+    /// #     .with("transaction_id", "t1").with("amount", Decimal::parse("12.5")?).under("TX");
+    /// # shop.send(&Outbound::message(&pay), now)?;
+    /// # for _ in 0..4 {
+    /// #     shop.serve(now, |_| Ok(vec![]))?;
+    /// #     bank.receive_all(MemberId::HOST, shop.link_mut().drain(..), now)?;
+    /// bank.serve_with(now, |inbound, rows| {
+    ///     let payment = inbound.decode::<TransactionReq>()?.frame;
+    ///     rows.write(move |tables| {
+    ///         tables.execute("CREATE TABLE IF NOT EXISTS app_paid (id TEXT)", ())?;
+    ///         tables.execute("INSERT INTO app_paid VALUES (?1)", [&*payment.transaction_id])?;
+    ///         Ok(())
+    ///     });
+    ///     Ok(vec![])
+    /// })?;
+    /// #     shop.receive_all(id, bank.link_mut().drain(..), now)?;
+    /// # }
+    /// # bank.carry_out_with(now, &mut |tables| {
+    /// #     let paid = "SELECT group_concat(id) FROM app_paid";
+    /// #     assert_eq!(tables.query_row(paid, (), |row| row.get::<_, String>(0))?, "t1");
+    /// #     Ok(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`serve`](Self::serve). When the rows cannot be written
+    /// ([`StoreErrorKind::Rows`](crate::StoreErrorKind::Rows)), neither they nor the mark are kept,
+    /// and the session is put aside.
+    pub fn serve_with(
+        &mut self,
+        now: Time,
+        mut handler: impl for<'i> FnMut(&'i Inbound, &mut Rows<'i, S::Transaction>) -> Handled<'i>,
+    ) -> Result<Vec<Event>, DriverError> {
+        self.take_in(now)?;
+        while let Some(inbound) = self.first()? {
+            let mut rows = Rows::default();
+            let answers = handler(&inbound, &mut rows).map_err(DriverError::Handler)?;
+            self.course.handled(&inbound, answers, now)?;
+            if !rows.is_empty() {
+                let outcome = self.carry_out_with(now, &mut |tables| rows.write_into(tables))?;
+                self.keep(outcome);
+            }
+        }
+        self.take_in(now)?;
+        Ok(std::mem::take(&mut self.events))
+    }
+
     /// Carries out as [`carry_out`](Self::carry_out) does, with rows of the application in the
     /// first commit. The first commit holds everything that was handed to the session before, such
     /// as the mark of a frame and its replies. See [`Transactional`].

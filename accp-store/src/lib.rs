@@ -61,7 +61,7 @@ pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
 pub use memory::MemoryStore;
-pub use rows::{RowsError, Transactional, Write, WriteRows};
+pub use rows::{Rows, RowsError, Transactional, Write, WriteRows};
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -62,6 +62,42 @@ pub trait Transactional: Store {
 /// refused, the store rolls everything back and tries the batch again without the batch at fault.
 pub type WriteRows<'a, T> = dyn FnMut(&T) -> Result<(), RowsError> + 'a;
 
+/// The rows that a handler writes along with the mark of its frame; see
+/// [`Driver::serve_with`](crate::Driver::serve_with).
+pub struct Rows<'i, T: ?Sized> {
+    writes: Vec<Box<WriteRows<'i, T>>>,
+}
+
+impl<'i, T: ?Sized> Rows<'i, T> {
+    /// Adds rows. They are written after the handler, in the commit of the mark. The closure may be
+    /// called more than once, as [`WriteRows`] says.
+    pub fn write(&mut self, rows: impl FnMut(&T) -> Result<(), RowsError> + 'i) {
+        self.writes.push(Box::new(rows));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    pub(crate) fn write_into(&mut self, tables: &T) -> Result<(), RowsError> {
+        self.writes.iter_mut().try_for_each(|write| write(tables))
+    }
+}
+
+impl<T: ?Sized> Default for Rows<'_, T> {
+    fn default() -> Self {
+        Self { writes: Vec::new() }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Rows<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("writes", &self.writes.len())
+            .finish()
+    }
+}
+
 /// The reason why an application's rows could not be written.
 pub type RowsError = Box<dyn Error + Send + Sync>;
 

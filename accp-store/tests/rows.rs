@@ -6,7 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{env, thread};
 
@@ -350,20 +350,101 @@ fn child_that_is_killed() {
     thread::sleep(Duration::from_secs(60));
 }
 
+/// The process that is killed pays what a host asks for, in a session whose sides share the file.
+#[test]
+fn child_that_pays() {
+    let Some(file) = env::var_os(FILE) else {
+        return;
+    };
+    let store = Arc::new(Mutex::new(SqliteStore::open(file).unwrap()));
+    let (link, rules) = (Vec::new(), Rules::default());
+    let mut host = Driver::open_host(store.clone(), link, options("hub"), rules, NOW).unwrap();
+    let dev = host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
+    let store = SqliteStore::open(env::var_os(FILE).unwrap()).unwrap();
+    let mut bank = Driver::open_member(store, Vec::new(), options("dev"), NOW).unwrap();
+    let ask = Message::new("hub", "req", "pay").unwrap();
+    for second in 0.. {
+        let now = NOW + Duration::from_secs(second);
+        if host.session().is_quiet() {
+            host.send(&Outbound::message(&ask), now).unwrap();
+            host.send(&Outbound::message(&ask), now).unwrap();
+        }
+        host.serve(now, |_| Ok(vec![])).unwrap();
+        let said = host.link_mut().drain(..);
+        bank.receive_all(MemberId::HOST, said, now).unwrap();
+        bank.serve_with(now, |inbound, rows| {
+            rows.write(insert(inbound.position()));
+            let paid = Message::new("dev", "done", "pay")?;
+            let paid = paid.with("for", inbound.position() as i64);
+            Ok(vec![Outbound::owned_message(paid)])
+        })
+        .unwrap();
+        host.receive_all(dev, bank.link_mut().drain(..), now)
+            .unwrap();
+    }
+}
+
+/// Starts a process that plays this test, and kills it after a time.
+fn kill(test: &str, path: &Path, after: Duration) {
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(FILE, path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn each_payment_is_made_once_whenever_the_process_is_killed() {
+    let (_folder, path) = file();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("DROP TABLE app_done; CREATE TABLE app_done (position INTEGER)")
+        .unwrap();
+    let side = SideId::new("s", "dev");
+    let mut paid = 0;
+    for life in 0..40 {
+        kill("child_that_pays", &path, Duration::from_millis(25 + life));
+        let conn = Connection::open(&path).unwrap();
+        let rows = conn.prepare("SELECT position FROM app_done ORDER BY position");
+        let mut rows = rows.unwrap();
+        let rows = rows.query_map((), |row| row.get::<_, u64>(0)).unwrap();
+        let rows: Vec<u64> = rows.collect::<Result<_, _>>().unwrap();
+        let mut store = SqliteStore::open(&path).unwrap();
+        if store.summary(&side).unwrap().is_none() {
+            continue;
+        }
+        let log = store.entries(&side, 1, usize::MAX).unwrap();
+        let asked = log.iter().filter(|entry| entry.text.contains(">req:pay"));
+        let marked: Vec<u64> = asked
+            .filter(|entry| !entry.due)
+            .map(|entry| entry.position)
+            .collect();
+        assert_eq!(rows, marked, "a row for each mark, and one only");
+        // The reply left with the mark: it waits, or the log has it.
+        let waiting = store.load(&side).unwrap().unwrap().outbox;
+        let waiting = waiting.iter().map(|frame| frame.head.to_string());
+        let said = log.iter().map(|entry| entry.text.to_string()).chain(waiting);
+        let said: Vec<_> = said.filter(|text| text.contains(">done:pay")).collect();
+        for position in &rows {
+            let name = [format!("{{for:{position}}}"), format!("{{for:{position}|")];
+            let replies = said.iter().filter(|text| name.iter().any(|name| text.contains(name)));
+            assert!(replies.count() > 0, "{position} has no reply in {said:?}");
+        }
+        paid = rows.len();
+    }
+    assert!(paid > 40, "the process came too seldom to a payment: {paid}");
+}
+
 #[test]
 fn a_kill_leaves_all_of_it_or_nothing() {
     let (_folder, path) = file();
     let mut reached = 0;
     for life in 0..12 {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "child_that_is_killed"])
-            .env(FILE, &path)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(Duration::from_millis(8 + 3 * life));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill("child_that_is_killed", &path, Duration::from_millis(8 + 3 * life));
         let [marked, replied, rows] = found(&path);
         assert_eq!((&marked, &marked), (&replied, &rows));
         reached = marked.len();

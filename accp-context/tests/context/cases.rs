@@ -40,7 +40,7 @@ impl Table {
     fn phase(&mut self, in_flight: &[u64]) -> Checkpoint {
         self.turn(Turn {
             current: None,
-            request: None,
+            parent: None,
             in_flight,
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),
@@ -93,7 +93,7 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
     let current = table.say("@dev>done:chat{content:Done.|schema:CH}");
     let checkpoint = table.turn(Turn {
         current: Some(current),
-        request: Some(request),
+        parent: Some(request),
         in_flight: &[in_flight],
         triggers: &[Trigger::Done, Trigger::Comp, Trigger::Done],
         at: Time::from_secs(1_714_000_000),
@@ -263,7 +263,7 @@ fn a_checkpoint_of_nothing_takes_no_line() {
     let current = table.say("@a>comp:state{}");
     let checkpoint = table.turn(Turn {
         current: Some(current),
-        request: None,
+        parent: None,
         in_flight: &[],
         triggers: &[Trigger::Comp],
         at: Time::from_secs(0),
@@ -289,7 +289,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
     assert!(table.hot.lines().nth(1).unwrap().contains("ref:$cold.p2"));
     table.turn(Turn {
         current: Some(current),
-        request: None,
+        parent: None,
         in_flight: &[],
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
@@ -322,7 +322,7 @@ fn hooks_see_what_would_leave() {
     table.say("@a>done:plan{}");
     let turn = Turn {
         current: None,
-        request: None,
+        parent: None,
         in_flight: &[],
         triggers: &[Trigger::Phase],
         at: Time::from_secs(0),
@@ -356,7 +356,7 @@ fn what_leaves_is_remembered_before_what_is_cut() {
     let current = table.say(&telling("b", "row"));
     let checkpoint = table.turn(Turn {
         current: Some(current),
-        request: None,
+        parent: None,
         in_flight: &[],
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
@@ -417,7 +417,7 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
         }
         let turn = Turn {
             current: Some(table.position),
-            request: None,
+            parent: None,
             in_flight: &in_flight,
             triggers: &Trigger::ALL,
             at: Time::from_secs(0),
@@ -448,7 +448,7 @@ fn a_line_without_room_for_a_summary_has_none() {
         };
         let turn = Turn {
             current: None,
-            request: None,
+            parent: None,
             in_flight: &[],
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),

@@ -129,7 +129,7 @@ impl Host {
         sequence: u64,
         now: Time,
     ) {
-        let request = self.side.state.chains.request(frame);
+        let parent = self.side.state.chains.parent(frame);
         let kind = effect.kind();
         if let Effect::Control(Control::Put { values }) = &effect
             && sender != MemberId::HOST
@@ -140,7 +140,7 @@ impl Host {
         if kind == EntryKind::Frame {
             let turn = &mut self.turn;
             turn.current = Some(self.side.position);
-            turn.request = request;
+            turn.parent = parent;
             turn.triggers.extend(Trigger::of(frame.intent));
         }
     }

@@ -331,7 +331,7 @@ impl Host {
             self.take_control(from, entry.sender, control);
         }
         if entry.kind == EntryKind::Frame {
-            self.turn.request = self.side.state.chains.request(frame);
+            self.turn.parent = self.side.state.chains.parent(frame);
         }
         self.gate.see(&entry);
         self.gate.fold(&entry, frame);

@@ -9,7 +9,7 @@ use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub current: Option<u64>,
-    pub request: Option<u64>,
+    pub parent: Option<u64>,
     pub triggers: Vec<Trigger>,
 }
 
@@ -41,7 +41,7 @@ impl Host {
         };
         let why = accp_context::Turn {
             current: turn.current,
-            request: turn.request,
+            parent: turn.parent,
             in_flight: &in_flight,
             triggers: &triggers,
             at: now,

@@ -1,6 +1,6 @@
 //! Request chains: their frames and their cancellation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,10 @@ const OPEN: usize = 256;
 const OPEN_OF_HOST: usize = 4096;
 /// Cancelled chains that a session remembers of each member that cancelled them.
 const CANCELLED: usize = 1024;
-/// Frames of a chain, beside its first, that an `aid` can name.
-const FRAMES: usize = 16;
+/// Frames of open chains, beside their first, that an `aid` can name, of each member.
+const FRAMES: usize = 1024;
+/// Frames of the chains that a member has cancelled, which a later `aid` may name.
+const CUT: usize = 4096;
 /// The greatest number of chains above a chain.
 const DEPTH: usize = 64;
 
@@ -33,10 +35,12 @@ pub(crate) struct Chains {
     order: ByMember<BTreeMap<u64, Mid>>,
     /// The cancelled chains, by who cancelled them.
     cancelled: Names,
-    /// The chain of each frame that an open chain knows.
-    frames: BTreeMap<Mid, Mid>,
-    /// The frames of each cancelled chain, which a later `aid` may name.
-    cut: BTreeMap<Mid, Vec<Mid>>,
+    /// The frames that open and cancelled chains know.
+    frames: BTreeMap<Mid, Known>,
+    /// How many frames of open chains are known, by who made their ids.
+    known: ByMember<usize>,
+    /// The frames of each cancelled chain, by who cancelled it, the oldest chain first.
+    cut: ByMember<VecDeque<(Mid, Vec<Mid>)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +51,13 @@ struct Chain {
     above: Option<Mid>,
     /// The next frames of the chain.
     frames: Vec<Mid>,
+}
+
+/// A frame that an `aid` can name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    chain: Mid,
+    position: u64,
 }
 
 /// Returns the chain of a frame.
@@ -67,7 +78,7 @@ impl Chains {
 
     /// Returns the chain of the frame with this id; an unknown frame is its own chain.
     pub(crate) fn chain_of<'m>(&'m self, mid: &'m Mid) -> &'m Mid {
-        self.frames.get(mid).unwrap_or(mid)
+        self.frames.get(mid).map_or(mid, |known| &known.chain)
     }
 
     /// Returns whether this chain, or a chain above it, is cancelled.
@@ -85,9 +96,15 @@ impl Chains {
         false
     }
 
-    /// Returns the position of the request that this frame answers.
-    pub(crate) fn request(&self, frame: &Scanned<'_>) -> Option<u64> {
-        Some(self.open.get(frame.cid()?)?.position)
+    /// Returns the position of the parent of this frame: the frame that its `aid` names, or else the
+    /// request that began its chain.
+    pub(crate) fn parent(&self, frame: &Scanned<'_>) -> Option<u64> {
+        let begin = |chain: &Mid| self.open.get(chain).map(|chain| chain.position);
+        let cause = frame.aid().and_then(|aid| match self.frames.get(&aid) {
+            Some(known) => Some(known.position),
+            None => begin(&aid),
+        });
+        cause.or_else(|| begin(frame.cid()?))
     }
 
     /// Returns the positions of the requests without an answer, ascending.
@@ -101,13 +118,8 @@ impl Chains {
     /// Takes an accepted frame into account.
     pub(crate) fn apply(&mut self, frame: &Scanned<'_>, sender: MemberId, position: u64) {
         let Some(chain) = of(frame) else { return };
-        if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
-            && open.frames.len() < FRAMES
-            && mid != chain
-            && frame.intent != Intent::CANCEL
-        {
-            open.frames.push(mid.clone());
-            self.frames.insert(mid.clone(), chain.clone());
+        if frame.intent != Intent::CANCEL {
+            self.know(frame, chain, position);
         }
         match frame.intent {
             Intent::CANCEL => self.cancel(chain, sender),
@@ -139,32 +151,50 @@ impl Chains {
         {
             self.close(&oldest);
         }
-        let frames: Vec<_> = frame
-            .mid()
-            .filter(|mid| *mid != chain)
-            .cloned()
-            .into_iter()
-            .collect();
-        for mid in &frames {
-            self.frames.insert(mid.clone(), chain.clone());
-        }
         let opened = Chain {
             starter,
             position,
             above: above.filter(|above| above != chain),
-            frames,
+            frames: Vec::new(),
         };
         self.open.insert(chain.clone(), opened);
+        self.know(frame, chain, position);
+    }
+
+    /// Remembers a frame of an open chain, if its maker has room for it.
+    fn know(&mut self, frame: &Scanned<'_>, chain: &Mid, position: u64) {
+        if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
+            && mid != chain
+        {
+            let maker = mid.maker().unwrap_or(open.starter);
+            let known = self.known.or_insert_with(maker, || 0);
+            if *known < FRAMES {
+                *known += 1;
+                open.frames.push(mid.clone());
+                let chain = chain.clone();
+                self.frames.insert(mid.clone(), Known { chain, position });
+            }
+        }
     }
 
     /// Closes a chain for good. A later `aid` may name any of its frames.
     fn cancel(&mut self, chain: &Mid, by: MemberId) {
-        if let Some(cancelled) = self.take(chain) {
-            let cut = self.cut.entry(chain.clone()).or_default();
-            cut.extend(cancelled.frames);
+        let forgotten = self.cancelled.bind(chain, by, CANCELLED);
+        let cancelled = self.take(chain);
+        if let Some(cancelled) = cancelled.filter(|chain| !chain.frames.is_empty()) {
+            let cut = self.cut.or_insert_with(by, VecDeque::new);
+            cut.push_back((chain.clone(), cancelled.frames));
         }
-        if let Some(forgotten) = self.cancelled.bind(chain, by, CANCELLED) {
-            for frame in self.cut.remove(&forgotten).into_iter().flatten() {
+        let Some(cut) = self.cut.get_mut(by) else {
+            return;
+        };
+        let mut frames: usize = cut.iter().map(|(_, frames)| frames.len()).sum();
+        while let Some((oldest, _)) = cut.front()
+            && (frames > CUT || forgotten.as_ref() == Some(oldest))
+            && let Some((_, forgotten)) = cut.pop_front()
+        {
+            frames -= forgotten.len();
+            for frame in forgotten {
                 self.frames.remove(&frame);
             }
         }
@@ -179,6 +209,12 @@ impl Chains {
 
     fn take(&mut self, chain: &Mid) -> Option<Chain> {
         let chain = self.open.remove(chain)?;
+        for frame in &chain.frames {
+            let maker = frame.maker().unwrap_or(chain.starter);
+            if let Some(known) = self.known.get_mut(maker) {
+                *known = known.saturating_sub(1);
+            }
+        }
         if let Some(order) = self.order.get_mut(chain.starter) {
             order.remove(&chain.position);
             if order.is_empty() {

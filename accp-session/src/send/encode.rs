@@ -116,8 +116,8 @@ impl Encoder<'_> {
             last: self.last_put,
             values: Vec::new(),
         };
-        let agent = match outbound.agent {
-            Some(agent) => AgentId::new(String::from(agent))?,
+        let agent = match &outbound.agent {
+            Some(agent) => AgentId::new(String::from(&**agent))?,
             None => self.agent.clone(),
         };
         let envelope = self.envelope(outbound);
@@ -241,19 +241,32 @@ impl Encoder<'_> {
             Content::Typed(frame) => *frame,
             Content::Owned(frame) => &**frame,
             Content::Message(message) => {
-                let message = Message {
-                    agent: agent.clone(),
-                    envelope: envelope.clone(),
-                    ..(*message).clone()
-                };
-                let text = message.encode_with(self.registry, options)?;
-                return Ok(head_of(&text).into());
+                return self.write_message(message, agent, envelope, options);
+            }
+            Content::OwnedMessage(message) => {
+                return self.write_message(message, agent, envelope, options);
             }
         };
         let mut text = String::with_capacity(256);
         Writer::new(&mut text, options).frame(agent, frame.frame_type(), envelope, |w| {
             frame.encode_fields(w)
         })?;
+        Ok(head_of(&text).into())
+    }
+
+    fn write_message(
+        &self,
+        message: &Message<'_>,
+        agent: &AgentId<'_>,
+        envelope: &Envelope<'_>,
+        options: EncodeOptions<'_>,
+    ) -> Result<String, EncodeError> {
+        let message = Message {
+            agent: agent.clone(),
+            envelope: envelope.clone(),
+            ..message.clone()
+        };
+        let text = message.encode_with(self.registry, options)?;
         Ok(head_of(&text).into())
     }
 

@@ -26,7 +26,7 @@ use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message}
 #[derive(Clone)]
 pub struct Outbound<'a> {
     pub(crate) content: Content<'a>,
-    pub(crate) agent: Option<&'a str>,
+    pub(crate) agent: Option<Cow<'a, str>>,
     pub(crate) cid: Option<String>,
     pub(crate) aid: Option<String>,
     pub(crate) ttl: Option<i64>,
@@ -38,6 +38,7 @@ pub(crate) enum Content<'a> {
     Typed(&'a dyn EncodeFrame),
     Owned(Arc<dyn EncodeFrame + 'a>),
     Message(&'a Message<'a>),
+    OwnedMessage(Arc<Message<'a>>),
 }
 
 impl<'a> Outbound<'a> {
@@ -65,13 +66,25 @@ impl<'a> Outbound<'a> {
 
     /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
     pub fn message(message: &'a Message<'a>) -> Self {
+        let agent = message.agent.as_str().into();
+        Self::message_as(message, agent, Content::Message(message))
+    }
+
+    /// As [`Outbound::message`], with a message that it owns, so that a handler can return it.
+    pub fn owned_message(message: Message<'a>) -> Self {
+        let message = Arc::new(message);
+        let agent = String::from(message.agent.as_str()).into();
+        Self::message_as(&message, agent, Content::OwnedMessage(Arc::clone(&message)))
+    }
+
+    fn message_as(message: &Message<'_>, agent: Cow<'a, str>, content: Content<'a>) -> Self {
         let text = |id: &Option<_>| id.as_deref().map(String::from);
         Self {
-            agent: Some(message.agent.as_str()),
+            agent: Some(agent),
             cid: text(&message.envelope.correlation_id),
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
-            ..Self::new(Content::Message(message))
+            ..Self::new(content)
         }
     }
 
@@ -80,13 +93,14 @@ impl<'a> Outbound<'a> {
             Content::Typed(frame) => frame.frame_type(),
             Content::Owned(frame) => frame.frame_type(),
             Content::Message(message) => return (message.intent, &message.operation),
+            Content::OwnedMessage(message) => return (message.intent, &message.operation),
         };
         (frame.intent, frame.operation)
     }
 
     /// Sets the agent that sends the frame. The member must speak for it.
     pub fn by(mut self, agent: &'a str) -> Self {
-        self.agent = Some(agent);
+        self.agent = Some(agent.into());
         self
     }
 
@@ -142,6 +156,7 @@ impl fmt::Debug for Outbound<'_> {
             Content::Typed(frame) => debug.field("frame", &frame.frame_type()),
             Content::Owned(frame) => debug.field("frame", &frame.frame_type()),
             Content::Message(message) => debug.field("message", message),
+            Content::OwnedMessage(message) => debug.field("message", message),
         };
         debug
             .field("cid", &self.cid)

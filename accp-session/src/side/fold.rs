@@ -46,7 +46,7 @@ struct Fold<S, J> {
 }
 
 /// The version of the text of a snapshot.
-const FOLD_VERSION: u32 = 2;
+const FOLD_VERSION: u32 = 3;
 
 impl Side {
     /// Puts a snapshot into the batch, if one is due.

@@ -23,22 +23,80 @@ fn id(n: u64) -> u64 {
     101_000_001_000 + n
 }
 
-/// An `aid` reaches a named chain through its first 16 frames.
+/// An `aid` reaches a named chain through the first 1,024 frames of each member.
 #[test]
 fn the_frames_of_a_chain() {
-    for (named, is_reached) in [(16, true), (17, false)] {
+    for (named, is_reached) in [(17, true), (1_024, true), (1_025, false)] {
         let mut desk = desk();
-        for n in 1..=18 {
+        for n in 1..=1_025 {
             desk.takes(101, &nth(n, "@dev>req:plan{}", ",cid:lunch"));
         }
         let below = format!(",cid:bread,aid:{}", id(named));
-        desk.takes(101, &nth(19, "@dev>req:plan{}", &below));
-        desk.takes(101, &nth(20, "@dev>cancel:task{}", ",cid:lunch"));
+        desk.takes(101, &nth(1_026, "@dev>req:plan{}", &below));
+        desk.takes(101, &nth(1_027, "@dev>cancel:task{}", ",cid:lunch"));
         assert_eq!(
             desk.state().is_cancelled(&Mid::parse("bread")),
             is_reached,
             "{named}"
         );
+    }
+}
+
+/// A chain that is over gives the room of its frames back.
+#[test]
+fn the_frames_of_chains_that_are_over() {
+    let mut desk = desk();
+    for n in 1..=1_024 {
+        let (intent, chain) = if n % 2 == 1 { ("req", n) } else { ("done", n - 1) };
+        for round in 0..2 {
+            let n = 2 * n - 1 + round;
+            let text = nth(n, &format!("@dev>{intent}:plan{{}}"), &format!(",cid:c{chain}"));
+            desk.takes(101, &text);
+        }
+    }
+    desk.takes(101, &nth(2_049, "@dev>req:plan{}", ",cid:lunch"));
+    desk.takes(101, &nth(2_050, "@dev>req:plan{}", ",cid:bread,aid:101000003049"));
+    desk.takes(101, &nth(2_051, "@dev>cancel:task{}", ",cid:lunch"));
+    assert!(desk.state().is_cancelled(&Mid::parse("bread")));
+}
+
+#[test]
+fn the_frames_of_one_member_leave_room_for_others() {
+    let mut desk = desk();
+    desk.takes(101, &nth(1, "@dev>req:plan{}", ",cid:lunch"));
+    for n in 1..=1_025 {
+        let id = 102_000_001_000_u64 + n;
+        let text = format!("@qa>qry:task{{}}[mid:{id},seq:{n},cid:lunch]");
+        desk.takes(102, &text);
+    }
+    desk.takes(101, &nth(2, "@dev>qry:plan{}", ",cid:lunch"));
+    desk.takes(101, &nth(3, "@dev>req:plan{}", ",cid:bread,aid:101000001002"));
+    desk.takes(101, &nth(4, "@dev>cancel:task{}", ",cid:lunch"));
+    assert!(desk.state().is_cancelled(&Mid::parse("bread")));
+}
+
+/// The last 4,096 frames of the chains that a member has cancelled can be named.
+#[test]
+fn the_frames_of_cancelled_chains() {
+    let mut desk = desk();
+    let mut n = 0;
+    for chain in 1..=5 {
+        for _ in 0..1_000 {
+            n += 1;
+            desk.takes(101, &nth(n, "@dev>req:plan{}", &format!(",cid:c{chain}")));
+        }
+        n += 1;
+        desk.takes(101, &nth(n, "@dev>cancel:task{}", &format!(",cid:c{chain}")));
+    }
+    // The last frame of the second chain is known, and no frame of the first.
+    for (named, is_known) in [(2_001, true), (1_000, false)] {
+        n += 1;
+        let text = nth(n, "@dev>req:plan{}", &format!(",cid:d{named},aid:{}", id(named)));
+        if is_known {
+            desk.ignores(101, &text, NOW);
+        } else {
+            desk.takes(101, &text);
+        }
     }
 }
 

@@ -70,6 +70,30 @@ proptest! {
     }
 }
 
+/// The parent of a frame is the frame that its `aid` names, also in a chain of its own.
+#[test]
+fn st_01_accepts_the_parent_that_aid_names() {
+    for (aid, stays) in [(",aid:101000001003", true), ("", false)] {
+        let mut desk = desk(counting("hub"));
+        let all = [
+            ("@dev>req:plan{n:1}", ",cid:lunch"),
+            ("@dev>sync:note{n:2}", ",cid:lunch"),
+            ("@dev>sync:note{n:3}", ",cid:lunch"),
+            ("@dev>sync:note{n:4}", ",cid:lunch"),
+            ("@dev>done:plan{n:5}", aid),
+        ];
+        for ((head, more), n) in all.into_iter().zip(1..) {
+            desk.takes(101, &frame(head, n, n.into(), more));
+        }
+        // The answer has taken a checkpoint. The request of the chain waits for its own answer.
+        assert_eq!(desk.state().warm().last(), 1);
+        let hot: String = desk.state().hot().lines().collect();
+        let shown = (1..=5).filter(|n| hot.contains(&format!("{{n:{n}}}")));
+        let expected: &[u32] = if stays { &[1, 3, 5] } else { &[1, 5] };
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot}");
+    }
+}
+
 #[test]
 fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     let mut desk = desk(counting("hub"));
