@@ -112,6 +112,13 @@ impl FrameTokenLimits {
             hard: 240,
         },
     };
+
+    /// Returns whether these limits allow no more than the others.
+    pub fn is_within(&self, others: &Self) -> bool {
+        let parts = |limits: &Self| [limits.header, limits.body, limits.metadata, limits.total];
+        let mut both = parts(self).into_iter().zip(parts(others));
+        both.all(|(own, other)| own.soft <= other.soft && own.hard <= other.hard)
+    }
 }
 
 impl FrameTokens {

@@ -79,6 +79,7 @@ impl Host {
             tokenizer: counter.map(|counter| counter.name().into()),
         };
         session.control(open, now);
+        session.announce_level(now);
         session.announce_schemas(now);
         session
     }
@@ -305,6 +306,16 @@ impl Host {
     }
 
     /// Writes a control entry of the host.
+    /// States the level of the session if it is another than the log says. A host that starts again
+    /// waits for the next frame, because its log may be an old copy.
+    pub(crate) fn announce_level(&mut self, now: Time) {
+        let level = self.side.options.level();
+        let said = self.side.state.level.unwrap_or(3);
+        if self.side.state.tokenizer.is_some() && level != said {
+            self.control(Control::Level { level }, now);
+        }
+    }
+
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         if let Err(error) = self.write_control(control, now) {
             self.side.tell(Event::NotWritten(error.to_string()));

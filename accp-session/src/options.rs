@@ -98,6 +98,24 @@ impl Options {
         }
     }
 
+    /// Returns the highest level of the draft (section 8) that a host with these options keeps to.
+    ///
+    /// It is 1 without a token counter: then there is no context, no checkpoint and no budget. It is
+    /// also 1 if the context may take more tokens than the draft allows (sections 5.1 to 5.3). It is
+    /// 2 if a frame may take more tokens than the draft allows (section 3.4).
+    pub fn level(&self) -> u8 {
+        let (context, draft) = (&self.context, &ContextLimits::DRAFT);
+        let is_within = context.hot <= draft.hot
+            && context.trigger <= draft.trigger
+            && context.checkpoint <= draft.checkpoint
+            && context.summary <= draft.summary;
+        match (&self.counter, is_within) {
+            (Some(_), true) if self.frame_tokens.is_within(&FrameTokenLimits::DRAFT) => 3,
+            (Some(_), true) => 2,
+            _ => 1,
+        }
+    }
+
     /// Sets the token counter.
     pub fn counting(mut self, counter: Arc<dyn TokenCounter + Send + Sync>) -> Self {
         self.counter = Some(counter);

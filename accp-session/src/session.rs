@@ -237,14 +237,10 @@ impl Session {
         TokenBudget::of(state.hot(), state.warm(), &self.options().context)
     }
 
-    /// Returns the conformance level of the draft (section 8) that the session keeps to. It is 3,
-    /// or 1 when the host counts no tokens: then there are no checkpoints and no budgets.
+    /// Returns the conformance level of the draft (section 8) that the session keeps to, as its log
+    /// says ([`State::level`]). A member that has not joined claims level 1.
     pub fn level(&self) -> u8 {
-        if self.state().tokenizer().is_some() {
-            3
-        } else {
-            1
-        }
+        self.state().level()
     }
 
     /// Returns the position up to which a member holds the log, if this host has lost time and

@@ -136,6 +136,9 @@ impl Host {
         {
             self.fetch_puts(sender, values);
         }
+        if kind == EntryKind::Frame {
+            self.announce_level(now);
+        }
         self.append(sender, frame, effect, mid, sequence, now);
         if kind == EntryKind::Frame {
             let turn = &mut self.turn;

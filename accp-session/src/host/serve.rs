@@ -71,6 +71,7 @@ impl Host {
         let mut answer = Hello {
             sender_scope: self.side.state.scope == Scope::Sender,
             member: Some(member),
+            level: Some(self.side.state.level()),
             ..self.side.hello()
         };
         if let Some((hello, held, hash)) = hello {
@@ -121,6 +122,7 @@ impl Host {
             snapshot: Some(fold.position),
             from: Some(fold.position),
             voucher: self.vouch(fold.position, fold.hash),
+            level: Some(self.side.state.level()),
             ..self.side.hello()
         };
         self.side.say_hello(member, &answer, now);

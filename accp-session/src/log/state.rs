@@ -27,6 +27,10 @@ pub struct State {
     pub(crate) scope: Scope,
     /// The name of the tokenizer; without it no tokens are counted and there is no context.
     pub(crate) tokenizer: Option<String>,
+    /// The level of the draft that the settings of the host allow, unless all do.
+    pub(crate) level: Option<u8>,
+    /// True once a hook has put a checkpoint off.
+    pub(crate) vetoed: bool,
     pub(crate) members: ByMember<Party>,
     pub(crate) chains: Chains,
     /// The values that each member has put.
@@ -139,6 +143,16 @@ impl State {
         grants.any(|(sid, granted)| sid == session && (granted == "*" || *granted == key))
     }
 
+    /// Returns the level of the draft (section 8) that the session keeps to: 3, or less if the
+    /// settings of its host ([`Options::level`](crate::Options::level)) allow no more, and 1 once a
+    /// hook has put off a checkpoint that the draft asks for.
+    pub fn level(&self) -> u8 {
+        match (&self.tokenizer, self.vetoed) {
+            (Some(_), false) => self.level.unwrap_or(3),
+            _ => 1,
+        }
+    }
+
     /// Folds one entry with its effect.
     pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
@@ -217,7 +231,8 @@ impl State {
                 self.schemas = Some(hash);
                 applied.schemas = Some(hash);
             }
-            Control::Veto { .. } => {}
+            Control::Veto { .. } => self.vetoed = true,
+            Control::Level { level } => self.level = Some(level),
             Control::Checkpoint(checkpoint) => {
                 self.hot.apply(&checkpoint);
                 self.warm.apply(&checkpoint);

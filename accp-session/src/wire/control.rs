@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use accp_registry::{ErrorCode, Hash};
 
 use crate::wire::frames::{
-    ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, OpenSync, PutSync, SchemasSync,
+    ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync, SchemasSync,
     VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
@@ -46,6 +46,8 @@ pub(crate) enum Control {
     Schemas { hash: Hash },
     /// `sync:veto`: a hook deferred a checkpoint.
     Veto { why: String },
+    /// `sync:level`: the settings of the host allow another level of the draft.
+    Level { level: u8 },
     /// `sync:checkpoint`: hot state was moved to warm and cold state.
     Checkpoint(Box<Checkpoint>),
 }
@@ -74,6 +76,7 @@ impl Control {
             "grant" => "which a host writes for Input::Grant",
             "expire" => "which a host writes for Input::Expire",
             "schemas" => "which a host writes for Input::Register",
+            "level" => "which a host writes when its settings change: see Options::level",
             "veto" => "which a host writes for CheckpointHooks",
             "checkpoint" => "which a host writes for Input::Phase and the other triggers",
             "put" => "which a session writes for values that go by reference",
@@ -122,6 +125,9 @@ impl Control {
                 },
                 ControlFrame::VetoSync(veto) => Self::Veto {
                     why: veto.rationale.into_owned(),
+                },
+                ControlFrame::LevelSync(said) => Self::Level {
+                    level: level(said.level)?,
                 },
                 ControlFrame::PutSync(put) => Self::Put {
                     values: put.keys.iter().map(value).collect::<Result<_, _>>()?,
@@ -175,6 +181,9 @@ impl Control {
             Self::Veto { why } => ControlFrame::VetoSync(VetoSync {
                 rationale: why.into(),
             }),
+            Self::Level { level } => ControlFrame::LevelSync(LevelSync {
+                level: (*level).into(),
+            }),
             Self::Put { values } => ControlFrame::PutSync(PutSync {
                 keys: values.iter().map(triple).collect(),
             }),
@@ -210,6 +219,12 @@ fn the_member(number: i64) -> Result<MemberId, DecodeError> {
     number
         .and_then(member)
         .ok_or_else(|| wrong("n", "the number of a member, 100 to 899 or 9000 to 9999"))
+}
+
+fn level(number: i64) -> Result<u8, DecodeError> {
+    let known = u8::try_from(number).ok();
+    let known = known.filter(|level| (1..=3).contains(level));
+    known.ok_or_else(|| wrong("lvl", "a level, 1 to 3"))
 }
 
 fn text(value: &Value<'_>) -> Result<String, DecodeError> {

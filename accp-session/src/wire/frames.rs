@@ -120,6 +120,20 @@ pub struct VetoSync<'a> {
     pub rationale: Cow<'a, str>,
 }
 
+/// Says which level of the draft the session keeps to from now on.
+///
+/// The frame `sync:level` of schema `CT`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "sync", operation = "level")]
+#[accp(crate = accp_frame)]
+pub struct LevelSync {
+    /// The level of the draft that the session keeps to, 1 to 3.
+    ///
+    /// `lvl` on the wire: an integer.
+    #[accp(rename = "lvl")]
+    pub level: i64,
+}
+
 /// Puts values into cold state.
 ///
 /// The frame `sync:put` of schema `CT`.
@@ -167,6 +181,10 @@ pub enum ControlFrame<'a> {
     ///
     /// The frame `sync:veto` of schema `CT`.
     VetoSync(VetoSync<'a>),
+    /// Says which level of the draft the session keeps to from now on.
+    ///
+    /// The frame `sync:level` of schema `CT`.
+    LevelSync(LevelSync),
     /// Puts values into cold state.
     ///
     /// The frame `sync:put` of schema `CT`.
@@ -188,6 +206,11 @@ pub struct RegistrySync<'a> {
     ///
     /// `hash` on the wire: any value, optional.
     pub hash: Option<Value<'a>>,
+    /// From the host: the level of the draft that the session keeps to.
+    ///
+    /// `lvl` on the wire: any value, optional.
+    #[accp(rename = "lvl")]
+    pub level: Option<Value<'a>>,
     /// The last position of the log that is held.
     ///
     /// `pos` on the wire: any value, optional.

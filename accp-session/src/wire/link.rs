@@ -54,6 +54,8 @@ pub(crate) struct Hello {
     pub version: u64,
     /// The first digits of the registry's hash, or all of them.
     pub hash: String,
+    /// From the host: the level of the draft that the session keeps to.
+    pub level: Option<u8>,
     /// The last position that the sender holds.
     pub position: u64,
     /// From the host: true if each sender has its own numbers.
@@ -224,6 +226,7 @@ impl From<RegistrySync<'_>> for Hello {
         Self {
             version: number_of(&said.version).unwrap_or_default(),
             hash: text(said.hash.as_ref()).unwrap_or_default(),
+            level: number_of(&said.level).and_then(|level| u8::try_from(level).ok()),
             position: number_of(&said.position).unwrap_or_default(),
             sender_scope: text(said.scope.as_ref()).as_deref() == Some(Scope::Sender.as_str()),
             member: number_of(&said.member).and_then(member),
@@ -265,6 +268,7 @@ impl Hello {
         RegistrySync {
             version: Some(number(self.version)),
             hash: Some(Value::from(self.hash.as_str())),
+            level: self.level.map(|level| number(level.into())),
             position: Some(number(self.position)),
             member: self.member.map(|member| number(member.number().into())),
             scope: self.member.map(|_| Value::from(self.scope().as_str())),

@@ -133,6 +133,7 @@ impl Picture {
                 .unwrap_or_default(),
         );
         row("Numbering", state.scope().as_str().to_owned());
+        row("Level", state.level().to_string());
         row(
             "Registry",
             state
@@ -245,6 +246,7 @@ impl Picture {
             "first": summary.first, "last": summary.last, "snapshot": summary.snapshot,
             "at": summary.at.map(Time::as_millis),
             "scope": state.scope().as_str(),
+            "level": state.level(),
             "registry": state.schemas().map(|hash| hash.to_string()),
             "tokenizer": state.tokenizer(),
             "budget": {
