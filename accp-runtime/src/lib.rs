@@ -71,7 +71,7 @@ pub mod session {
         Answer, CancelToken, Cancelled, Chunk, Ended, Event, Hooks, Inbound, Input, InputError,
         JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError, ReadError,
         Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState, State,
-        StateError, StateUpdate, StreamLimits, Streams, Time, Transmit,
+        StateError, StateUpdate, StreamLimits, Streams, Time, ToolFault, Tools, Transmit,
     };
 }
 

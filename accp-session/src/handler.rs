@@ -4,3 +4,4 @@ pub(crate) mod cancel;
 pub(crate) mod inbound;
 pub(crate) mod router;
 pub(crate) mod stream;
+pub(crate) mod tools;

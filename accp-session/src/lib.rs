@@ -103,6 +103,7 @@ pub use event::Event;
 pub use handler::cancel::{CancelToken, Cancelled};
 pub use handler::inbound::Inbound;
 pub use handler::router::Router;
+pub use handler::tools::{ToolFault, Tools};
 pub use handler::stream::{Chunk, Ended, StreamLimits, Streams};
 pub use input::{Answer, Hooks, Input, InputError, JoinError};
 pub use log::mid::{MemberId, Mid};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use crate::gate::refusal::Refusal;
+use crate::handler::tools::error_frame;
 use crate::wire::scan::Scanned;
 use crate::{Inbound, Mid};
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
@@ -62,6 +63,12 @@ impl<'a> Outbound<'a> {
     /// As [`Outbound::frame`], with a frame that it owns, so that a handler can return it.
     pub fn owned(frame: impl EncodeFrame + 'a) -> Self {
         Self::new(Content::Owned(Arc::new(frame)))
+    }
+
+    /// Makes an error (draft section 3.6), to be sent again if its code is one of those for which
+    /// that may help: [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler, say.
+    pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::owned(error_frame(code, message.into()))
     }
 
     /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
-use accp_runtime::session::{MemberId, Outbound, Rules, Scope, Time, Transmit};
+use accp_runtime::session::{Inbound, MemberId, Outbound, Rules, Scope, Time, Transmit};
 use accp_runtime::{AgentId, ErrorCode, Message, Typed};
 use accp_store::{AskError, Driver, DriverError, MemoryStore};
 
@@ -17,13 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const DEV: u16 = 101;
 
 /// A host that asks, and a member that answers each request as `answer` says.
-struct Pair {
-    host: Node,
+pub(crate) struct Pair {
+    pub(crate) host: Node,
     member: Node,
 }
 
 impl Pair {
-    fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: Rules) -> Self {
         let store = || Arc::new(Mutex::new(MemoryStore::new()));
         let mut host = Driver::open_host(store(), vec![], options("hub"), rules, NOW).unwrap();
         host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
@@ -31,13 +31,12 @@ impl Pair {
         Self { host, member }
     }
 
-    /// The host asks. The member answers with the frame that `answer` makes of the number of its
-    /// request.
-    fn asks(
+    /// The host asks. The member answers a request with the frames that `answer` makes of it.
+    pub(crate) fn asks(
         &mut self,
         question: &Outbound<'_>,
-        answer: impl Fn(i64) -> Vec<Outbound<'static>>,
-    ) -> Result<accp_runtime::session::Inbound, AskError> {
+        answer: impl Fn(&Inbound) -> Vec<Outbound<'static>>,
+    ) -> Result<Inbound, AskError> {
         let Self { host, member } = self;
         let mut clock = host.session().now();
         host.ask(question, PATIENCE, clock, |host, _| {
@@ -51,26 +50,27 @@ impl Pair {
         host: &mut Node,
         member: &mut Node,
         now: Time,
-        answer: &impl Fn(i64) -> Vec<Outbound<'static>>,
+        answer: &impl Fn(&Inbound) -> Vec<Outbound<'static>>,
     ) -> Result<(), DriverError> {
         let down: Vec<_> = host.link_mut().drain(..).collect();
         member.receive_all(MemberId::HOST, down, now)?;
-        member.serve(now, |inbound| {
-            let text = inbound.text();
-            let n = text
-                .split_once("n:")
-                .and_then(|(_, rest)| rest.split(['|', '}']).next()?.parse().ok());
-            Ok(answer(n.unwrap_or_default()))
-        })?;
+        member.serve(now, |inbound| Ok(answer(inbound)))?;
         let up: Vec<_> = member.link_mut().drain(..).collect();
         host.receive_all(MemberId::new(DEV).unwrap(), up, now)
     }
 }
 
+/// Returns the number that a frame says.
+fn number(inbound: &Inbound) -> i64 {
+    let rest = inbound.text().split_once("n:").map(|(_, rest)| rest);
+    let digits = rest.and_then(|rest| rest.split(['|', '}']).next());
+    digits.map_or(0, |digits| digits.parse().unwrap_or_default())
+}
+
 /// Returns an answer for a handler to return.
 fn says(intent: &str, operation: &'static str, n: i64) -> Outbound<'static> {
     let message = Message::new("dev", intent, operation).unwrap();
-    Outbound::message(Box::leak(Box::new(message.with("n", n))))
+    Outbound::owned_message(message.with("n", n))
 }
 
 fn done(task: &str) -> ScheduleDone<'static> {
@@ -109,7 +109,7 @@ fn a_question_gets_its_answer() {
         if let Some(chain) = chain {
             question = question.in_chain(chain);
         }
-        let answer = |_| {
+        let answer = |_: &Inbound| {
             vec![
                 says("sync", "note", 0),
                 says("wait", "schedule", 0),
@@ -148,7 +148,7 @@ fn an_answer_to_another_question() {
     pair.host
         .send(&Outbound::message(&first).in_chain("c"), NOW)
         .unwrap();
-    let answer = |n| vec![says("done", "plan", n)];
+    let answer = |frame: &Inbound| vec![says("done", "plan", number(frame))];
     let got = pair
         .asks(&Outbound::message(&second).in_chain("c"), answer)
         .unwrap();

@@ -7,6 +7,7 @@ mod accidents;
 mod asks;
 mod bad_input;
 mod bounds;
+mod codes;
 mod conformance_budgets;
 mod conformance_checkpoints;
 mod conformance_delivery;
