@@ -97,6 +97,7 @@ pub struct Checkpoint {
     pub(crate) id: u64,
     pub(crate) covers: u64,
     pub(crate) at: Time,
+    pub(crate) version: u64,
     /// Ascending, as are the lists below.
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) digest: Option<Digest>,
@@ -120,6 +121,12 @@ impl Checkpoint {
     /// Returns the time at which the host took the checkpoint.
     pub fn at(&self) -> Time {
         self.at
+    }
+
+    /// Returns the version of the shared state that the checkpoint covers (draft section 5.4); 0
+    /// where nothing is shared. The next change of the state is for this version plus one.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Returns the triggers, each once.
@@ -190,6 +197,7 @@ impl Checkpoint {
             covers: integer(self.covers),
             at: self.at.as_millis(),
             triggers: Some(self.triggers.iter().map(|on| on.as_str().into()).collect()),
+            version: Some(integer(self.version)).filter(|version| *version > 0),
             left: stated(left.collect()),
             kept: stated(kept.collect()),
             from: digest.from,
@@ -249,10 +257,12 @@ impl Checkpoint {
         let kept: Option<Vec<_>> = frame.kept.unwrap_or_default().iter().map(kept).collect();
         let ascends = |kept: &Vec<Kept>| kept.is_sorted_by(|a, b| a.position < b.position);
         let covers = u64::try_from(frame.covers);
+        let version = u64::try_from(frame.version.unwrap_or(0));
         Ok(Self {
             id,
             covers: covers.map_err(|_| wrong("covers", "a position, an integer from 0"))?,
             at: Time::from_millis(frame.at),
+            version: version.map_err(|_| wrong("v", "a version, an integer from 0"))?,
             triggers: Option::ok_or_else(triggers, || wrong("on", "a list of triggers"))?,
             digest: Digest::of(told, id, "")?,
             merged: merged.transpose()?,

@@ -52,6 +52,7 @@ use accp_frame::{Registry, TokenCounter};
 ///     in_flight: &[],
 ///     triggers: &[Trigger::Done],
 ///     at: Time::from_secs(1_714_000_000),
+///     version: 0,
 /// };
 /// let frozen = checkpointer.freeze(&hot, &warm, turn);
 /// let checkpoint = checkpointer.take(&frozen);
@@ -175,8 +176,8 @@ impl Checkpointer<'_> {
 }
 
 /// Does steps 5 and 6. Step 5 lists the raw frames of cold state in `left`; the log holds these
-/// frames already. Step 6 leaves the current frame, its parent, the requests in flight and a reference to
-/// the checkpoint in hot state.
+/// frames already. Step 6 leaves the current frame, its parent, the requests in flight and a
+/// reference to the checkpoint in hot state.
 fn reset_hot(
     frozen: &Frozen<'_>,
     digest: Option<Digest>,
@@ -190,6 +191,7 @@ fn reset_hot(
         id: frozen.id(),
         covers: frozen.covers(),
         at: frozen.at(),
+        version: frozen.turn.version,
         triggers,
         digest,
         merged,

@@ -28,6 +28,10 @@ pub struct CheckpointSync<'a> {
     /// `on` on the wire: a list of strings, optional.
     #[accp(rename = "on")]
     pub triggers: Option<Vec<Cow<'a, str>>>,
+    /// The version of the shared state that it covers; none where nothing is shared.
+    ///
+    /// `v` on the wire: an integer, optional.
+    pub version: Option<i64>,
     /// The positions that left hot state, and ranges of them: 7 or 1-5.
     ///
     /// `left` on the wire: a list of any values, optional.

@@ -24,6 +24,8 @@ pub struct Turn<'t> {
     pub triggers: &'t [Trigger],
     /// The current time.
     pub at: Time,
+    /// The version of the state that the agents share; 0 when they share none.
+    pub version: u64,
 }
 
 /// Hot state, frozen for a checkpoint (draft section 5.3, item 1). Freezing changes nothing.

@@ -44,6 +44,7 @@ impl Table {
             in_flight,
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),
+            version: 0,
         })
     }
 
@@ -97,6 +98,7 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
         in_flight: &[in_flight],
         triggers: &[Trigger::Done, Trigger::Comp, Trigger::Done],
         at: Time::from_secs(1_714_000_000),
+        version: 0,
     });
     assert_snapshot!(table.context(), @r"
     @warm>sync:ckpt_1{cold:p1-p5|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]}
@@ -267,6 +269,7 @@ fn a_checkpoint_of_nothing_takes_no_line() {
         in_flight: &[],
         triggers: &[Trigger::Comp],
         at: Time::from_secs(0),
+        version: 0,
     });
     assert_eq!(
         (checkpoint.id(), checkpoint.digest(), checkpoint.left()),
@@ -293,6 +296,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
         in_flight: &[],
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
+        version: 0,
     });
     assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
     assert!(!table.hot.is_full());
@@ -326,6 +330,7 @@ fn hooks_see_what_would_leave() {
         in_flight: &[],
         triggers: &[Trigger::Phase],
         at: Time::from_secs(0),
+        version: 0,
     };
     let checkpointer = Table::checkpointer();
     let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
@@ -360,6 +365,7 @@ fn what_leaves_is_remembered_before_what_is_cut() {
         in_flight: &[],
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
+        version: 0,
     });
     assert!(checkpoint.kept()[0].cut);
     assert_eq!(
@@ -421,6 +427,7 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
             in_flight: &in_flight,
             triggers: &Trigger::ALL,
             at: Time::from_secs(0),
+            version: 0,
         };
         let checkpoint = checkpointer.take(&checkpointer.freeze(&table.hot, &table.warm, turn));
         let text = frame(&checkpoint);
@@ -452,6 +459,7 @@ fn a_line_without_room_for_a_summary_has_none() {
             in_flight: &[],
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),
+            version: 0,
         };
         let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
         checkpointer

@@ -60,10 +60,11 @@ impl Pair {
         let in_flight = self.in_flight.clone();
         let turn = Turn {
             current: (!said.is_phase).then_some(position),
-            request,
+            parent: request,
             in_flight: &in_flight,
             triggers: &triggers,
             at: Time::from_millis(1_714_000_000_123),
+            version: 0,
         };
         self.checkpoint(turn).map(Some)
     }
@@ -166,7 +167,7 @@ impl Pair {
         }
         // The requests in flight leave room for the next frames.
         let is_other =
-            |position: u64| Some(position) != turn.current && Some(position) != turn.request;
+            |position: u64| Some(position) != turn.current && Some(position) != turn.parent;
         let others = checkpoint
             .kept()
             .iter()
@@ -177,7 +178,7 @@ impl Pair {
         let mut in_flight = was_hot.iter().filter(|position| {
             turn.in_flight.contains(position) && Some(**position) != turn.current
         });
-        if turn.request.is_none() {
+        if turn.parent.is_none() {
             in_flight.find(|position| kept.contains(position));
             prop_assert!(in_flight.all(|position| kept.contains(position)));
         }

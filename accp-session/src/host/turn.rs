@@ -45,6 +45,7 @@ impl Host {
             in_flight: &in_flight,
             triggers: &triggers,
             at: now,
+            version: state.shared.version(),
         };
         let frozen = checkpointer.freeze(&state.hot, &state.warm, why);
         if let Verdict::Veto(why) = self.hooks.before(&frozen)

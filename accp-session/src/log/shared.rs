@@ -15,7 +15,10 @@ use accp_frame::{
 /// The values of the shared state at a version, by key; `$ctx.key` names one of them.
 ///
 /// Version 0 is the empty state. Every update makes a new version. An update for another version
-/// than the one held changes nothing.
+/// than the one held changes nothing. In the draft the version is the number of the last checkpoint
+/// plus one, so that two updates after one checkpoint could not be told apart. Here a checkpoint
+/// names the version that it covers
+/// ([`Checkpoint::version`](accp_context::Checkpoint::version)).
 ///
 /// ```
 /// use accp_runtime::Value;

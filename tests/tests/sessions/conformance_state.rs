@@ -2,12 +2,12 @@
 //! state by deltas, DEL (5.4). `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::profiles::{ChatReq, ScheduleReq};
-use accp_runtime::session::{Event, Options, Outbound, Rules, StateUpdate};
+use accp_runtime::session::{Event, Options, Outbound, Rules, SharedState, StateUpdate};
 use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 
 use crate::room::Room;
-use crate::sides::{self, NOW, Node, Side, counting, frame, open_desk, options};
+use crate::sides::{self, NOW, Node, Side, checkpoint, counting, frame, open_desk, options};
 
 fn desk(options: Options) -> Side {
     open_desk(options, Rules::default())
@@ -218,6 +218,41 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
 
 /// The refusal names the held version, and the state does not change. The sender repeats its change
 /// on that version.
+/// A checkpoint names the version that it covers, on the wire and on each side. From the state of
+/// that version, the later deltas lead to the state that is held.
+#[test]
+fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
+    let mut desk = desk(counting("hub"));
+    let mut states = vec![desk.state().shared().clone()];
+    let (mut n, mut covered) = (0, Vec::new());
+    for version in 1..=6_u32 {
+        n += 1;
+        let delta = format!("@dev>sync:state{{v:{version}|delta:{{a{}:{version}}}}}", version % 2);
+        desk.takes(101, &frame(&delta, n, n.into(), ""));
+        states.push(desk.state().shared().clone());
+        if version % 2 == 0 {
+            n += 1;
+            desk.takes(101, &frame("@dev>done:plan{}", n, n.into(), ""));
+            covered.push(u64::from(version));
+        }
+    }
+    let mut log = desk.log();
+    let named: Vec<_> = log.iter().filter_map(checkpoint).collect();
+    let named: Vec<_> = named.iter().map(|checkpoint| checkpoint.version()).collect();
+    assert_eq!(named, covered);
+    assert_eq!(states.pop().as_ref(), Some(desk.state().shared()));
+    // A reader that has the state of the second checkpoint, and the entries after it.
+    let mut base = states[4].clone();
+    let at = log.iter().rposition(|entry| checkpoint(entry).is_some_and(|it| it.version() == 4));
+    for entry in log.split_off(at.unwrap()) {
+        if entry.text.contains(">sync:state{") {
+            let update = StateUpdate::decode(&entry.text).unwrap();
+            base.apply(update, SharedState::MAX_BYTES).unwrap();
+        }
+    }
+    assert_eq!(base, *desk.state().shared());
+}
+
 #[test]
 fn del_02_refuses_a_delta_for_another_version() {
     let mut desk = desk(options("hub"));
