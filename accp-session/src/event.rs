@@ -39,6 +39,9 @@ pub enum Event {
     Rejected(MemberId, Option<Mid>, ErrorCode),
     /// The host dropped a frame silently (draft section 3.7, items 4 and 5).
     Dropped(Mid),
+    /// The `ttl` of a frame was over before a handler of this side got it. It counts as handled, and
+    /// every side has folded it.
+    Lapsed(Mid),
     /// A part of a frame is over its soft limit (draft section 3.4).
     OverSoftLimit {
         /// The id of the frame.

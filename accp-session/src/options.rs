@@ -62,6 +62,10 @@ pub struct Options {
     /// The time of silence after which a frame goes out again. It doubles each time, up to 32 times
     /// as long. One second by default.
     pub retry: Duration,
+    /// The greatest difference between the clock of this side and those of senders, when this side
+    /// judges whether the `ttl` of a frame is over before its handler gets it; 30 seconds by
+    /// default. The host judges what it accepts by [`Rules::skew`].
+    pub skew: Duration,
     /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,
     /// The limits of the context.
@@ -91,6 +95,7 @@ impl Options {
             outbox: 1024,
             backlog: 1024,
             retry: Duration::from_secs(1),
+            skew: Duration::from_secs(30),
             handles: true,
             context: ContextLimits::DRAFT,
             schemas: DeltaPolicy::default(),

@@ -8,7 +8,7 @@ use crate::member::Member;
 use crate::send::encode::{Encoded, last_put_of};
 use crate::side::Side;
 use crate::{
-    Answer, Event, Input, InputError, MemberId, Mid, Options, Outbound, Output, RestoreError,
+    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output, RestoreError,
     Rules, SendError, State, Stored, Time,
 };
 
@@ -421,6 +421,22 @@ impl Session {
         }
         self.side_mut().mark_handled(position);
         Ok(())
+    }
+
+    /// Marks a frame as handled if its `ttl` is over (draft section 3.5), and returns whether it is.
+    /// Its handler must not get it then. A frame may wait for its handler long after the host has
+    /// accepted it: on a slow link, or in the store of a side that starts again.
+    pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {
+        let side = self.side_mut();
+        let is_over = inbound.has_expired(side.options.skew, now);
+        if is_over && side.waits(inbound.position()) {
+            side.clock.set(now);
+            side.mark_handled(inbound.position());
+            if let Ok(mid) = inbound.mid() {
+                side.tell(Event::Lapsed(mid));
+            }
+        }
+        is_over
     }
 
     /// Host: lets an agent in, and returns the number of its member: [`Input::Join`].

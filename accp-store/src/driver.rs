@@ -249,6 +249,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// it ([`with_values`](Self::with_values)). If nobody supplies a value
     /// ([`Event::Unavailable`]), the handler gets the frame without it.
     ///
+    /// A frame whose `ttl` is over is marked, and no handler gets it ([`Event::Lapsed`]).
+    ///
     /// # Errors
     /// [`DriverError::Handler`] with the error of the handler, [`DriverError::Input`] when an
     /// answer cannot be sent, and the errors of [`carry_out`](Self::carry_out).
@@ -258,7 +260,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         mut handler: impl for<'i> FnMut(&'i Inbound) -> Handled<'i>,
     ) -> Result<Vec<Event>, DriverError> {
         self.take_in(now)?;
-        while let Some(inbound) = self.first()? {
+        while let Some(inbound) = self.first(now)? {
             let answers = handler(&inbound).map_err(DriverError::Handler)?;
             self.course.handled(&inbound, answers, now)?;
         }
@@ -267,10 +269,11 @@ impl<S: Store, L: Link> Driver<S, L> {
     }
 
     /// Returns the first frame that waits for its handler, once its values are here. Forgets the
-    /// frames that are marked, also those that the program has marked through `session_mut`.
-    fn first(&mut self) -> Result<Option<Inbound>, DriverError> {
+    /// frames whose time is over, and those that are marked, also through `session_mut`.
+    fn first(&mut self, now: Time) -> Result<Option<Inbound>, DriverError> {
         while let Some(inbound) = self.inbox.front() {
-            if self.course.session().waits(inbound.position()) {
+            let waits = self.course.session().waits(inbound.position());
+            if waits && !self.course.session_mut()?.lapse(inbound, now) {
                 let whole = self.with_values(&inbound.clone())?;
                 if whole.is_none() {
                     self.fetch_ahead()?;
@@ -440,7 +443,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
         mut handler: impl for<'i> FnMut(&'i Inbound, &mut Rows<'i, S::Transaction>) -> Handled<'i>,
     ) -> Result<Vec<Event>, DriverError> {
         self.take_in(now)?;
-        while let Some(inbound) = self.first()? {
+        while let Some(inbound) = self.first(now)? {
             let mut rows = Rows::default();
             let answers = handler(&inbound, &mut rows).map_err(DriverError::Handler)?;
             self.course.handled(&inbound, answers, now)?;

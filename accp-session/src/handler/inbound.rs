@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_registry::ErrorCode;
 
+use crate::gate::envelope::has_expired;
 use crate::wire::scan::Scanned;
-use crate::{CancelToken, MemberId, Mid};
+use crate::{CancelToken, MemberId, Mid, Time};
 use accp_frame::{
     DecodeError, DecodeFrame, DecodeOptions, EncodeOptions, Intent, Limits, Message, Registry,
     Typed, Value,
@@ -86,6 +88,31 @@ impl Inbound {
         let frame = Scanned::new(&self.text, Limits::NONE)?;
         let missing = || DecodeError::new(ErrorCode::PARSE_ERROR, self.text.len(), "a message id");
         frame.mid().cloned().ok_or_else(missing)
+    }
+
+    /// Returns the time that is left of the `ttl` of the frame, by its sender's clock: zero when it is
+    /// over, `None` if the frame never expires.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # use accp_runtime::session::{CancelToken, Inbound, MemberId, Time};
+    /// let text = "@dev>req:plan{}[mid:101000001001,seq:1,ts:1714000000,ttl:60]";
+    /// let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+    /// assert_eq!(inbound.time_left(Time::from_secs(1_714_000_045)), Some(Duration::from_secs(15)));
+    /// assert_eq!(inbound.time_left(Time::from_secs(1_714_000_061)), Some(Duration::ZERO));
+    /// ```
+    pub fn time_left(&self, now: Time) -> Option<Duration> {
+        let frame = Scanned::new(&self.text, Limits::NONE).ok()?;
+        let (ts, ttl) = (frame.envelope.timestamp?, frame.envelope.ttl?);
+        let end = Time::from_secs(ts.saturating_add(ttl)).as_millis();
+        let left = end.saturating_sub(now.as_millis()).max(0);
+        (ttl > 0).then(|| Duration::from_millis(left.unsigned_abs()))
+    }
+
+    /// Returns whether the `ttl` of the frame is over, if clocks differ by this much at most.
+    pub(crate) fn has_expired(&self, skew: Duration, now: Time) -> bool {
+        let frame = Scanned::new(&self.text, Limits::NONE);
+        frame.is_ok_and(|frame| has_expired(skew, &frame, now))
     }
 
     /// Returns the intent of this frame if it ends what the frame `asked` began: `done`, `fail` or

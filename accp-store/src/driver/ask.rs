@@ -145,7 +145,11 @@ impl<S: Store, L: Link> Driver<S, L> {
         loop {
             self.take_in(now)?;
             asked.follow(&self.events)?;
-            if let Some((answer, intent)) = asked.answer(self.inbox.iter())
+            let session = self.course.session();
+            let waiting = self.inbox.iter();
+            let waiting = waiting.filter(|frame| session.waits(frame.position()));
+            if let Some((answer, intent)) = asked.answer(waiting)
+                && !self.course.session_mut()?.lapse(&answer, now)
                 && let Some(whole) = self.with_values(&answer)?
             {
                 self.inbox

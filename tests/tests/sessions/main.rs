@@ -32,4 +32,5 @@ mod returns;
 mod room;
 mod sides;
 mod turns;
+mod waiting;
 mod whole;
