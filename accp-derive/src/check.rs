@@ -135,8 +135,8 @@ fn frame<'a>(
     let schema = schema.ok()?;
     if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
         // The last word is what tells apart the frames of a schema.
-        let last = owner.attrs.head.iter().flatten().next_back();
-        cx.error(last, unlisted(cx.protocol, schema, &head));
+        let word = owner.attrs.head.iter().flatten().next_back();
+        cx.error(word, unlisted(cx.protocol, schema, &head));
     }
     let place = fields::Where {
         schema,

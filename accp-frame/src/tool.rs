@@ -5,7 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use accp_registry::{Field, Registry, Schema, Tool, Type, lexical, nearest};
+use accp_registry::{Field, Registry, Schema, Type, lexical, nearest};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::{AgentId, Map, Message, Value};
@@ -53,12 +53,12 @@ impl Message<'static> {
     ///
     /// let (registry, agent) = (Registry::standard(), AgentId::new("planner")?);
     /// let args = json!({ "assignee": "dev", "task": "impl_auth", "priority": null, "deps": null });
-    /// let message = Message::from_tool_call(&registry, agent.clone(), "schedule", &args)?;
+    /// let message = Message::from_tool_call(&registry, &agent, "schedule", &args)?;
     /// let text = message.encode(&registry)?;
     /// assert_eq!(Typed::<ScheduleReq>::decode(&text)?.frame.priority, "medium");
     ///
     /// let args = json!({ "asignee": "dev", "deps": ["a", 7] });
-    /// let error = Message::from_tool_call(&registry, agent, "schedule", &args).unwrap_err();
+    /// let error = Message::from_tool_call(&registry, &agent, "schedule", &args).unwrap_err();
     /// assert_eq!(error.to_string(), "\
     /// asignee: there is no such argument; did you mean assignee?
     /// deps[1]: expected a string
@@ -68,7 +68,7 @@ impl Message<'static> {
     /// ```
     pub fn from_tool_call(
         registry: &Registry,
-        agent: AgentId<'static>,
+        agent: &AgentId<'_>,
         name: &str,
         arguments: &Json,
     ) -> Result<Self, ToolCallError> {
@@ -89,13 +89,16 @@ impl Message<'static> {
             problems: Vec::new(),
         };
         let payload = call.fields("", arguments, &fields);
-        let message = call.message(tool, agent, payload);
-        match call.problems.is_empty() {
-            true => message,
-            false => Err(ToolCallError {
-                problems: call.problems,
-            }),
+        if !call.problems.is_empty() {
+            let problems = call.problems;
+            return Err(ToolCallError { problems });
         }
+        let (intent, operation) = (tool.frame.intent(), tool.frame.operation().to_string());
+        let message = Message::new(agent.as_str().to_string(), intent, operation);
+        let mut message = message.map_err(|error| ToolCallError::one(error.to_string()))?;
+        message = message.under(tool.schema.code.clone());
+        message.payload = payload;
+        Ok(message)
     }
 }
 
@@ -116,20 +119,6 @@ struct Call<'r> {
 }
 
 impl Call<'_> {
-    fn message(
-        &self,
-        tool: &Tool<'_>,
-        agent: AgentId<'static>,
-        payload: Map<'static>,
-    ) -> Result<Message<'static>, ToolCallError> {
-        let operation = tool.frame.operation().to_string();
-        let message = Message::new(agent.as_str().to_string(), tool.frame.intent(), operation);
-        let message = message.map_err(|error| ToolCallError::one(error.to_string()))?;
-        let mut message = message.under(tool.schema.code.clone());
-        message.payload = payload;
-        Ok(message)
-    }
-
     fn problem(&mut self, path: &str, what: impl fmt::Display) {
         self.problems.push(format!("{path}: {what}"));
     }

@@ -8,8 +8,8 @@ use crate::member::Member;
 use crate::send::encode::{Encoded, last_put_of};
 use crate::side::Side;
 use crate::{
-    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output, RestoreError,
-    Rules, SendError, State, Stored, Time,
+    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output,
+    RestoreError, Rules, SendError, State, Stored, Time,
 };
 
 /// One side of a session: the host or a member. The documentation of the crate has the contract.

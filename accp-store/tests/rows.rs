@@ -426,17 +426,25 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         assert_eq!(rows, marked, "a row for each mark, and one only");
         // The reply left with the mark: it waits, or the log has it.
         let waiting = store.load(&side).unwrap().unwrap().outbox;
-        let waiting = waiting.iter().map(|frame| frame.head.to_string());
-        let said = log.iter().map(|entry| entry.text.to_string()).chain(waiting);
+        let waiting = waiting.iter().map(|frame| frame.head.clone());
+        let said = log
+            .iter()
+            .map(|entry| entry.text.to_string())
+            .chain(waiting);
         let said: Vec<_> = said.filter(|text| text.contains(">done:pay")).collect();
         for position in &rows {
             let name = [format!("{{for:{position}}}"), format!("{{for:{position}|")];
-            let replies = said.iter().filter(|text| name.iter().any(|name| text.contains(name)));
+            let replies = said
+                .iter()
+                .filter(|text| name.iter().any(|name| text.contains(name)));
             assert!(replies.count() > 0, "{position} has no reply in {said:?}");
         }
         paid = rows.len();
     }
-    assert!(paid > 40, "the process came too seldom to a payment: {paid}");
+    assert!(
+        paid > 40,
+        "the process came too seldom to a payment: {paid}"
+    );
 }
 
 #[test]
@@ -444,7 +452,11 @@ fn a_kill_leaves_all_of_it_or_nothing() {
     let (_folder, path) = file();
     let mut reached = 0;
     for life in 0..12 {
-        kill("child_that_is_killed", &path, Duration::from_millis(8 + 3 * life));
+        kill(
+            "child_that_is_killed",
+            &path,
+            Duration::from_millis(8 + 3 * life),
+        );
         let [marked, replied, rows] = found(&path);
         assert_eq!((&marked, &marked), (&replied, &rows));
         reached = marked.len();

@@ -146,9 +146,12 @@ fn argument(registry: &Registry, value: &Value<'_>, ty: &Type) -> Json {
             let is_json = matches!(**item, Type::Any | Type::Map(_));
             let items: Json = items
                 .iter()
-                .map(|value| match is_json {
-                    true => value.to_json(),
-                    false => argument(registry, value, item),
+                .map(|value| {
+                    if is_json {
+                        value.to_json()
+                    } else {
+                        argument(registry, value, item)
+                    }
                 })
                 .collect();
             if is_json {
@@ -225,7 +228,7 @@ proptest! {
         }
         let arguments = Json::Object(arguments);
         let agent = AgentId::new(message.agent.as_str().to_owned()).unwrap();
-        let got = Message::from_tool_call(&registry, agent, &tool.name, &arguments);
+        let got = Message::from_tool_call(&registry, &agent, &tool.name, &arguments);
         let got = got.map_err(|error| TestCaseError::fail(format!("{arguments}\n{error}")))?;
         let text = |message: &Message<'_>| {
             let mut message = message.clone();
@@ -242,7 +245,7 @@ fn a_call_with_mistakes() {
     let registry = own();
     let said = |name: &str, arguments: Json| {
         let agent = AgentId::new("a").unwrap();
-        Message::from_tool_call(&registry, agent, name, &arguments)
+        Message::from_tool_call(&registry, &agent, name, &arguments)
             .unwrap_err()
             .to_string()
     };
@@ -250,7 +253,7 @@ fn a_call_with_mistakes() {
     insta::assert_snapshot!(said("order", json!([1])), @"expected an object with the arguments");
     insta::assert_snapshot!(said("order", json!({
         "id": 7, "sides": ["ab", "nope"], "side": "buyy", "root": { "label": "x", "children": [{}] },
-        "counts": "{\"a\":1,\"b\":2.5}", "names": "[1", "price": 0.1234567, "paid": "yes",
+        "counts": "{\"a\":1,\"b\":2.5}", "names": "[1", "price": 0.123_456_7, "paid": "yes",
         "by": "two words", "lines": "[{\"a\":true}]", "nots": "x", "rate": 7, "note": null
     })), @"
     id: expected a string

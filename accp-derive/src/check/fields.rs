@@ -412,18 +412,15 @@ fn ignored(cx: &Ctxt, owner: Owner<'_>, loose: &[Loose], place: Where<'_>) {
             );
             continue;
         };
-        match loose.iter().find(|loose| loose.wire.name == name) {
-            Some(_) => {}
-            None => {
-                let names: Vec<_> = loose.iter().map(|loose| loose.wire.name.as_str()).collect();
-                let near = nearest(&name, names.iter().copied());
-                let hint = hint(near, "it can ignore", &names);
-                let message = format!(
-                    "schema {} has no field `{name}` beside the members{hint}",
-                    schema.code
-                );
-                cx.error(text, message);
-            }
+        if !loose.iter().any(|loose| loose.wire.name == name) {
+            let names: Vec<_> = loose.iter().map(|loose| loose.wire.name.as_str()).collect();
+            let near = nearest(&name, names.iter().copied());
+            let hint = hint(near, "it can ignore", &names);
+            let message = format!(
+                "schema {} has no field `{name}` beside the members{hint}",
+                schema.code
+            );
+            cx.error(text, message);
         }
     }
 }

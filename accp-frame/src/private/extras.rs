@@ -122,9 +122,10 @@ where
 {
     let at = r.at();
     let value = T::Item::decode_value(r).map_err(|error| error.within(String::from(name)))?;
-    match extras.put(Cow::Borrowed(name), value) {
-        true => Ok(()),
-        false => Err(twice(name, at)),
+    if extras.put(Cow::Borrowed(name), value) {
+        Ok(())
+    } else {
+        Err(twice(name, at))
     }
 }
 

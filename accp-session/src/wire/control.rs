@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use accp_registry::{ErrorCode, Hash};
 
 use crate::wire::frames::{
-    ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync, SchemasSync,
-    VetoSync,
+    ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync,
+    SchemasSync, VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;

@@ -161,12 +161,11 @@ impl Builder<'_> {
     fn carried(&mut self, is_nullable: bool) -> Node {
         let key = pattern(&tokens::reference_key());
         let reference = closed(vec![(String::from("$ref"), key, true)]);
-        let (name, node) = match is_nullable {
-            true => (
-                "null_or_reference",
-                any_of(vec![of_type("null"), reference]),
-            ),
-            false => ("reference", reference),
+        let (name, node) = if is_nullable {
+            let either = any_of(vec![of_type("null"), reference]);
+            ("null_or_reference", either)
+        } else {
+            ("reference", reference)
         };
         self.definitions.entry(name.to_owned()).or_insert(node);
         definition(name)

@@ -145,9 +145,10 @@ impl Builder<'_> {
     }
 
     fn entry(&mut self, param: &Param<'_>, depth: u32) -> Expr {
-        let value = match param.must {
-            true => self.given(&param.field.ty, depth),
-            false => self.value(&param.field.ty, depth),
+        let value = if param.must {
+            self.given(&param.field.ty, depth)
+        } else {
+            self.value(&param.field.ty, depth)
         };
         sequence([literal(&self.key(&param.field.short)), value])
     }

@@ -1,6 +1,7 @@
 //! What a type does with the fields of its schema that it does not have.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use accp_runtime::{AccpFrame, Map, Message, Registry, Typed, Value};
 use proptest::prelude::*;
@@ -112,7 +113,7 @@ proptest! {
             ("zz", extra),
         ] {
             if let Some(value) = value {
-                text.push_str(&format!("|{key}:{value}"));
+                write!(text, "|{key}:{value}").unwrap();
             }
         }
         text.push_str("|schema:TX}");

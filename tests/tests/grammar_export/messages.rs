@@ -171,9 +171,10 @@ fn given(
     is_nullable: bool,
 ) -> BoxedStrategy<Value<'static>> {
     let reference = "[A-Za-z0-9_.]{1,8}".prop_map(|key| Value::Ref(key.into()));
-    let carried = match is_nullable {
-        true => prop_oneof![Just(Value::Null), reference].boxed(),
-        false => reference.boxed(),
+    let carried = if is_nullable {
+        prop_oneof![Just(Value::Null), reference].boxed()
+    } else {
+        reference.boxed()
     };
     let inner = |ty: &Type| value(registry, ty, depth - 1);
     let value = match ty {

@@ -47,15 +47,26 @@ fn the_frames_of_a_chain() {
 fn the_frames_of_chains_that_are_over() {
     let mut desk = desk();
     for n in 1..=1_024 {
-        let (intent, chain) = if n % 2 == 1 { ("req", n) } else { ("done", n - 1) };
+        let (intent, chain) = if n % 2 == 1 {
+            ("req", n)
+        } else {
+            ("done", n - 1)
+        };
         for round in 0..2 {
             let n = 2 * n - 1 + round;
-            let text = nth(n, &format!("@dev>{intent}:plan{{}}"), &format!(",cid:c{chain}"));
+            let text = nth(
+                n,
+                &format!("@dev>{intent}:plan{{}}"),
+                &format!(",cid:c{chain}"),
+            );
             desk.takes(101, &text);
         }
     }
     desk.takes(101, &nth(2_049, "@dev>req:plan{}", ",cid:lunch"));
-    desk.takes(101, &nth(2_050, "@dev>req:plan{}", ",cid:bread,aid:101000003049"));
+    desk.takes(
+        101,
+        &nth(2_050, "@dev>req:plan{}", ",cid:bread,aid:101000003049"),
+    );
     desk.takes(101, &nth(2_051, "@dev>cancel:task{}", ",cid:lunch"));
     assert!(desk.state().is_cancelled(&Mid::parse("bread")));
 }
@@ -70,7 +81,10 @@ fn the_frames_of_one_member_leave_room_for_others() {
         desk.takes(102, &text);
     }
     desk.takes(101, &nth(2, "@dev>qry:plan{}", ",cid:lunch"));
-    desk.takes(101, &nth(3, "@dev>req:plan{}", ",cid:bread,aid:101000001002"));
+    desk.takes(
+        101,
+        &nth(3, "@dev>req:plan{}", ",cid:bread,aid:101000001002"),
+    );
     desk.takes(101, &nth(4, "@dev>cancel:task{}", ",cid:lunch"));
     assert!(desk.state().is_cancelled(&Mid::parse("bread")));
 }
@@ -86,12 +100,19 @@ fn the_frames_of_cancelled_chains() {
             desk.takes(101, &nth(n, "@dev>req:plan{}", &format!(",cid:c{chain}")));
         }
         n += 1;
-        desk.takes(101, &nth(n, "@dev>cancel:task{}", &format!(",cid:c{chain}")));
+        desk.takes(
+            101,
+            &nth(n, "@dev>cancel:task{}", &format!(",cid:c{chain}")),
+        );
     }
     // The last frame of the second chain is known, and no frame of the first.
     for (named, is_known) in [(2_001, true), (1_000, false)] {
         n += 1;
-        let text = nth(n, "@dev>req:plan{}", &format!(",cid:d{named},aid:{}", id(named)));
+        let text = nth(
+            n,
+            "@dev>req:plan{}",
+            &format!(",cid:d{named},aid:{}", id(named)),
+        );
         if is_known {
             desk.ignores(101, &text, NOW);
         } else {

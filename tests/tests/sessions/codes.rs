@@ -1,6 +1,7 @@
 //! The 16 error codes of the draft (section 3.6), each from a session.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use accp_runtime::profiles::{ErrorFail, ToolReq};
 use accp_runtime::session::{Inbound, Outbound, Rules, ToolFault, Tools};
@@ -20,7 +21,9 @@ fn of_a_host() -> Vec<ErrorCode> {
     desk.takes(101, &frame(&put, 2, 2, ""));
     desk.expire(&["k101_1"], NOW);
     desk.carries_out(NOW);
-    let many: Vec<_> = (1..=65).map(|n| format!("[k101_{n},{digest},60]")).collect();
+    let many: Vec<_> = (1..=65)
+        .map(|n| format!("[k101_{n},{digest},60]"))
+        .collect();
     let many = format!("@dev>sync:put{{keys:[{}]}}", many.join(","));
     let refused = [
         frame("@dev>req:plan{a:[}", 9, 3, ""),
@@ -95,7 +98,7 @@ fn a_tool_answers_with_its_code() {
         assert_eq!(error.tool_name.as_deref(), Some(name));
         let code: ErrorCode = error.code.parse().unwrap();
         assert_eq!(Some(error.retry), code.is_retryable());
-        said += &format!("{}: {}\n", error.code, error.msg);
+        writeln!(said, "{}: {}", error.code, error.msg).unwrap();
     }
     insta::assert_snapshot!(said, @r#"
     E4001: there is no tool pya; did you mean pay?
@@ -114,6 +117,6 @@ fn every_code_comes_from_a_session() {
     let mut pair = Pair::new(Rules::default());
     let silent = pair.asks(&Outbound::message(&plan("hub", 1)), |_| vec![]);
     codes.extend(silent.unwrap_err().code().map(|code| code.to_string()));
-    let all: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.to_string()).collect();
+    let all: BTreeSet<_> = ErrorCode::ALL.iter().map(ErrorCode::to_string).collect();
     assert_eq!(codes, all);
 }

@@ -1,12 +1,11 @@
-//! Conformance of the exchange about registries and levels: REG-03 to REG-05 (draft sections 6.4
-//! and 7.1), SEC-03 (9) and LVL-01 (8). `docs/conformance.md` lists the tests of each requirement.
+//! Conformance of the exchange about registries: REG-03 to REG-05 (draft sections 6.4
+//! and 7.1) and SEC-03 (9). `docs/conformance.md` lists the tests of each requirement.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use accp_registry::{Field, Hash, Schema, Type};
-use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
-use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules, Session};
+use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules};
 use accp_runtime::{AgentId, Message, Registry, Value};
 use accp_session::{Codec, EntryKind};
 use accp_testkit::Side;
@@ -15,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::room::{Passed, Room};
-use crate::sides::{self, NOW, Node, STANDARD, counting, keyless, open_desk, options, plan};
+use crate::sides::{self, NOW, Node, STANDARD, keyless, open_desk, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -348,95 +347,6 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
         let registry = &room.members[0].session().options().registry;
         assert!(registry.schema("FD").is_some(), "it asks again");
     }
-}
-
-// ---- LVL-01 ------------------------------------------------------------------------
-
-#[test]
-fn lvl_01_accepts_level_3_where_the_host_counts() {
-    let mut room = Room::counting(&["dev"]);
-    assert_eq!(room.host.session().level(), 3);
-    // A side that does not count tokens itself has level 3 too, with the budgets and checkpoints.
-    assert_eq!(room.members[0].session().level(), 3);
-    assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
-    let stored = room.members[0].stored();
-    let restored = Session::restore_member(options("dev"), &stored, NOW).unwrap();
-    assert_eq!(restored.level(), 3);
-}
-
-/// The hello of the host says which level the session keeps to.
-#[test]
-fn lvl_01_accepts_the_level_in_the_hello() {
-    for (hub, level) in [(counting("hub"), 3), (options("hub"), 1)] {
-        let mut desk = open_desk(hub, Rules::default());
-        let hello = "@dev>sync:registry{hash:c03a74|pos:0|v:1}[mid:910100000001,seq:0]";
-        let sends = desk.hears(101, hello, NOW).sends;
-        let said = format!("|lvl:{level}|");
-        let is_said = |text: &String| text.starts_with("@hub>sync:registry{") && text.contains(&said);
-        assert!(sends.iter().any(is_said), "{sends:?}");
-    }
-}
-
-/// Limits over those of the draft lower the level, on every side and after a restart of the host. So
-/// does a hook that puts a checkpoint off.
-#[test]
-fn lvl_01_refuses_to_claim_what_settings_and_hooks_switch_off() {
-    let mut large = counting("hub");
-    large.context.hot = 501;
-    let mut wide = counting("hub");
-    wide.frame_tokens.total.hard = 241;
-    for (hub, level) in [(large, 1), (wide, 2)] {
-        let mut room = Room::with(hub.clone(), Rules::default(), &["dev"]);
-        let levels = |room: &Room| [&room.host, &room.members[0]].map(|side| side.session().level());
-        assert_eq!(levels(&room), [level; 2]);
-        // Nothing is said twice, and the next frame after a change says what holds from now on.
-        room.say(0, &Outbound::message(&plan("dev", 1)));
-        for (options, level) in [(hub, level), (counting("hub"), 3)] {
-            room.host.reopen_as(options);
-            room.say(0, &Outbound::message(&plan("dev", 2)));
-            assert_eq!(levels(&room), [level; 2]);
-        }
-        let log = room.host.log();
-        let said = log.iter().filter(|entry| entry.text.contains(">sync:level{"));
-        assert_eq!(said.count(), 2);
-    }
-    let mut room = Room::counting(&["dev"]);
-    room.host.hooks(Never);
-    room.say(0, &Outbound::message(&plan("dev", 1)));
-    assert_eq!(room.host.session().level(), 3);
-    room.host.phase(NOW);
-    room.say(0, &Outbound::message(&plan("dev", 2)));
-    let stored = room.members[0].stored();
-    let restored = Session::restore_member(options("dev"), &stored, NOW).unwrap();
-    let levels = [room.host.session(), room.members[0].session(), &restored];
-    assert_eq!(levels.map(Session::level), [1; 3]);
-}
-
-/// Puts off every checkpoint.
-struct Never;
-
-impl CheckpointHooks for Never {
-    fn before(&mut self, _: &Frozen<'_>) -> Verdict {
-        Verdict::Veto("not now".into())
-    }
-}
-
-/// Without a counter there are neither checkpoints nor budgets, so levels 2 and 3 are not claimed.
-/// Before the host has answered, no level is claimed.
-#[test]
-fn lvl_01_refuses_to_claim_what_is_switched_off() {
-    let mut room = Room::with(options("hub"), Rules::default(), &["dev"]);
-    room.enter(counting("qa"));
-    for level in [
-        room.host.session().level(),
-        room.members[0].session().level(),
-        room.members[1].session().level(),
-    ] {
-        assert_eq!(level, 1);
-    }
-    assert_eq!(room.host.phase(NOW), None);
-    assert_eq!(room.host.session().budget().total.used, 0);
-    assert_eq!(Session::member(counting("dev"), NOW).level(), 1);
 }
 
 /// A host was killed after it had asked a member for its schemas. It asks again, although the member

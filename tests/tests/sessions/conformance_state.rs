@@ -1,6 +1,7 @@
 //! Conformance of references for long values, OPT-03 (draft section 3.3, item 4), and of shared
 //! state by deltas, DEL (5.4). `docs/conformance.md` lists the tests of each requirement.
 
+use accp_runtime::context::Checkpoint;
 use accp_runtime::profiles::{ChatReq, ScheduleReq};
 use accp_runtime::session::{Event, Options, Outbound, Rules, SharedState, StateUpdate};
 use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
@@ -227,7 +228,10 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
     let (mut n, mut covered) = (0, Vec::new());
     for version in 1..=6_u32 {
         n += 1;
-        let delta = format!("@dev>sync:state{{v:{version}|delta:{{a{}:{version}}}}}", version % 2);
+        let delta = format!(
+            "@dev>sync:state{{v:{version}|delta:{{a{}:{version}}}}}",
+            version % 2
+        );
         desk.takes(101, &frame(&delta, n, n.into(), ""));
         states.push(desk.state().shared().clone());
         if version % 2 == 0 {
@@ -238,12 +242,14 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
     }
     let mut log = desk.log();
     let named: Vec<_> = log.iter().filter_map(checkpoint).collect();
-    let named: Vec<_> = named.iter().map(|checkpoint| checkpoint.version()).collect();
+    let named: Vec<_> = named.iter().map(Checkpoint::version).collect();
     assert_eq!(named, covered);
     assert_eq!(states.pop().as_ref(), Some(desk.state().shared()));
     // A reader that has the state of the second checkpoint, and the entries after it.
     let mut base = states[4].clone();
-    let at = log.iter().rposition(|entry| checkpoint(entry).is_some_and(|it| it.version() == 4));
+    let at = log
+        .iter()
+        .rposition(|entry| checkpoint(entry).is_some_and(|it| it.version() == 4));
     for entry in log.split_off(at.unwrap()) {
         if entry.text.contains(">sync:state{") {
             let update = StateUpdate::decode(&entry.text).unwrap();

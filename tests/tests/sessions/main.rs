@@ -12,6 +12,7 @@ mod conformance_budgets;
 mod conformance_checkpoints;
 mod conformance_delivery;
 mod conformance_envelope;
+mod conformance_levels;
 mod conformance_negotiation;
 mod conformance_references;
 mod conformance_retries;
