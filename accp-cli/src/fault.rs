@@ -80,6 +80,12 @@ impl Fault {
         .or_fix(text)
     }
 
+    /// Adds the cure.
+    pub(crate) fn cured(self, cure: &str) -> Self {
+        let cure = Some(cure.to_owned());
+        Self { cure, ..self }
+    }
+
     /// Mentions `accp fix` if that repairs the line.
     fn or_fix(mut self, text: &[u8]) -> Self {
         const FIX: &str = "`accp fix` repairs this line";

@@ -12,6 +12,9 @@ use crate::output;
 /// The number of bytes of a line that are kept: enough to see that a frame is over its limit.
 const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 
+/// The byte order mark that some editors write at the start of a file. It is no part of a line.
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// The argument that names the input of most commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArg {
@@ -103,6 +106,9 @@ impl Lines {
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
         while self.read()? {
             self.number += 1;
+            if self.number == 1 && self.bytes.starts_with(BOM) {
+                self.bytes.drain(..BOM.len());
+            }
             if !self.bytes.trim_ascii().is_empty() {
                 return Ok(Some(Line {
                     number: self.number,
@@ -194,6 +200,13 @@ mod tests {
                 assert_eq!(found[1], (2, b"next".to_vec()));
             }
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_at_the_start_does_not_count() {
+        let expected = vec![(1, b"a".to_vec()), (2, "\u{feff}b".as_bytes().to_vec())];
+        assert_eq!(lines("\u{feff}a\n\u{feff}b\n".as_bytes()), expected);
+        assert_eq!(lines("\u{feff}\r\n".as_bytes()), []);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use accp_registry::{Problems, Registry, nearest};
+use accp_registry::{Problems, Registry, Schema, nearest};
 
 use crate::outcome::Failure;
+use crate::output;
 
 /// The option `--registry`.
 #[derive(Debug, clap::Args)]
@@ -17,9 +18,20 @@ pub(crate) struct RegistryArgs {
 
 impl RegistryArgs {
     /// Loads the schemas of all given registries, and the standard profiles that they do not
-    /// replace.
+    /// replace. Says which they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
-        Ok(merged(&self.registry)?.with_profiles())
+        let registry = merged(&self.registry)?;
+        for profile in Registry::shared().schemas() {
+            let taken = |own: &&Schema| own.name == profile.name || own.code == profile.code;
+            let Some(own) = registry.schemas().find(taken).filter(|own| *own != profile) else {
+                continue;
+            };
+            output::note(format_args!(
+                "note: schema {} ({}) of the given registry replaces the standard profile {} ({})",
+                own.code, own.name, profile.code, profile.name
+            ));
+        }
+        Ok(registry.with_profiles())
     }
 }
 

@@ -25,8 +25,9 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Parses a document as JSON.
+    /// Parses a document as JSON. A byte order mark at its start is left out.
     pub(crate) fn parse(file: Option<&'a str>, text: &'a str) -> Result<Self, Problems> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match serde_json::from_str(text) {
             Ok(json) => Ok(Self {
                 file,

@@ -1,15 +1,20 @@
 //! `accp check`: checks whether every line is a frame, and reports every fault.
 
+mod conduct;
+
+use std::path::PathBuf;
+
 use accp_registry::Registry;
 use accp_runtime::Message;
 use serde_json::json;
 
 use crate::fault::Fault;
 use crate::format::Format;
-use crate::input::{InputArg, Line};
-use crate::outcome::{Outcome, Verdict};
+use crate::input::{Input, Line, Lines};
+use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::RegistryArgs;
+use conduct::{Conduct, Numbering};
 
 /// Check frames, one a line: grammar, schema and types
 ///
@@ -20,13 +25,22 @@ use crate::registries::RegistryArgs;
 #[command(after_help = "Examples:
   accp check frames.accp
   tail -f hub.log | accp check --syntax-only
+  accp check --session logs/*.accp
   accp check --registry our.json --format json frames.accp")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    input: InputArg,
+    /// The files to read; stdin by default, or for `-`
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Check only the grammar
-    #[arg(long, conflicts_with = "registry")]
+    #[arg(long, conflicts_with_all = ["registry", "envelope", "session"])]
     syntax_only: bool,
+    /// Expect mid, seq and ts in every frame, as a session sends them
+    #[arg(long)]
+    envelope: bool,
+    /// Take each file as the frames of one session, in their order: numbers, ids, times, chains and
+    /// changes of the shared state have to fit the frames before
+    #[arg(long, value_name = "NUMBERING", num_args = 0..=1, require_equals = true, default_missing_value = "shared")]
+    session: Option<Numbering>,
     #[command(flatten)]
     registry: RegistryArgs,
     /// json: one object a line with `line` and `ok`, and for a faulty line `code`, `at` (the byte,
@@ -42,50 +56,113 @@ pub(crate) fn run(args: &Args) -> Outcome {
     } else {
         Some(args.registry.load()?)
     };
-    let mut lines = args.input.open()?.into_lines();
-    let name = lines.name.clone();
-    let mut out = Output::stdout();
-    let styled = output::is_styled(&std::io::stdout());
-    let (mut frames, mut faults) = (0_u64, 0);
-    while let Some(line) = lines.next()? {
-        frames += 1;
-        let verdict = check(line, registry.as_ref());
-        faults += u64::from(verdict.is_err());
-        match (args.format, verdict) {
-            (Format::Text, Ok(warnings)) => {
+    let mut report = Report {
+        out: Output::stdout(),
+        styled: output::is_styled(&std::io::stdout()),
+        names_file: args.files.len() > 1,
+        frames: 0,
+        faults: 0,
+    };
+    if args.files.is_empty() {
+        report.read(args, registry.as_ref(), Input::open(None)?.into_lines())?;
+    }
+    for file in &args.files {
+        let lines = Input::open(Some(file))?.into_lines();
+        report.read(args, registry.as_ref(), lines)?;
+    }
+    report.out.finish()?;
+    if args.format == Format::Text {
+        output::note(summary(report.frames, report.faults));
+    }
+    Ok(Verdict::of(report.faults))
+}
+
+/// What was found in all files.
+struct Report {
+    out: Output,
+    styled: bool,
+    /// Whether each object of JSON names its file.
+    names_file: bool,
+    frames: u64,
+    faults: u64,
+}
+
+impl Report {
+    /// Reads a file to its end.
+    fn read(
+        &mut self,
+        args: &Args,
+        registry: Option<&Registry>,
+        mut lines: Lines,
+    ) -> Result<(), Failure> {
+        let name = lines.name.clone();
+        let mut conduct = args.session.map(Conduct::new);
+        while let Some(line) = lines.next()? {
+            self.frames += 1;
+            let verdict = check(line, registry, args.envelope, conduct.as_mut());
+            self.faults += u64::from(verdict.is_err());
+            match args.format {
+                Format::Text => self.tell(&name, line, verdict)?,
+                Format::Json => {
+                    let mut found = match verdict {
+                        Ok(_) => json!({ "line": line.number, "ok": true }),
+                        Err(fault) => json!({
+                            "line": line.number, "ok": false, "code": fault.code.to_string(),
+                            "at": fault.at, "message": fault.to_string(),
+                        }),
+                    };
+                    if self.names_file {
+                        found["file"] = name.as_str().into();
+                    }
+                    self.out.line(found)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        name: &str,
+        line: Line<'_>,
+        verdict: Result<Vec<String>, Fault>,
+    ) -> Result<(), Failure> {
+        match verdict {
+            Ok(warnings) => {
                 for warning in warnings {
                     output::note(format_args!("warning: {name}:{}: {warning}", line.number));
                 }
+                Ok(())
             }
-            (Format::Text, Err(fault)) => {
-                out.line(format_args!("{}\n", fault.render(&name, line, styled)))?;
-            }
-            (Format::Json, Ok(_)) => out.line(json!({ "line": line.number, "ok": true }))?,
-            (Format::Json, Err(fault)) => {
-                let (code, message) = (fault.code.to_string(), fault.to_string());
-                out.line(json!({
-                    "line": line.number, "ok": false, "code": code, "at": fault.at, "message": message,
-                }))?;
+            Err(fault) => {
+                let shown = fault.render(name, line, self.styled);
+                self.out.line(format_args!("{shown}\n"))
             }
         }
     }
-    out.finish()?;
-    if args.format == Format::Text {
-        output::note(summary(frames, faults));
-    }
-    Ok(Verdict::of(faults))
 }
 
 /// Checks a line, and returns warnings for usage that the draft recommends against.
-fn check(line: Line<'_>, registry: Option<&Registry>) -> Result<Vec<String>, Fault> {
+fn check(
+    line: Line<'_>,
+    registry: Option<&Registry>,
+    envelope: bool,
+    conduct: Option<&mut Conduct>,
+) -> Result<Vec<String>, Fault> {
     accp_grammar::parse_bytes(line.bytes).map_err(|error| Fault::of_syntax(&error, line.bytes))?;
-    match registry {
-        Some(registry) => match Message::decode_bytes(line.bytes, registry) {
-            Ok(message) => Ok(message.warnings(registry)),
-            Err(error) => Err(Fault::of_decode(&error, line.bytes)),
-        },
-        None => Ok(Vec::new()),
+    let Some(registry) = registry else {
+        return Ok(Vec::new());
+    };
+    let message = Message::decode_bytes(line.bytes, registry);
+    let message = message.map_err(|error| Fault::of_decode(&error, line.bytes))?;
+    let text = line.text()?;
+    if envelope {
+        conduct::envelope(text, &message, true)?;
     }
+    if let Some(conduct) = conduct {
+        conduct.check(text, line.number, &message)?;
+    }
+    Ok(message.warnings(registry))
 }
 
 fn summary(frames: u64, faults: u64) -> String {

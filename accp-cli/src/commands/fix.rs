@@ -18,7 +18,7 @@ use crate::output::{self, Output};
 /// A line that cannot be repaired is reported and left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  echo '@planner>req:plan{who:@dev, team|pri:high}' | accp fix
+  echo '@planner>req:plan{who:@dev|team:[qa, ops]|pri:high}' | accp fix
   accp fix model-output.txt -o frames.accp")]
 pub(crate) struct Args {
     #[command(flatten)]

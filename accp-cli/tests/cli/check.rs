@@ -214,3 +214,185 @@ fn what_the_draft_recommends_against_is_a_warning() {
     let warning = "warning: stdin:2: currency: `euros` is not an ISO 4217 code";
     assert!(run.stderr.starts_with(warning), "{}", run.stderr);
 }
+
+#[test]
+fn a_registry_that_replaces_a_standard_profile_says_so() {
+    let registry = r#"{ "schemas": { "payment": {
+        "code": "TX", "version": 1, "fields": ["amount"] } } }"#;
+    let folder = Folder::with(&[("ours.json", &format!("\u{feff}{registry}"))]);
+    let run = folder.run(&["check", "--registry", "ours.json"], GOOD);
+    assert_eq!(run.code, Some(0));
+    insta::assert_snapshot!(run.stderr, @"
+    note: schema TX (payment) of the given registry replaces the standard profile TX (transaction)
+    1 line: all fine
+    ");
+}
+
+#[test]
+fn several_files_are_checked_each_under_its_name() {
+    let files = [("a.accp", GOOD), ("b.accp", "\u{feff}@a>fly:plan{}\r\n")];
+    let folder = Folder::with(&files);
+    let run = folder.run(&["check", "a.accp", "b.accp"], "");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.contains("--> b.accp:1:"), "{}", run.stdout);
+    assert_eq!(run.stderr, "2 lines: 1 fine, 1 at fault\n");
+    let run = folder.run(&["check", "--format", "json", "a.accp", "b.accp"], "");
+    let lines: Vec<serde_json::Value> = run
+        .stdout
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let found: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["file"], &line["ok"]))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (&json!("a.accp"), &json!(true)),
+            (&json!("b.accp"), &json!(false))
+        ]
+    );
+}
+
+/// A session whose frames break one rule after another.
+const SESSION: &str = "\
+@a>req:plan{}[mid:m1,seq:1,ts:100]
+@b>done:plan{}[mid:m2,seq:2,cid:m1,ts:101]
+@b>done:plan{}[mid:m2,seq:3,cid:m1,ts:102]
+@b>done:plan{}[mid:m4,seq:4,cid:zz,ts:103]
+@a>req:plan{}[mid:m5,seq:5,ts:50,ttl:10]
+@a>cancel:task{}[mid:m6,seq:6]
+@a>cancel:task{}[mid:m7,seq:7,cid:m1]
+@a>req:plan{}[mid:m8,seq:8,aid:m2]
+@a>sync:state{v:1|delta:{a:1}}[mid:m9,seq:9]
+@a>sync:state{v:3|delta:{a:1}}[mid:m10,seq:10]
+@a>ack:frame{}[mid:m11,seq:3]
+@a>req:plan{}[seq:11]
+@a>req:plan{}[mid:m12]
+@a>req:plan{}[mid:m13,seq:14]
+";
+
+#[test]
+fn a_session_is_checked_over_its_frames() {
+    let run = accp(&["check", "--session"], SESSION);
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stdout + &run.stderr, @"
+    error[E3002]: expected a mid of its own, found that of line 2
+     --> stdin:3:16
+      |
+    3 | @b>done:plan{}[mid:m2,seq:3,cid:m1,ts:102]
+      |                ^
+      |
+      = help: a host takes each message id once; leave out what was sent again
+
+    error[E2001]: expected the cid of a frame above, found cid:zz
+     --> stdin:4:29
+      |
+    4 | @b>done:plan{}[mid:m4,seq:4,cid:zz,ts:103]
+      |                             ^
+      |
+      = help: an answer names the mid of its request, or the cid of that
+
+    error[E3001]: expected a frame before its time is over, found one of ts:50 behind ts:103 of line 4
+     --> stdin:5:34
+      |
+    5 | @a>req:plan{}[mid:m5,seq:5,ts:50,ttl:10]
+      |                                  ^
+      |
+      = help: a host drops it in silence; send it with a longer ttl
+
+    error[E1004]: expected the cid of the chain to cancel
+     --> stdin:6:31
+      |
+    6 | @a>cancel:task{}[mid:m6,seq:6]
+      |                               ^
+      |
+      = help: the chain is the cid of its frames, or the mid of the first
+
+    error[E5001]: expected no frame of a chain that line 7 has cancelled
+     --> stdin:8:28
+      |
+    8 | @a>req:plan{}[mid:m8,seq:8,aid:m2]
+      |                            ^
+      |
+      = help: a host drops it in silence; begin another chain
+
+    error[E2001]: version 3 does not follow version 1, which is held
+      --> stdin:10:15
+       |
+    10 | @a>sync:state{v:3|delta:{a:1}}[mid:m10,seq:10]
+       |               ^
+       |
+       = help: make the change again on that
+
+    error[E1001]: expected a mid in the metadata
+      --> stdin:12:22
+       |
+    12 | @a>req:plan{}[seq:11]
+       |                      ^
+       |
+       = help: a session sets mid, seq and ts: send frames through one
+
+    error[E1001]: expected a seq in the metadata
+      --> stdin:13:23
+       |
+    13 | @a>req:plan{}[mid:m12]
+       |                       ^
+       |
+       = help: a session sets mid, seq and ts: send frames through one
+
+    error[E3003]: expected seq:11, found seq:14
+      --> stdin:14:23
+       |
+    14 | @a>req:plan{}[mid:m13,seq:14]
+       |                       ^
+       |
+       = help: `--session=sender` if each sender counts its own frames
+
+    14 lines: 5 fine, 9 at fault
+    ");
+}
+
+/// What a session writes keeps to its own rules, also from the middle on, and under both numberings.
+#[test]
+fn the_frames_of_a_session_pass() {
+    let one = |agent: &str, mid: u64, seq: u64, more: &str| {
+        format!("@{agent}>{more}[mid:{mid},seq:{seq},ts:1714000000]\n")
+    };
+    let request = "req:plan{a:1}";
+    let state = |version: u64| format!("sync:state{{v:{version}|delta:{{k:{version}}}}}");
+    let shared: Vec<String> = (1..=6)
+        .map(|n| match n % 3 {
+            0 => one("a", 101_000_001_000 + n, n, &state(n / 3)),
+            1 => one("a", 101_000_001_000 + n, n, request),
+            _ => one("b", 102_000_001_000 + n, n, request),
+        })
+        .collect();
+    let sender: Vec<String> = (1..=6)
+        .flat_map(|n| {
+            ["a", "b"].map(|who| {
+                one(
+                    who,
+                    101_000_001_000 + 1_000_000_000 * u64::from(who == "b") + n,
+                    n,
+                    request,
+                )
+            })
+        })
+        .collect();
+    for (option, lines, other) in [
+        ("--session", &shared, "--session=sender"),
+        ("--session=sender", &sender, "--session=shared"),
+    ] {
+        for from in 0..3 {
+            let text = lines[from..].concat();
+            assert_eq!(
+                accp(&["check", option, "--envelope"], &text).code,
+                Some(0),
+                "{text}"
+            );
+            assert_eq!(accp(&["check", other], &text).code, Some(1), "{text}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use crate::{Folder, GOOD, accp, command, finish};
 
 #[test]
 fn help_reads_well() {
-    insta::assert_snapshot!(accp(&["--help"], "").stdout, @r"
+    insta::assert_snapshot!(accp(&["--help"], "").stdout, @"
     Compact, typed messages between agents: check, read, write and measure ACCP frames.
 
     A frame is one line of text, such as
@@ -28,7 +28,8 @@ fn help_reads_well() {
       tokens       Count the tokens of frames, part by part, against the limits of the draft
       bench        Measure context policies on recorded conversations
       convert      Convert recorded conversations to frames and back, without loss
-      generate     Generate Rust types from a registry, as a build script would
+      generate     Generate Rust types from a registry, as a build script would, or tool definitions for
+                   a model
       grammar      Write the grammar of frames: for pest, or the ABNF from which it is made
       primer       Write the text that teaches a model to read and write the frames of a registry
       session      Look into a file of sessions, check it, and bring recorded conversations into one

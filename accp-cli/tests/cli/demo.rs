@@ -139,21 +139,22 @@ fn what_the_demo_keeps_can_be_looked_into() {
 
     let run = folder.run(&["session", "list", "team.db"], "");
     assert_eq!(run.code, Some(0));
-    insta::assert_snapshot!(run.stdout, @r"
+    insta::assert_snapshot!(run.stdout, @"
     session            side             entries  bytes  due  members  last
-    pipeline           host             43       7351   0    5        2024-04-24 23:07:06 UTC
-    pipeline@analyst   member analyst   39       6961   0    5        2024-04-24 23:07:06 UTC
-    pipeline@dev       member dev       38       6885   0    5        2024-04-24 23:07:06 UTC
-    pipeline@research  member research  40       7041   0    5        2024-04-24 23:07:06 UTC
-    pipeline@reviewer  member reviewer  37       6804   0    5        2024-04-24 23:07:06 UTC
+    pipeline           host             43       7395   0    5        2024-04-24 23:07:06 UTC
+    pipeline@analyst   member analyst   39       7005   0    5        2024-04-24 23:07:06 UTC
+    pipeline@dev       member dev       38       6929   0    5        2024-04-24 23:07:06 UTC
+    pipeline@research  member research  40       7085   0    5        2024-04-24 23:07:06 UTC
+    pipeline@reviewer  member reviewer  37       6848   0    5        2024-04-24 23:07:06 UTC
     ");
     let run = folder.run(&["session", "show", "team.db"], "");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    insta::assert_snapshot!(run.stdout, @r"
+    insta::assert_snapshot!(run.stdout, @"
     Session    pipeline, as the host keeps it
-    Log        43 entries up to position 43, 25 of them frames; 7351 bytes
+    Log        43 entries up to position 43, 25 of them frames; 7395 bytes
     Last       2024-04-24 23:07:06 UTC
     Numbering  shared
+    Level      3
     Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
     Budget     hot 30/500, warm 565/2000, total 595/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
@@ -186,11 +187,12 @@ fn what_the_demo_keeps_can_be_looked_into() {
     ");
     let run = folder.run(&["session", "show", "team.db", "pipeline@dev"], "");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    insta::assert_snapshot!(run.stdout, @r"
+    insta::assert_snapshot!(run.stdout, @"
     Session    pipeline@dev, as the member dev keeps it
-    Log        38 entries up to position 43, 25 of them frames; 6885 bytes
+    Log        38 entries up to position 43, 25 of them frames; 6929 bytes
     Last       2024-04-24 23:07:06 UTC
     Numbering  shared
+    Level      3
     Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
     Budget     hot 30/500, warm 565/2000, total 595/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged

@@ -43,11 +43,12 @@ fn a_session_at_a_glance() {
     plan/1   host  11       1246   0    4        2026-01-01 00:00:05 UTC
     stock/1  host  28       5637   0    5        2026-01-01 00:00:14 UTC
     ");
-    insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1"]), @r"
+    insta::assert_snapshot!(fine(&folder, &["session", "show", "chats.db", "stock/1"]), @"
     Session    stock/1, as the host keeps it
     Log        28 entries up to position 28, 15 of them frames; 5637 bytes
     Last       2026-01-01 00:00:14 UTC
     Numbering  sender
+    Level      3
     Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
     Budget     hot 100/500, warm 524/2000, total 624/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
