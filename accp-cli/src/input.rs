@@ -73,6 +73,15 @@ impl Input {
         }
     }
 
+    /// Skips a byte order mark at the start. For inputs that are not read by lines.
+    pub(crate) fn skip_mark(&mut self) -> Result<(), Failure> {
+        let fail = |error| Failure::Io(self.name.clone(), error);
+        if self.reader.fill_buf().map_err(fail)?.starts_with(BOM) {
+            self.reader.consume(BOM.len());
+        }
+        Ok(())
+    }
+
     /// Splits the input into lines.
     pub(crate) fn into_lines(self) -> Lines {
         Lines {

@@ -49,7 +49,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let registry = args.registry.load()?;
-    let input = args.input.open()?;
+    let mut input = args.input.open()?;
+    input.skip_mark()?;
     let name = input.name;
     let mut out = Output::to(args.output.as_deref())?;
     let mut externals = args.externals.as_deref().map(Side::create).transpose()?;
@@ -152,6 +153,9 @@ fn no_json(name: &str, error: serde_json::Error) -> Failure {
     let cure = match category {
         Category::Io => return Failure::Io(name.to_owned(), error.into()),
         Category::Eof => "the input ends within a message; is the file complete?",
+        _ if message.starts_with("invalid unicode") => {
+            "this is not UTF-8; save the messages as UTF-8"
+        }
         _ if message.starts_with("recursion limit") => "JSON is read to a depth of 127",
         _ => "this is not JSON; write messages as `accp decode` gives them",
     };

@@ -187,3 +187,37 @@ fn a_dash_is_stdin_and_stdout() {
     let run = accp(&["fix", "-", "-o", "-"], GOOD);
     assert_eq!((run.code, run.stdout), (Some(0), format!("{GOOD}\n")));
 }
+
+/// A file from another system is read alike by every command: other line ends and a byte order mark
+/// do not count, and bytes that are not UTF-8 are a fault with their place.
+#[test]
+fn files_from_other_systems() {
+    let frame = "@a>req:plan{x:1}[mid:m,seq:1]\r\n";
+    let json =
+        "{\"agent\":\"a\",\"intent\":\"req\",\"operation\":\"plan\",\"payload\":{\"x\":\"~\"}}\r\n";
+    let latin = |text: &str, at: &str| {
+        let (before, after) = text.split_once(at).unwrap();
+        [before.as_bytes(), b"\xe9", after.as_bytes()].concat()
+    };
+    for command in ["check", "decode", "explain", "fix", "tokens", "encode"] {
+        let (text, at) = match command {
+            "encode" => (json, "~"),
+            _ => (frame, "1}"),
+        };
+        for good in [text.to_owned(), format!("\u{feff}{text}")] {
+            let run = accp(&[command], &good);
+            assert_eq!(run.code, Some(0), "{command}: {}", run.stderr);
+            assert_eq!(accp(&[command], good.replace('\r', "")).stdout, run.stdout);
+        }
+        let run = accp(&[command], latin(text, at));
+        let said = run.stdout + &run.stderr;
+        assert_eq!(run.code, Some(1), "{command}: {said}");
+        let place = if command == "encode" {
+            "stdin:1:"
+        } else {
+            "stdin:1:15"
+        };
+        assert!(said.contains(place), "{command}: {said}");
+        assert!(said.contains("not UTF-8"), "{command}: {said}");
+    }
+}
