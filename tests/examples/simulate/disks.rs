@@ -185,8 +185,36 @@ impl World {
         ))
     }
 
+    /// Checks that the host knows that all members hold the log, once nothing is under way.
+    pub(super) fn judge_reports(&self) -> Result {
+        let relayed = self
+            .observer
+            .log
+            .iter()
+            .rfind(|entry| entry.kind.is_relayed());
+        let last = relayed.map_or(0, |entry| entry.position);
+        match self.room.host.session().replicated() {
+            replicated if replicated < last => Err(format!(
+                "all members have the log up to {last}, and the host says {replicated}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the store of the host lists every value that was put.
+    fn judge_keys(&mut self) -> Result {
+        let host = &mut self.room.host;
+        let listed = host.store.cold_keys(host.driver.side()).map_err(said)?;
+        let keys = self.observer.keys();
+        match keys.iter().find(|key| !listed.contains(key)) {
+            Some(key) => Err(format!("the store of the host does not list {key}")),
+            None => Ok(()),
+        }
+    }
+
     /// Checks every row of every store.
     pub(super) fn judge_stores(&mut self) -> Result {
+        self.judge_keys()?;
         for node in &self.nodes {
             if let Some(side) = self.room.side(node.id) {
                 let kept = side.store.verify(side.driver.side());

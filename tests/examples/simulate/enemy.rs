@@ -366,7 +366,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after it was told the next number. It has a second.
+        // A member answers in the second step after it was told the next number. A turn lasts a
+        // second.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,

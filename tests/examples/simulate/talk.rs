@@ -1,14 +1,17 @@
 //! The messages that the agents of a run send, and the answers of their handlers.
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{Inbound, Input, Mid, Outbound, SendError, StateUpdate};
+use accp_runtime::session::{
+    Answer, Inbound, Input, Mid, Outbound, SendError, Session, StateUpdate, Time,
+};
 use accp_runtime::{Map, Message, Value};
+use accp_session::Codec;
 
 use super::World;
 use super::chains::chain_of;
 use super::node::{Result, said};
 use super::plan::USUAL;
-use super::text::{head, intent, mid_in};
+use super::text::{head, intent, mid_in, number_in};
 
 /// Frames that an agent works on after their handler has returned.
 const WORKING: usize = 3;
@@ -30,7 +33,7 @@ impl World {
         let Some((side, now)) = self.session(who)? else {
             return Ok(false);
         };
-        let sent = side.send(&Outbound::message(&message), now);
+        let sent = send(side, &message, n.is_multiple_of(4), now)?;
         let at = now.as_secs();
         self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
         let mid = match sent {
@@ -189,7 +192,18 @@ impl World {
                 granted.map_err(said)?;
             }
             8..12 => {
-                host.handle(Input::Phase, now).map_err(said)?;
+                let before = host.state().warm().last();
+                let answer = host.handle(Input::Phase, now).map_err(said)?;
+                let after = host.state().warm().last();
+                let told = match answer {
+                    Answer::Checkpoint(checkpoint) => checkpoint.map(|taken| taken.id()),
+                    other => return Err(format!("a phase ends with {other:?}")),
+                };
+                if told != (after > before).then_some(after) {
+                    return Err(format!(
+                        "checkpoint {told:?} is told, and {after} is the last"
+                    ));
+                }
             }
             12..18 if learns => {
                 let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
@@ -269,6 +283,35 @@ impl World {
         self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));
         Ok(())
     }
+}
+
+/// Sends a message. With `foretells` it checks that the codec numbers the frames as the side does: the
+/// next one comes right after those that were just sent.
+fn send(
+    side: &mut Session,
+    message: &Message<'_>,
+    foretells: bool,
+    now: Time,
+) -> Result<std::result::Result<Mid, SendError>> {
+    let outbound = Outbound::message(message);
+    let encoded = foretells.then(|| Codec::new(side).encode(&outbound, now));
+    let sent = side.send(&outbound, now);
+    let (Some(encoded), Ok(_)) = (encoded, &sent) else {
+        return Ok(sent);
+    };
+    let encoded = encoded.map_err(|error| format!("what is sent was not encoded: {error}"))?;
+    let probe = Message::new("probe", "req", "plan").map_err(said)?;
+    let next = Codec::new(side).encode(&Outbound::message(&probe), now);
+    let next = next.map_err(said)?;
+    let number = |frames: &[String]| number_in::<u64>(frames.first()?, "seq");
+    let after = number(&encoded.frames).map(|first| first + encoded.frames.len() as u64);
+    if after == number(&next.frames) {
+        return Ok(sent);
+    }
+    Err(format!(
+        "{:?} is told to come right after {:?}",
+        next.frames, encoded.frames
+    ))
 }
 
 fn outcome<T: std::fmt::Debug>(result: &std::result::Result<T, SendError>) -> String {

@@ -163,6 +163,7 @@ impl World {
         self.judge_parts()?;
         self.judge_shared()?;
         self.judge_values()?;
+        self.judge_reports()?;
         self.judge_stores()?;
         self.judge_streams()?;
         self.judge_words()

@@ -1,10 +1,10 @@
 //! The bounds of what a session keeps, at their edges. `docs/limits.md` lists them.
 
-use accp_runtime::ErrorCode;
-use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Rules, Scope};
+use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Outbound, Rules, Scope};
+use accp_runtime::{ErrorCode, Message};
 use accp_session::{EntryKind, Output, Read};
 
-use crate::sides::{NOW, Node, Side, member, open_desk, options, rules};
+use crate::sides::{NOW, Node, Side, counting, member, open_desk, options, rules};
 
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
@@ -219,6 +219,42 @@ fn values_under_way() {
         asked.push(wants.count());
     }
     assert_eq!(asked, [1, 0, 0, 1]);
+}
+
+/// At most 128 KiB of the log are under way to a member.
+#[test]
+fn bytes_under_way() {
+    let mut desk = desk();
+    let hello = "@qa>sync:registry{ext:[log]|hash:ffffff|pos:4|v:1}[mid:910200000001,seq:4]";
+    desk.hears(102, hello, NOW);
+    let large = format!("@dev>req:plan{{a:[{}]}}", vec!["1"; 3_980].join(","));
+    let mut relayed = 0;
+    for n in 1..=20 {
+        let text = nth(n, &large, "");
+        assert_eq!(text.len() / 100, 80);
+        let others = desk.takes(101, &text).others;
+        relayed += others
+            .iter()
+            .filter(|send| send.text.contains(",by:101"))
+            .count();
+    }
+    assert_eq!(relayed, 128 * 1024 / 8_000);
+}
+
+/// Values that are no longer than a reference stay in their frame, although it is too large.
+#[test]
+fn values_that_are_smaller_than_a_reference() {
+    let mut desk = open_desk(counting("hub"), Rules::default());
+    let mut message = Message::new("hub", "req", "plan").unwrap();
+    for n in 0..150 {
+        message = message.with(format!("field_{n}"), "v".repeat(12));
+    }
+    let sent = desk.session_mut().send(&Outbound::message(&message), NOW);
+    let error = sent.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::BUDGET_EXCEEDED);
+    assert!(error.to_string().ends_with("send less at once"), "{error}");
+    assert_eq!(desk.carries_out(NOW), []);
+    assert!(desk.cold("k100_1").is_none());
 }
 
 /// The host keeps 1,024 entries at hand, and reads older ones from its store.

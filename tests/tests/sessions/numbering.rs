@@ -3,7 +3,7 @@
 use accp_runtime::Message;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 
-use crate::returns::{DEV, SECOND, are_acknowledged, logged, lose, room_of_one};
+use crate::returns::{DEV, SECOND, are_acknowledged, logged, lose, room_of_one, say_unheard};
 use crate::room::Room;
 use crate::sides::{Node, envelope, keyless, options, plan, rules};
 
@@ -130,14 +130,7 @@ fn frames_that_a_host_had_consumed_go_out_in_their_order() {
 #[test]
 fn frames_that_were_never_taken_are_lost_again() {
     let mut room = room_of_one();
-    let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
-    lose(&mut room, |passed| passed.from == DEV);
-    for n in 2..=3 {
-        let message = plan("dev", n);
-        sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
-    }
-    room.restart(DEV).unwrap();
-    let backup = room.host.store.lock().unwrap().clone();
+    let (mut sent, backup) = say_unheard(&mut room);
     let goes_back = |room: &mut Room| {
         *room.host.store.lock().unwrap() = backup.clone();
         room.host.ahead = 0;

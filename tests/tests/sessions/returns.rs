@@ -5,8 +5,9 @@ use std::time::Duration;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 use accp_runtime::{ErrorCode, Message, Value};
 use accp_session::EntryKind;
-use accp_store::{Retention, Store};
+use accp_store::{MemoryStore, Retention, Store};
 
+use crate::lineage::copy;
 use crate::room::{Passed, Room};
 use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options, plan, rules};
 
@@ -133,6 +134,20 @@ pub(crate) fn room_of_one() -> Room {
     let mut hub = options("hub");
     hub.snapshot_entries = 10;
     Room::with(hub, rules(Scope::Sender), &["dev"])
+}
+
+/// Lets `@dev` send three frames, the last two unheard and with a time limit, and start again: its
+/// store gives them back, so it may have missed their entries. Returns their ids, and the store of
+/// the host.
+pub(crate) fn say_unheard(room: &mut Room) -> (Vec<Mid>, MemoryStore) {
+    let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
+    lose(room, |passed| passed.from == DEV);
+    for n in 2..=3 {
+        let message = plan("dev", n);
+        sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
+    }
+    room.restart(DEV).unwrap();
+    (sent, copy(room))
 }
 
 /// Loses the frames from now on of which this is true.
@@ -270,15 +285,7 @@ fn a_member_asks_about_forty_frames() {
 fn frames_that_the_host_has_never_taken() {
     for restarts in [false, true] {
         let mut room = room_of_one();
-        let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
-        lose(&mut room, |passed| passed.from == DEV);
-        for n in 2..=3 {
-            let message = plan("dev", n);
-            sent.push(room.say(0, &Outbound::message(&message).expiring(600)));
-        }
-        // The store gives the frames back, so their sender may have missed their entries.
-        room.restart(DEV).unwrap();
-        let backup = room.host.store.lock().unwrap().clone();
+        let (mut sent, backup) = say_unheard(&mut room);
         room.host.ahead = 3_600_000;
         lose(&mut room, |passed| passed.text.contains("{asks:["));
         for _ in 0..20 {
