@@ -386,6 +386,12 @@ impl Session {
 
     /// Sends a frame and returns its message id: [`Input::Send`].
     ///
+    /// An application may say anything but what the session says itself (E5001, with what to call
+    /// instead). About the link: `ack`, `ping` and `pong` with any operation, `sync:registry`,
+    /// `sync:bytes` and `qry:bytes`. About the session: `sync:open`, `sync:join`, `sync:leave`,
+    /// `sync:grant`, `sync:expire`, `sync:put`, `sync:schemas`, `sync:level`, `sync:veto` and
+    /// `sync:checkpoint`.
+    ///
     /// # Errors
     /// As [`SendError`] says; then nothing has changed.
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {

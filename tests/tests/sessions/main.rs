@@ -31,6 +31,7 @@ mod lineage;
 mod numbering;
 mod returns;
 mod room;
+mod said;
 mod sides;
 mod turns;
 mod waiting;

@@ -1,0 +1,56 @@
+//! What an application may say in a session.
+
+use accp_registry::OPERATIONS;
+use accp_runtime::session::{Outbound, Rules};
+use accp_runtime::{ErrorCode, Intent, Map, Message};
+
+use crate::sides::{NOW, Node, open_desk, options};
+
+/// The documentation of `Session::send`.
+const DOCS: &str = include_str!("../../../accp-session/src/session.rs");
+
+/// Operations of a session's own frames, beside those of the draft.
+const OWN: [&str; 13] = [
+    "registry", "bytes", "open", "join", "leave", "grant", "expire", "put", "schemas", "level",
+    "veto", "checkpoint", "note",
+];
+
+/// What the session says itself, an application cannot say; the error says why, and the docs list
+/// it. Everything else can be said, and goes to the log.
+#[test]
+fn op_02_refuses_what_the_session_says_itself() {
+    let mut said = String::new();
+    for intent in Intent::ALL {
+        let operations = OPERATIONS.iter().copied();
+        let mut taken = Vec::new();
+        for operation in operations.chain(OWN) {
+            let mut desk = open_desk(options("hub"), Rules::default());
+            let message = Message::new("hub", intent.as_str(), operation).unwrap();
+            let message = match intent.as_str() {
+                "sync" if operation == "state" => message.with("v", 1_i64).with("delta", Map::new()),
+                _ => message,
+            };
+            let before = desk.session().position();
+            let chain = Outbound::message(&message).in_chain("c");
+            match desk.session_mut().send(&chain, NOW) {
+                Ok(_) => assert_eq!(desk.session().position(), before + 1),
+                Err(error) => {
+                    assert_eq!(error.code(), ErrorCode::POLICY_DENIED, "{intent}:{operation}");
+                    assert_eq!(desk.session().position(), before);
+                    taken.push((operation, error.to_string()));
+                }
+            }
+        }
+        let is_all = taken.len() == OPERATIONS.len() + OWN.len();
+        if is_all {
+            assert!(DOCS.contains(&format!("`{intent}`")), "{intent}");
+            taken.truncate(1);
+        }
+        for (operation, error) in taken {
+            let pair = format!("`{intent}:{operation}`");
+            assert!(is_all || DOCS.contains(&pair), "the docs of `send` lack {pair}");
+            said += &format!("{intent}:{operation}: {error}\n");
+        }
+    }
+    insta::assert_snapshot!(said, @"");
+}
