@@ -132,7 +132,7 @@ fn another_protocol_has_its_own_mistakes() {
     "`H R` is not a valid area: letters, digits, '_' and '-' only"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(schema = "P", task = "FETCH", area = "HR")] struct A { pri: i64, #[toy(flatten)] rest: Map }"#), @r#"
-    "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields"
+    "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields, ignore"
     "unknown attribute `flatten`; on a field there are default, rename, skip, extra"
     "schema P has no field `pri`; its fields: schema, priority, parts"
     "schema P has no field `rest`; its fields: schema, priority, parts"

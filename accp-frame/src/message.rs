@@ -56,6 +56,16 @@ const SCHEMA: &str = "schema";
 /// The param that holds, as pairs, the entries whose keys do not fit the grammar.
 const OTHERS: &str = "_";
 
+/// Returns whether a text is a code of ISO 4217; without the list of them, whether it has the form
+/// of one.
+fn is_currency(text: &str) -> bool {
+    #[cfg(feature = "std")]
+    let is_code = iso_currency::Currency::from_code(text).is_some();
+    #[cfg(not(feature = "std"))]
+    let is_code = text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
+    is_code
+}
+
 impl<'a> Message<'a> {
     /// Returns a message without payload.
     ///
@@ -272,10 +282,15 @@ impl<'a> Message<'a> {
             Some("TX") => self.payload.get("currency").and_then(Value::as_str),
             _ => None,
         };
-        let is_code = |text: &str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
-        if let Some(text) = currency.filter(|text| !is_code(text)) {
+        if let Some(text) = currency.filter(|text| !is_currency(text)) {
+            let near = text.to_ascii_uppercase();
+            let cure = if is_currency(&near) {
+                format!("; did you mean {near}?")
+            } else {
+                String::new()
+            };
             warnings.push(format!(
-                "currency: `{text}` is not an ISO 4217 code: three capital letters (draft section 10.3)"
+                "currency: `{text}` is not a code of ISO 4217 (draft section 10.3){cure}"
             ));
         }
         warnings

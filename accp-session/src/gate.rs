@@ -13,7 +13,7 @@ pub(crate) mod seen;
 
 use accp_registry::{ErrorCode, Hash};
 
-use crate::gate::envelope::{has_expired, ids, is_not_early};
+use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::gate::seen::{Place, SeenSet};
@@ -72,7 +72,7 @@ impl Gate {
         if Control::is(frame) && self.numbers.missing_of(from) >= rules.values.missing {
             return Err(Ruling::Ignore);
         }
-        let expired = has_expired(rules.skew, frame, now);
+        let expired = frame.has_expired(rules.skew, now);
         let cancelled = side.state.chains.is_cancelled(frame);
         if expired | cancelled {
             return Err(Ruling::Drop);

@@ -207,12 +207,18 @@ fn a_registry_adds_to_the_standard_profiles() {
 
 #[test]
 fn what_the_draft_recommends_against_is_a_warning() {
-    let frames = "@a>req:transaction{txn:t1|amt:1.5|currency:EUR|schema:TX}\n\
-                  @a>req:transaction{txn:t1|amt:1.5|currency:euros|schema:TX}\n";
+    let pay = |currency: &str| {
+        format!("@a>req:transaction{{txn:t1|amt:1.5|currency:{currency}|schema:TX}}\n")
+    };
+    let frames: String = ["EUR", "XXX", "euros", "usd", "QQQ"].map(pay).concat();
     let run = accp(&["check"], frames);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    let warning = "warning: stdin:2: currency: `euros` is not an ISO 4217 code";
-    assert!(run.stderr.starts_with(warning), "{}", run.stderr);
+    insta::assert_snapshot!(run.stderr, @r"
+    warning: stdin:3: currency: `euros` is not a code of ISO 4217 (draft section 10.3)
+    warning: stdin:4: currency: `usd` is not a code of ISO 4217 (draft section 10.3); did you mean USD?
+    warning: stdin:5: currency: `QQQ` is not a code of ISO 4217 (draft section 10.3)
+    5 lines: all fine
+    ");
 }
 
 #[test]

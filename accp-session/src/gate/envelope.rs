@@ -1,7 +1,5 @@
 //! Checks of the envelope of a frame, and of its expiry.
 
-use std::time::Duration;
-
 use accp_registry::ErrorCode;
 
 use crate::gate::refusal::Refusal;
@@ -56,13 +54,4 @@ pub(crate) fn is_not_early(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Res
     }
     let expected = "a ts that is not in the future";
     Err(Refusal::new(ErrorCode::INVALID_TYPE, expected).for_now())
-}
-
-/// Returns whether the frame has expired: `ttl > 0` and `ts + ttl < now - skew`.
-pub(crate) fn has_expired(skew: Duration, frame: &Scanned<'_>, now: Time) -> bool {
-    let (ts, ttl) = (frame.envelope.timestamp, frame.envelope.ttl);
-    let ttl = ttl.unwrap_or(0);
-    let end = ts.unwrap_or(i64::MAX).saturating_add(ttl);
-    let skew = i64::try_from(skew.as_secs()).unwrap_or(i64::MAX);
-    (ttl > 0) & (end < now.as_secs().saturating_sub(skew))
 }

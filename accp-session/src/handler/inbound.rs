@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use accp_registry::ErrorCode;
 
-use crate::gate::envelope::has_expired;
 use crate::wire::scan::Scanned;
 use crate::{CancelToken, MemberId, Mid, Time};
 use accp_frame::{
@@ -112,7 +111,7 @@ impl Inbound {
     /// Returns whether the `ttl` of the frame is over, if clocks differ by this much at most.
     pub(crate) fn has_expired(&self, skew: Duration, now: Time) -> bool {
         let frame = Scanned::new(&self.text, Limits::NONE);
-        frame.is_ok_and(|frame| has_expired(skew, &frame, now))
+        frame.is_ok_and(|frame| frame.has_expired(skew, now))
     }
 
     /// Returns the intent of this frame if it ends what the frame `asked` began: `done`, `fail` or

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::Outbound;
+use crate::send::outbound::{Outbound, error_frame};
 use accp_frame::Value;
 use accp_frame::profiles::{ErrorFail, ToolDone, ToolReq};
 
@@ -142,23 +142,6 @@ impl<S> Tools<S> {
             ToolFault::new(ErrorCode::REF_NOT_FOUND, what)
         })?;
         run(state, arguments)
-    }
-}
-
-/// Returns an error as a frame (draft section 3.6).
-pub(crate) fn error_frame(code: ErrorCode, message: String) -> ErrorFail<'static> {
-    ErrorFail {
-        code: code.to_string().into(),
-        msg: message.into(),
-        retry: code.is_retryable().unwrap_or(false),
-        expected_sequence: None,
-        version: None,
-        field: None,
-        at: None,
-        holder: None,
-        sequence: None,
-        tool_name: None,
-        escalate_to: None,
     }
 }
 

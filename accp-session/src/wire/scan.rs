@@ -1,10 +1,12 @@
 //! The first look at a frame: its grammar, its envelope and nothing that needs a schema.
 
+use std::time::Duration;
+
 use accp_frame::{
     DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Reader, Value,
 };
 
-use crate::Mid;
+use crate::{Mid, Time};
 use accp_frame::__internal::Sound;
 
 /// A frame that keeps to the grammar.
@@ -95,6 +97,15 @@ impl<'a> Scanned<'a> {
     /// Returns the frame without its metadata.
     pub(crate) fn head(&self) -> &'a str {
         self.text.get(..self.end).unwrap_or_default()
+    }
+
+    /// Returns whether the frame has expired: `ttl > 0` and `ts + ttl < now - skew`.
+    pub(crate) fn has_expired(&self, skew: Duration, now: Time) -> bool {
+        let (ts, ttl) = (self.envelope.timestamp, self.envelope.ttl);
+        let ttl = ttl.unwrap_or(0);
+        let end = ts.unwrap_or(i64::MAX).saturating_add(ttl);
+        let skew = i64::try_from(skew.as_secs()).unwrap_or(i64::MAX);
+        (ttl > 0) & (end < now.as_secs().saturating_sub(skew))
     }
 
     pub(crate) fn mid(&self) -> Option<&Mid> {

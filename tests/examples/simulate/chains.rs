@@ -17,6 +17,8 @@ pub(crate) struct Chains {
     causes: BTreeMap<Mid, Cause>,
     /// The positions of the first frames of chains.
     begun: BTreeMap<Mid, u64>,
+    /// The frames of chains that wait for an answer, or that were cancelled: chain and position.
+    known: BTreeMap<Mid, (Mid, u64)>,
     /// The chains that wait for an answer.
     open: BTreeSet<Mid>,
     /// The chains that were answered before a cancellation.
@@ -59,6 +61,7 @@ impl Chains {
             "done" | "fail" | "end" => {
                 self.open.remove(&chain);
                 self.answered.insert(chain.clone());
+                self.known.retain(|_, (of, _)| *of != chain);
             }
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
@@ -72,13 +75,24 @@ impl Chains {
             _ => {}
         }
         let is_open = self.open.contains(&chain);
+        if is_open && mid != chain {
+            self.known.insert(mid.clone(), (chain.clone(), position));
+        }
         self.of.insert(mid, (chain, is_open));
     }
 
-    /// Returns the position of the request that a frame answers.
-    pub(crate) fn request(&self, text: &str) -> Option<u64> {
-        let chain = mid_in(text, "cid").filter(|chain| self.open.contains(chain))?;
-        self.begun.get(&chain).copied()
+    /// Returns the position of the parent of a frame: the frame that its `aid` names, or else the
+    /// request that it answers.
+    pub(crate) fn parent(&self, text: &str) -> Option<u64> {
+        let begin = |chain: Mid| {
+            let is_open = self.open.contains(&chain);
+            self.begun.get(&chain).copied().filter(|_| is_open)
+        };
+        let cause = mid_in(text, "aid").and_then(|aid| match self.known.get(&aid) {
+            Some((_, position)) => Some(*position),
+            None => begin(aid),
+        });
+        cause.or_else(|| begin(mid_in(text, "cid")?))
     }
 
     fn cause(&self, text: &str) -> Option<Cause> {

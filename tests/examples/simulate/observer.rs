@@ -345,7 +345,7 @@ impl Observer {
         self.note_rights(entry);
         self.newest = (
             entry.position,
-            self.chains.request(text).filter(|_| !self.is_flooded),
+            self.chains.parent(text).filter(|_| !self.is_flooded),
         );
         self.chains.apply(text, entry.position, entry.sender);
         Ok(())

@@ -11,8 +11,19 @@ const DOCS: &str = include_str!("../../../accp-session/src/session.rs");
 
 /// Operations of a session's own frames, beside those of the draft.
 const OWN: [&str; 13] = [
-    "registry", "bytes", "open", "join", "leave", "grant", "expire", "put", "schemas", "level",
-    "veto", "checkpoint", "note",
+    "registry",
+    "bytes",
+    "open",
+    "join",
+    "leave",
+    "grant",
+    "expire",
+    "put",
+    "schemas",
+    "level",
+    "veto",
+    "checkpoint",
+    "note",
 ];
 
 /// What the session says itself, an application cannot say; the error says why, and the docs list
@@ -27,7 +38,9 @@ fn op_02_refuses_what_the_session_says_itself() {
             let mut desk = open_desk(options("hub"), Rules::default());
             let message = Message::new("hub", intent.as_str(), operation).unwrap();
             let message = match intent.as_str() {
-                "sync" if operation == "state" => message.with("v", 1_i64).with("delta", Map::new()),
+                "sync" if operation == "state" => {
+                    message.with("v", 1_i64).with("delta", Map::new())
+                }
                 _ => message,
             };
             let before = desk.session().position();
@@ -35,7 +48,11 @@ fn op_02_refuses_what_the_session_says_itself() {
             match desk.session_mut().send(&chain, NOW) {
                 Ok(_) => assert_eq!(desk.session().position(), before + 1),
                 Err(error) => {
-                    assert_eq!(error.code(), ErrorCode::POLICY_DENIED, "{intent}:{operation}");
+                    assert_eq!(
+                        error.code(),
+                        ErrorCode::POLICY_DENIED,
+                        "{intent}:{operation}"
+                    );
                     assert_eq!(desk.session().position(), before);
                     taken.push((operation, error.to_string()));
                 }
@@ -48,9 +65,29 @@ fn op_02_refuses_what_the_session_says_itself() {
         }
         for (operation, error) in taken {
             let pair = format!("`{intent}:{operation}`");
-            assert!(is_all || DOCS.contains(&pair), "the docs of `send` lack {pair}");
+            assert!(
+                is_all || DOCS.contains(&pair),
+                "the docs of `send` lack {pair}"
+            );
             said += &format!("{intent}:{operation}: {error}\n");
         }
     }
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"
+    sync:registry: E5001: expected a frame of the session; sync:registry speaks about the link
+    sync:bytes: E5001: expected a frame of the session; sync:bytes speaks about the link
+    sync:open: E5001: expected a frame of an application; sync:open is about the session itself, which a host writes when it begins: see Session::host
+    sync:join: E5001: expected a frame of an application; sync:join is about the session itself, which a host writes for Input::Join
+    sync:leave: E5001: expected a frame of an application; sync:leave is about the session itself, which a host writes for Input::Leave
+    sync:grant: E5001: expected a frame of an application; sync:grant is about the session itself, which a host writes for Input::Grant
+    sync:expire: E5001: expected a frame of an application; sync:expire is about the session itself, which a host writes for Input::Expire
+    sync:put: E5001: expected a frame of an application; sync:put is about the session itself, which a session writes for values that go by reference
+    sync:schemas: E5001: expected a frame of an application; sync:schemas is about the session itself, which a host writes for Input::Register
+    sync:level: E5001: expected a frame of an application; sync:level is about the session itself, which a host writes when its settings change: see Options::level
+    sync:veto: E5001: expected a frame of an application; sync:veto is about the session itself, which a host writes for CheckpointHooks
+    sync:checkpoint: E5001: expected a frame of an application; sync:checkpoint is about the session itself, which a host writes for Input::Phase and the other triggers
+    qry:bytes: E5001: expected a frame of the session; qry:bytes speaks about the link
+    ack:analyze: E5001: expected a frame of the session; ack:analyze speaks about the link
+    ping:analyze: E5001: expected a frame of the session; ping:analyze speaks about the link
+    pong:analyze: E5001: expected a frame of the session; pong:analyze speaks about the link
+    ");
 }
