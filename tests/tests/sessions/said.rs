@@ -1,5 +1,7 @@
 //! What an application may say in a session.
 
+use std::fmt::Write as _;
+
 use accp_registry::OPERATIONS;
 use accp_runtime::session::{Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent, Map, Message};
@@ -69,7 +71,7 @@ fn op_02_refuses_what_the_session_says_itself() {
                 is_all || DOCS.contains(&pair),
                 "the docs of `send` lack {pair}"
             );
-            said += &format!("{intent}:{operation}: {error}\n");
+            writeln!(said, "{intent}:{operation}: {error}").unwrap();
         }
     }
     insta::assert_snapshot!(said, @"
