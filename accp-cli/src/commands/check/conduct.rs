@@ -131,8 +131,8 @@ impl Conduct {
         let is_known =
             |chain: &str| self.chains.contains_key(chain) || self.seen.contains_key(chain);
         let named = self.chains.values().any(|known| known == chain);
-        let mut both = [Some(chain), above].into_iter().flatten();
-        let cut = both.find_map(|chain| self.cancelled.get(chain));
+        let both = [Some(chain), above];
+        let cut = both.iter().find_map(|chain| self.cancelled.get((*chain)?));
         let fault = if message.intent == Intent::CANCEL {
             cid.is_none().then(|| {
                 let what = "expected the cid of the chain to cancel".to_owned();
