@@ -185,22 +185,6 @@ impl World {
         ))
     }
 
-    /// Checks that the host knows that all members hold the log, once nothing is under way.
-    pub(super) fn judge_reports(&self) -> Result {
-        let relayed = self
-            .observer
-            .log
-            .iter()
-            .rfind(|entry| entry.kind.is_relayed());
-        let last = relayed.map_or(0, |entry| entry.position);
-        match self.room.host.session().replicated() {
-            replicated if replicated < last => Err(format!(
-                "all members have the log up to {last}, and the host says {replicated}"
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Checks that the store of the host lists every value that was put.
     fn judge_keys(&mut self) -> Result {
         let host = &mut self.room.host;

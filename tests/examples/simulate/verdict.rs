@@ -163,13 +163,12 @@ impl World {
         self.judge_parts()?;
         self.judge_shared()?;
         self.judge_values()?;
-        self.judge_reports()?;
         self.judge_stores()?;
         self.judge_streams()?;
         self.judge_words()
     }
 
-    /// Checks that no side waits for anything.
+    /// Checks that no side waits for anything, and that the host knows that all hold the log.
     fn judge_sides(&self) -> Result {
         let relayed = self.observer.log.iter().rev().find(|e| e.kind.is_relayed());
         let last = relayed.map_or(0, |entry| entry.position);
@@ -188,7 +187,12 @@ impl World {
                 return Err(format!("@{agent} is at {} and not at {last}", seen.last));
             }
         }
-        Ok(())
+        match self.room.host.session().replicated() {
+            replicated if replicated < last => Err(format!(
+                "all members have the log up to {last}, and the host says {replicated}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that all sides have the same state and the same schemas.
