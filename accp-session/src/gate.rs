@@ -10,7 +10,9 @@ pub(crate) mod envelope;
 pub(crate) mod numbers;
 pub(crate) mod refusal;
 pub(crate) mod seen;
+pub(crate) mod transactions;
 
+use accp_frame::Registry;
 use accp_registry::{ErrorCode, Hash};
 
 use crate::gate::envelope::{ids, is_not_early};
@@ -120,7 +122,9 @@ impl Gate {
 
     /// Takes an entry into account: the `seq` that it consumed, or its refusal, and the name of its
     /// chain.
-    pub(crate) fn fold(&mut self, entry: &Entry, frame: &Scanned<'_>) {
+    pub(crate) fn fold(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
+        let transactions = &mut self.numbers.transactions;
+        transactions.fold(registry, entry, frame);
         if let (EntryKind::Frame, Some(chain)) = (entry.kind, frame.cid())
             && self.owner(chain).is_none()
         {
@@ -129,7 +133,7 @@ impl Gate {
         }
         match entry.kind {
             // The entry took no `seq`, or its parts took theirs.
-            EntryKind::Control | EntryKind::Frame if entry.sequence == 0 => {}
+            EntryKind::Control | EntryKind::Frame | EntryKind::Repeat if entry.sequence == 0 => {}
             EntryKind::Lost => {}
             EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),
             _ => {

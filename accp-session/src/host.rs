@@ -2,10 +2,11 @@
 mod accept;
 mod lineage;
 mod queue;
+mod repeat;
 mod serve;
 mod turn;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
 
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
@@ -15,6 +16,7 @@ use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
 use crate::gate::refusal::Refusal;
+use crate::gate::transactions::Transactions;
 use crate::host::lineage::Lost;
 use crate::host::queue::Queue;
 use crate::host::turn::Turn;
@@ -120,6 +122,7 @@ impl Host {
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
         gate.restore_seen(&stored.seen);
+        let registry = with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
             side.replay(entry, |frame, effect| {
                 match effect {
@@ -127,9 +130,10 @@ impl Host {
                     Effect::Control(control) => gate.fold_control(entry.sender, control),
                     Effect::Frame | Effect::State(_) => {}
                 }
-                gate.fold(entry, frame);
+                gate.fold(&registry, entry, frame);
             })?;
         }
+        gate.numbers.transactions.want_all();
         // These values may have arrived since the snapshot.
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
@@ -355,6 +359,7 @@ impl Host {
         last_put: u64,
     ) -> Result<Vec<Effect>, SendError> {
         let mut effects: Vec<Effect> = Vec::new();
+        let mut transactions = BTreeSet::new();
         for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
             let frame = Scanned::new(&text, self.side.options.limits)?;
@@ -368,6 +373,13 @@ impl Host {
             let changes = |effect: &Effect| matches!(effect, Effect::State(_));
             if changes(&effect) && effects.iter().any(changes) {
                 let expected = "one change of the shared state at a time";
+                return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
+            }
+            let registry = &self.side.options.registry;
+            if let Some(key) = Transactions::key_of(registry, MemberId::HOST, &frame)
+                && !transactions.insert(key)
+            {
+                let expected = "one request of a transaction at a time";
                 return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
             }
             effects.push(effect);
@@ -423,6 +435,7 @@ impl Host {
             self.side.batch.get().sends.extend(sends);
         }
         self.side.reads.extend(reads);
+        self.want_answers();
         self.side.snapshot(&self.gate.numbers);
     }
 
@@ -469,4 +482,19 @@ impl Host {
             self.side.transfers.want(key, missing.from, announced);
         }
     }
+}
+
+/// Returns a registry with the schemas that earlier runs of a host have registered, as far as they go
+/// together.
+fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
+    let mut all = registry.clone();
+    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
+        if let Ok(before) = Registry::from_json(json) {
+            let mut merged = all.clone();
+            if merged.merge(before).is_ok() {
+                all = merged;
+            }
+        }
+    }
+    all
 }

@@ -46,6 +46,12 @@ pub enum EntryKind {
     Control,
     /// A part of a split frame; the whole frame follows as an entry of its own.
     Part,
+    /// The request of a transaction that is under way or has ended ([`Schema::idempotency`]), or a
+    /// copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
+    /// only that member handles the copy.
+    ///
+    /// [`Schema::idempotency`]: accp_registry::Schema::idempotency
+    Repeat,
     /// Expired, or in a cancelled chain. The frame took its place, and the host tells nobody.
     Dropped,
     /// Refused for good, with this code; the frame took no `seq`.
@@ -58,7 +64,7 @@ pub enum EntryKind {
 impl EntryKind {
     /// Returns whether entries of this kind are relayed to members.
     pub const fn is_relayed(self) -> bool {
-        matches!(self, Self::Frame | Self::Control)
+        matches!(self, Self::Frame | Self::Control | Self::Repeat)
     }
 }
 
@@ -214,8 +220,8 @@ pub struct Stored {
     pub last: u64,
     /// Entries that are still due, at or before the snapshot, ascending.
     pub due: Vec<Entry>,
-    /// Every entry that took a `seq` ([`EntryKind::Frame`], [`Part`](EntryKind::Part) and
-    /// [`Dropped`](EntryKind::Dropped)), ascending by position. Only a host needs them.
+    /// Every entry that took a `seq` ([`EntryKind::Frame`], [`Repeat`](EntryKind::Repeat),
+    /// [`Part`](EntryKind::Part) and [`Dropped`](EntryKind::Dropped)), ascending by position. Only a host needs them.
     pub seen: Vec<Seen>,
     /// The outbox, in order.
     pub outbox: Vec<Outgoing>,

@@ -100,7 +100,10 @@ impl Session {
             (Role::Member(member), Input::Entries { from, entries }) => {
                 member.entries(from, entries, now);
             }
-            (Role::Host(host), Input::Entry { at, entry }) => host.answer_claims(at, entry, now),
+            (Role::Host(host), Input::Entry { at, entry }) => {
+                host.repeat_answer(at, entry.as_ref(), now);
+                host.answer_claims(at, entry, now);
+            }
             (Role::Member(_), Input::Entry { .. }) => {}
             (Role::Host(host), Input::Cold { key, value }) => host.cold(key, value, now),
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),

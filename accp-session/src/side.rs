@@ -23,7 +23,7 @@ use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
     SendError, Time, Transmit,
 };
-use accp_frame::{DecodeError, EncodeError, Registry};
+use accp_frame::{DecodeError, EncodeError, Intent, Registry};
 
 /// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
@@ -164,8 +164,14 @@ impl Side {
     }
 
     /// Returns whether an entry like this goes to the handlers of this side.
-    pub(crate) fn is_due(&self, kind: EntryKind, sender: MemberId) -> bool {
-        kind == EntryKind::Frame && sender != self.me() && self.options.handles
+    pub(crate) fn is_due(&self, kind: EntryKind, sender: MemberId, intent: Intent) -> bool {
+        let is_mine = sender == self.me();
+        let is_due = match kind {
+            EntryKind::Frame => !is_mine,
+            EntryKind::Repeat => is_mine && intent != Intent::REQ,
+            _ => false,
+        };
+        is_due && self.options.handles
     }
 
     /// Appends an entry to the log, and folds it unless the fold has it already.
@@ -202,7 +208,7 @@ impl Side {
         kind: EntryKind,
         frame: &Scanned<'_>,
     ) -> Result<Effect, DecodeError> {
-        if !kind.is_relayed() {
+        if !kind.is_relayed() || kind == EntryKind::Repeat {
             return Ok(Effect::Void(kind));
         }
         // The fold that a member started from may hold the entry already.
@@ -224,16 +230,16 @@ impl Side {
         frame: &Scanned<'_>,
         now: Time,
     ) -> Option<(Entry, Effect)> {
-        let kind = if Control::is(frame) {
-            EntryKind::Control
-        } else {
-            EntryKind::Frame
+        let kind = match (told.repeat, Control::is(frame)) {
+            (true, _) => EntryKind::Repeat,
+            (_, true) => EntryKind::Control,
+            _ => EntryKind::Frame,
         };
         let effect = self.effect(told.position, kind, frame).ok()?;
-        let sequence = frame
-            .envelope
-            .sequence
-            .filter(|_| !Control::is_host_s(frame));
+        // A copy of an answer takes no number, nor does what the host says of the session.
+        let is_copy = told.repeat && frame.intent != Intent::REQ;
+        let takes_one = !is_copy && !Control::is_host_s(frame);
+        let sequence = frame.envelope.sequence.filter(|_| takes_one);
         let entry = Entry {
             position: told.position,
             at: now,
@@ -243,7 +249,7 @@ impl Side {
             sequence: sequence.unwrap_or_default(),
             tokens: told.tokens,
             cut: told.cut,
-            due: self.is_due(kind, told.sender),
+            due: self.is_due(kind, told.sender, frame.intent),
             text: told.text,
             hash: told.hash,
         };

@@ -40,6 +40,7 @@
 //! | `inline` | fields that are sent in the frame even when they are long |
 //! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
+//! | `idempotency` | the field by which a host knows a request again, so that it is handled once |
 //! | `doc`, `docs` | the purpose of the schema; the meaning of each field |
 //!
 //! At the top, `version` and `tokenizer` are optional.

@@ -61,6 +61,10 @@ pub struct Schema {
     /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
     /// wire, and the hash does not cover it.
     pub keep: Option<Vec<String>>,
+    /// The full name of the field whose text names a request, so that a second request with the
+    /// same text is not handled again (draft section 10.3). It is a required `string`. Only the host
+    /// of a session looks at it, so the hash does not cover it.
+    pub idempotency: Option<String>,
 }
 
 /// A field of a schema.
@@ -192,6 +196,7 @@ impl Schema {
             fields: Vec::new(),
             frames: Vec::new(),
             keep: None,
+            idempotency: None,
         }
     }
 
@@ -245,12 +250,13 @@ impl Schema {
         field.required || here.contains(&field.name)
     }
 
-    /// Returns whether two schemas differ only in their docs and `keep`.
+    /// Returns whether two schemas differ only in their docs, `keep` and `idempotency`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
             bare.keep = None;
+            bare.idempotency = None;
             bare.fields.iter_mut().for_each(|field| field.doc = None);
             bare.frames.iter_mut().for_each(|frame| frame.doc = None);
             bare

@@ -156,6 +156,7 @@ fn frames() {
 
 #[test]
 fn docs_and_what_is_kept_are_no_difference() {
-    let wordy = r#""fields": ["x"], "doc": "A.", "docs": { "x": "X." }, "keep": ["x"]"#;
-    assert_eq!(changes(r#""fields": ["x"]"#, wordy), "");
+    let terse = r#""fields": ["x"], "required": ["x"], "types": { "x": "string" }"#;
+    let wordy = r#""doc": "A.", "docs": { "x": "X." }, "keep": ["x"], "idempotency": "x""#;
+    assert_eq!(changes(terse, &format!("{terse}, {wordy}")), "");
 }

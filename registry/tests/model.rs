@@ -157,6 +157,9 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                 }
                 schema.fields.push(field);
             }
+            let mut names = schema.fields.iter();
+            let named = names.find(|field| field.required && field.ty == Type::String);
+            schema.idempotency = named.map(|field| field.name.clone());
             for (intent, operation, about) in frames {
                 let intent = accp_registry::Intent::ALL[intent].as_str();
                 if schema.frame(&[intent, &operation]).is_none() {

@@ -87,7 +87,7 @@ fn unknown_keys() {
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
     registry:2:21 at /schemas/a/xyz: unknown key `xyz`
-        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep
+        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep, idempotency
     ");
     assert_snapshot!(with(r#""frames": [{ "intent": "req", "operation": "o", "require": [] }]"#), @"
     registry:2:49 at /schemas/a/frames/0/require: unknown key `require`
@@ -293,6 +293,19 @@ fn lists_of_fields() {
     registry:2:27 at /schemas/a/keep/3: `x` stands twice
         remove one of the two
     ");
+    assert_snapshot!(with(r#""required": ["x", "priority"], "types": { "x": "text" }, "idempotency": "x""#), @"
+    registry:2:58 at /schemas/a/idempotency: `x` cannot name a request
+        name a field of type `string` that stands under `required`
+    ");
+    assert_snapshot!(with(r#""types": { "x": "string" }, "idempotency": "x""#), @"
+    registry:2:29 at /schemas/a/idempotency: `x` cannot name a request
+        name a field of type `string` that stands under `required`
+    ");
+    assert_snapshot!(with(r#""idempotency": "pri""#), @"
+    registry:2:1 at /schemas/a/idempotency: there is no field `pri`
+        `pri` is the abbreviation of `priority`; write the full name
+    ");
+    assert_snapshot!(with(r#""idempotency": ["x"]"#), @"registry:2:1 at /schemas/a/idempotency: expected a string, found an array");
     assert_snapshot!(with(r#""keep": "x""#), @r#"registry:2:1 at /schemas/a/keep: expected an array, found the string "x""#);
 }
 

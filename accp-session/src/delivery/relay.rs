@@ -109,6 +109,7 @@ impl Relayed {
             prev,
             tokens: self.tokens,
             cut: self.cut,
+            repeat: self.repeat,
             vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
         };
         let text = relay.text();

@@ -12,7 +12,7 @@ use crate::refs::reference::references;
 use crate::side::Side;
 use crate::wire::control::{Control, put_key};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, ReadError, Reference, StateError, Target};
+use crate::{EntryKind, MemberId, ReadError, Reference, StateError, Target};
 
 /// The greatest number of versions that a full state may skip. So nobody can use up the numbers.
 const FURTHEST: u64 = 1_000_000;
@@ -38,6 +38,11 @@ pub(crate) fn check(
     check_references(side, from, frame, own_puts)?;
     if frame.intent == Intent::CANCEL {
         may_cancel(side, gate, from, frame)?;
+    }
+    let (registry, chains) = (&side.options.registry, &side.state.chains);
+    let transactions = &gate.numbers.transactions;
+    if transactions.is_repeat(registry, chains, from, frame)? {
+        return Ok(Effect::Void(EntryKind::Repeat));
     }
     let effect = Effect::of(frame, &side.state.shared)?;
     if let Effect::State(change) = &effect {
@@ -124,7 +129,9 @@ fn check_references(
                 continue;
             }
             let expected = match error {
-                ReadError::NotFound => "a reference to something that the session holds",
+                ReadError::NotFound | ReadError::Unavailable => {
+                    "a reference to something that the session holds"
+                }
                 ReadError::Expired => "a reference to something that has not expired",
                 ReadError::Unauthorized => "a reference to this session, or to one that granted it",
             };

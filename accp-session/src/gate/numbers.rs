@@ -6,6 +6,7 @@ use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::delivery::groups::Groups;
+use crate::gate::transactions::Transactions;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
 use crate::log::names::Names;
@@ -30,6 +31,8 @@ pub(crate) struct Numbers {
     /// later parts.
     #[serde(default)]
     pub(crate) wholes: BTreeSet<Mid>,
+    #[serde(default)]
+    pub(crate) transactions: Transactions,
 }
 
 /// A value to fetch from the member that put it.

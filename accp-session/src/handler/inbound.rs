@@ -74,7 +74,8 @@ impl Inbound {
         self.position
     }
 
-    /// Returns the member that sent the frame.
+    /// Returns the member that sent the frame. For the copy of an answer, which goes to a member that
+    /// has asked for a transaction again, it is that member.
     pub fn sender(&self) -> MemberId {
         self.sender
     }

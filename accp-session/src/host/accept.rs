@@ -226,13 +226,14 @@ impl Host {
             sequence,
             tokens,
             cut,
-            due: self.side.is_due(kind, sender),
+            due: self.side.is_due(kind, sender, frame.intent),
             text,
         };
         let before = self.side.hash.filter(|_| kind.is_relayed());
         entry.hash = before.map(|before| Relayed::of(&entry).hash_after(&before));
         self.gate.see(&entry);
-        self.gate.fold(&entry, frame);
+        let registry = &self.side.options.registry;
+        self.gate.fold(registry, &entry, frame);
         if kind.is_relayed() {
             self.relays.push(&entry);
         }

@@ -211,6 +211,7 @@ impl Host {
 
     fn resume(&mut self) {
         self.lost = None;
+        self.gate.numbers.transactions.want_all();
         self.greet_all();
     }
 
@@ -334,7 +335,8 @@ impl Host {
             self.turn.parent = self.side.state.chains.parent(frame);
         }
         self.gate.see(&entry);
-        self.gate.fold(&entry, frame);
+        let registry = &self.side.options.registry;
+        self.gate.fold(registry, &entry, frame);
         self.relays.push(&entry);
         self.side.append(entry, frame, effect);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use accp_registry::Hash;
 
 use crate::wire::relay::Relay;
-use crate::{Entry, MemberId};
+use crate::{Entry, EntryKind, MemberId};
 
 /// An entry of the log as members have it.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub(crate) struct Relayed {
     pub sender: MemberId,
     pub tokens: u32,
     pub cut: bool,
+    /// True for an entry of the kind [`EntryKind::Repeat`].
+    pub repeat: bool,
     pub text: Arc<str>,
     pub hash: Option<Hash>,
 }
@@ -26,6 +28,7 @@ impl Relayed {
             sender: relay.sender,
             tokens: relay.tokens,
             cut: relay.cut,
+            repeat: relay.repeat,
             text: format!("{}]", relay.frame).into(),
             hash: None,
         }
@@ -38,7 +41,7 @@ impl Relayed {
         head[32..40].copy_from_slice(&self.position.to_le_bytes());
         head[40..42].copy_from_slice(&self.sender.number().to_le_bytes());
         head[42..46].copy_from_slice(&self.tokens.to_le_bytes());
-        head[46] = self.cut.into();
+        head[46] = u8::from(self.cut) | u8::from(self.repeat) << 1;
         let mut hasher = blake3::Hasher::new();
         hasher.update(&head).update(self.text.as_bytes());
         Hash::from(*hasher.finalize().as_bytes())
@@ -51,6 +54,7 @@ impl Relayed {
             sender: entry.sender,
             tokens: entry.tokens,
             cut: entry.cut,
+            repeat: entry.kind == EntryKind::Repeat,
             text: Arc::clone(&entry.text),
             hash: entry.hash,
         }
@@ -69,6 +73,7 @@ mod tests {
             sender: MemberId::HOST,
             tokens: 7,
             cut: false,
+            repeat: false,
             text: "@a>req:plan{}[mid:1]".into(),
             hash: None,
         };
@@ -82,6 +87,7 @@ mod tests {
             change(|entry| entry.sender = MemberId::LAST),
             change(|entry| entry.tokens = 8),
             change(|entry| entry.cut = true),
+            change(|entry| entry.repeat = true),
             change(|entry| entry.text = "@a>req:plan{}[mid:2]".into()),
         ];
         let hash = one.hash_after(&root);

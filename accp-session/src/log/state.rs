@@ -157,7 +157,9 @@ impl State {
     pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
         match effect {
-            Effect::Void(_) => return applied,
+            // Members do not have the others.
+            Effect::Void(kind) if !kind.is_relayed() => return applied,
+            Effect::Void(_) => {}
             Effect::Control(control) => self.control(control, entry, &mut applied),
             Effect::Frame => self.frame(entry, frame, &mut applied),
             Effect::State(change) => {

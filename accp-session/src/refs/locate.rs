@@ -32,8 +32,10 @@ pub enum Located {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The session holds nothing of this name, or its bytes cannot be had (E2001).
+    /// The session holds nothing of this name (E2001).
     NotFound,
+    /// Nobody has supplied the bytes of the value in time (E3001). The next reading asks again.
+    Unavailable,
     /// The value has expired (E2002).
     Expired,
     /// The reference leads to a session that granted no access (E5002).
@@ -45,6 +47,7 @@ impl ReadError {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::NotFound => ErrorCode::REF_NOT_FOUND,
+            Self::Unavailable => ErrorCode::TIMEOUT,
             Self::Expired => ErrorCode::REF_EXPIRED,
             Self::Unauthorized => ErrorCode::UNAUTHORIZED_REF,
         }
@@ -55,6 +58,9 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::NotFound => "the session holds nothing under this reference",
+            Self::Unavailable => {
+                "nobody has supplied the bytes of this reference; read it again later"
+            }
             Self::Expired => "the value of this reference has expired",
             Self::Unauthorized => "this reference leads to a session that granted no access",
         };

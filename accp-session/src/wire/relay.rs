@@ -1,10 +1,10 @@
 //! An entry on its way to a member.
 
 use crate::log::vouch::Vouched;
-use crate::{Entry, MemberId};
+use crate::{Entry, EntryKind, MemberId};
 
 /// The metadata pairs that only a host writes.
-pub(crate) const RESERVED: [&str; 7] = ["pos", "prev", "tok", "cut", "by", "sum", "proof"];
+pub(crate) const RESERVED: [&str; 8] = ["pos", "prev", "tok", "cut", "rep", "by", "sum", "proof"];
 
 /// A frame as its sender wrote it, with the pairs that the host adds.
 ///
@@ -21,6 +21,8 @@ pub(crate) struct Relay<'a> {
     pub prev: u64,
     pub tokens: u32,
     pub cut: bool,
+    /// True for a frame of the kind [`EntryKind::Repeat`].
+    pub repeat: bool,
     /// The word of the host for the log up to this entry.
     pub vouched: Option<Vouched>,
 }
@@ -35,6 +37,7 @@ impl<'a> Relay<'a> {
             prev: entry.position - 1,
             tokens: entry.tokens,
             cut: entry.cut,
+            repeat: entry.kind == EntryKind::Repeat,
             vouched: None,
         };
         relay.text()
@@ -49,6 +52,7 @@ impl<'a> Relay<'a> {
             prev,
             tokens,
             cut,
+            repeat,
             vouched,
         } = *self;
         let pair = |is_said: bool, key: &str, value: u64| {
@@ -61,8 +65,9 @@ impl<'a> Relay<'a> {
         let prev = pair(prev + 1 != position, "prev", prev);
         let tokens = pair(tokens > 0, "tok", tokens.into());
         let cut = if cut { ",cut:true" } else { "" };
+        let repeat = if repeat { ",rep:true" } else { "" };
         let vouched = vouched.map_or_else(String::new, |vouched| format!(",{vouched}"));
-        format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}{vouched}]")
+        format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}{repeat}{vouched}]")
     }
 
     /// Reads a text of [`Relay::text`]; `None` for any other frame.
@@ -80,6 +85,7 @@ impl<'a> Relay<'a> {
         let prev = number("prev:").unwrap_or(position.checked_sub(1)?);
         let tokens = u32::try_from(number("tok:").unwrap_or_default()).ok()?;
         let cut = pairs.next_if_eq(&"cut:true").is_some();
+        let repeat = pairs.next_if_eq(&"rep:true").is_some();
         let vouched = match pairs.next_if(|pair| pair.starts_with("sum:")) {
             Some(sum) => {
                 let proof = pairs.next()?.strip_prefix("proof:")?;
@@ -94,6 +100,7 @@ impl<'a> Relay<'a> {
             prev,
             tokens,
             cut,
+            repeat,
             vouched,
         })
     }
@@ -111,7 +118,7 @@ mod tests {
         fn reads_what_it_has_written(
             note in "[a-z,:]{0,8}|,pos:7",
             position in 1u64..1000, sender in prop_oneof![100..=899u16, 9000..=9999u16], gap in 0u64..3,
-            tokens in 0u32..40, cut in any::<bool>(), key in any::<Option<[u8; 32]>>(),
+            tokens in 0u32..40, (cut, repeat) in any::<(bool, bool)>(), key in any::<Option<[u8; 32]>>(),
         ) {
             let key = key.map(LogKey::new);
             let frame = format!("@a>req:plan{{}}[mid:101000001001,seq:1,note:{note}");
@@ -122,6 +129,7 @@ mod tests {
                 prev: position.saturating_sub(1 + gap),
                 tokens,
                 cut,
+                repeat,
                 vouched: key.map(|key| key.pairs(position, &key.root())),
             };
             let text = relay.text();
@@ -131,7 +139,7 @@ mod tests {
         #[test]
         fn takes_no_other_frame_for_one(
             tail in prop::collection::vec(
-                prop::sample::select(&[",pos:7", ",by:101", ",prev:2", ",tok:x", ",cut:true", ",sum:0123456789abcdef", ",sum:\u{e9}", ",proof:x", ",a:b", "]"][..]),
+                prop::sample::select(&[",pos:7", ",by:101", ",prev:2", ",tok:x", ",cut:true", ",rep:true", ",sum:0123456789abcdef", ",sum:\u{e9}", ",proof:x", ",a:b", "]"][..]),
                 0..6,
             ),
         ) {

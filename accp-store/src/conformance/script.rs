@@ -253,6 +253,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         Just(EntryKind::Frame),
         Just(EntryKind::Control),
         Just(EntryKind::Part),
+        Just(EntryKind::Repeat),
         Just(EntryKind::Dropped),
         Just(EntryKind::Lost),
         (0u16..=9999)

@@ -221,7 +221,7 @@ impl Course {
             Resolved::Fetch { key, .. } if self.unavailable.remove(&key) => {
                 return Err(DriverError::Reference(
                     resolver.key().into(),
-                    ReadError::NotFound,
+                    ReadError::Unavailable,
                 ));
             }
             Resolved::Fetch { key, announced } => {

@@ -135,6 +135,7 @@ fn to_kind(kind: EntryKind) -> Result<i64, Fault> {
         EntryKind::Part => 3,
         EntryKind::Dropped => 4,
         EntryKind::Lost => 5,
+        EntryKind::Repeat => 6,
         EntryKind::Refused(code) => REFUSED + i64::from(code.number()),
         kind => {
             let text = format!("entries of kind {kind:?} are newer than this store: update it");
@@ -150,6 +151,7 @@ fn kind_from(kind: i64) -> Option<EntryKind> {
         3 => EntryKind::Part,
         4 => EntryKind::Dropped,
         5 => EntryKind::Lost,
+        6 => EntryKind::Repeat,
         REFUSED.. => {
             let code = u16::try_from(kind - REFUSED)
                 .ok()

@@ -280,6 +280,8 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             Err(DriverError::Reference(_, ReadError::Expired)) => {
                 Ok(LongValue::Here(Fact::Gone(long.key)))
             }
+            // The other side was dead for too long. The next reading asks again.
+            Err(DriverError::Reference(_, ReadError::Unavailable)) => Ok(LongValue::OnItsWay),
             Err(error) => Err(format!("a handler cannot read {key}: {error}")),
         }
     }

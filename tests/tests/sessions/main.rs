@@ -29,6 +29,7 @@ mod ids;
 mod large;
 mod lineage;
 mod numbering;
+mod repeats;
 mod returns;
 mod room;
 mod said;

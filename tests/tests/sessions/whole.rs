@@ -248,7 +248,8 @@ fn a_reference_to_a_value_of_another_type() {
     let pay = Message::new("hub", "req", "transaction")
         .unwrap()
         .under("TX")
-        .with("transaction_id", Value::Ref(key.into()))
+        .with("transaction_id", "t-1")
+        .with("account", Value::Ref(key.into()))
         .with("amount", Decimal::from(7));
     pair.host.send(&Outbound::message(&pay), pair.now).unwrap();
     let read = |inbound: &Inbound| -> Result<String, DecodeError> {
@@ -263,7 +264,7 @@ fn a_reference_to_a_value_of_another_type() {
             return Ok(String::new());
         }
         let pay = inbound.decode::<TransactionReq<'_>>()?;
-        Ok(pay.frame.transaction_id.into_owned())
+        Ok(pay.frame.account.unwrap_or_default().into_owned())
     };
     let (got, faults) = pair.member_serves(20, read);
     assert_eq!(faults, [""; 0]);

@@ -118,6 +118,7 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
         EntryKind::Frame => ("frame", None),
         EntryKind::Control => ("control", None),
         EntryKind::Part => ("part", None),
+        EntryKind::Repeat => ("repeat", None),
         EntryKind::Dropped => ("dropped", None),
         EntryKind::Lost => ("lost", None),
         EntryKind::Refused(code) => ("refused", Some(code.to_string())),

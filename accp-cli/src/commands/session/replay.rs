@@ -79,6 +79,7 @@ fn note(entry: &Entry) -> String {
     match entry.kind {
         EntryKind::Frame if entry.due => "(due) ".to_owned(),
         EntryKind::Part => "(a part) ".to_owned(),
+        EntryKind::Repeat => "(repeated: handled once) ".to_owned(),
         EntryKind::Dropped => "(dropped: expired or cancelled) ".to_owned(),
         EntryKind::Lost => "(lost with the store of the host, and never relayed) ".to_owned(),
         EntryKind::Refused(code) => format!("(refused: {code}) "),
