@@ -37,6 +37,7 @@ mod tokens;
 mod tool;
 mod typed;
 mod value;
+mod warnings;
 mod writer;
 
 /// Only for the code that `#[derive(AccpFrame)]` generates.

@@ -56,16 +56,6 @@ const SCHEMA: &str = "schema";
 /// The param that holds, as pairs, the entries whose keys do not fit the grammar.
 const OTHERS: &str = "_";
 
-/// Returns whether a text is a code of ISO 4217; without the list of them, whether it has the form
-/// of one.
-fn is_currency(text: &str) -> bool {
-    #[cfg(feature = "std")]
-    let is_code = iso_currency::Currency::from_code(text).is_some();
-    #[cfg(not(feature = "std"))]
-    let is_code = text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
-    is_code
-}
-
 impl<'a> Message<'a> {
     /// Returns a message without payload.
     ///
@@ -246,54 +236,6 @@ impl<'a> Message<'a> {
             }
         }
         Ok(out)
-    }
-
-    /// Returns what is odd about this message under `registry`. It is not a reason to refuse the
-    /// message.
-    ///
-    /// ```
-    /// use accp_runtime::{Message, Registry};
-    ///
-    /// let registry = Registry::standard();
-    /// let text = "@a>req:payment{txn:t1|amt:1.5|schema:TX}";
-    /// let message = Message::decode(text, &registry)?;
-    /// assert_eq!(
-    ///     message.warnings(&registry),
-    ///     ["schema TX has no frame req:payment, so it gets no defaults: req:transaction, done:transaction"]
-    /// );
-    /// # Ok::<(), accp_runtime::DecodeError>(())
-    /// ```
-    pub fn warnings(&self, registry: &Registry) -> Vec<String> {
-        let schema = self.schema.as_deref();
-        let schema = schema.and_then(|code| registry.schema(code));
-        let head = [self.intent.as_str(), &*self.operation];
-        let mut warnings = Vec::new();
-        if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
-            let title = |spec: &accp_registry::FrameSpec| registry.protocol().title(&spec.head);
-            let frames: Vec<_> = schema.frames.iter().map(title).collect();
-            warnings.push(format!(
-                "schema {} has no frame {}, so it gets no defaults: {}",
-                schema.code,
-                registry.protocol().title(&head),
-                frames.join(", ")
-            ));
-        }
-        let currency = match self.schema.as_deref() {
-            Some("TX") => self.payload.get("currency").and_then(Value::as_str),
-            _ => None,
-        };
-        if let Some(text) = currency.filter(|text| !is_currency(text)) {
-            let near = text.to_ascii_uppercase();
-            let cure = if is_currency(&near) {
-                format!("; did you mean {near}?")
-            } else {
-                String::new()
-            };
-            warnings.push(format!(
-                "currency: `{text}` is not a code of ISO 4217 (draft section 10.3){cure}"
-            ));
-        }
-        warnings
     }
 
     /// Returns the scope of the defaults of the params.

@@ -8,6 +8,7 @@
 pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;
+pub(crate) mod profile;
 pub(crate) mod refusal;
 pub(crate) mod seen;
 pub(crate) mod transactions;
@@ -123,8 +124,8 @@ impl Gate {
     /// Takes an entry into account: the `seq` that it consumed, or its refusal, and the name of its
     /// chain.
     pub(crate) fn fold(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
-        let transactions = &mut self.numbers.transactions;
-        transactions.fold(registry, entry, frame);
+        self.numbers.transactions.fold(registry, entry, frame);
+        self.numbers.streams.fold(registry, entry, frame);
         if let (EntryKind::Frame, Some(chain)) = (entry.kind, frame.cid())
             && self.owner(chain).is_none()
         {

@@ -46,11 +46,11 @@ pub enum EntryKind {
     Control,
     /// A part of a split frame; the whole frame follows as an entry of its own.
     Part,
-    /// The request of a transaction that is under way or has ended ([`Schema::idempotency`]), or a
-    /// copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
+    /// The request of a transaction that is under way or has ended
+    /// ([`SchemaRules::idempotency`]), or a copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
     /// only that member handles the copy.
     ///
-    /// [`Schema::idempotency`]: accp_registry::Schema::idempotency
+    /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
     Repeat,
     /// Expired, or in a cancelled chain. The frame took its place, and the host tells nobody.
     Dropped,

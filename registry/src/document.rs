@@ -36,12 +36,11 @@ impl Schema {
         });
         put_frames(&mut out, protocol, &self.frames);
         put(&mut out, "keep", self.keep.as_ref().map(|keep| json!(keep)));
-        let idempotency = self.idempotency.as_ref().map(|name| json!(name));
-        put(&mut out, "idempotency", idempotency);
+        put(&mut out, "rules", self.rules.to_json());
         Value::Object(out)
     }
 
-    /// Returns the part that the hash covers: the schema without docs, `keep` and `idempotency`,
+    /// Returns the part that the hash covers: the schema without docs, `keep` and `rules`,
     /// each default as its wire text.
     #[cfg(feature = "hash")]
     pub(crate) fn to_canonical(&self, protocol: &Protocol) -> Value {

@@ -40,7 +40,7 @@
 //! | `inline` | fields that are sent in the frame even when they are long |
 //! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
-//! | `idempotency` | the field by which a host knows a request again, so that it is handled once |
+//! | `rules` | rules that the host of a session enforces ([`SchemaRules`]) |
 //! | `doc`, `docs` | the purpose of the schema; the meaning of each field |
 //!
 //! At the top, `version` and `tokenizer` are optional.
@@ -87,6 +87,7 @@ mod problem;
 pub mod protocol;
 mod read;
 mod reader;
+mod rules;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
@@ -111,6 +112,7 @@ pub use names::{identity_rank, words};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, Problems};
 pub use protocol::Protocol;
+pub use rules::{SchemaRules, Sequence};
 pub use tables::{
     ABBREVIATIONS, Abbreviation, Category, ENVELOPE, EnvelopeField, EnvelopeKind, ErrorCode,
     ErrorCodeSyntax, Intent, OPERATIONS, Requirement, abbreviate, expand, is_core_operation,

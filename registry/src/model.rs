@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::accp::ACCP;
 use crate::protocol::Protocol;
+use crate::rules::SchemaRules;
 use crate::tables::is_core_operation;
 use crate::types::Type;
 
@@ -61,10 +62,8 @@ pub struct Schema {
     /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
     /// wire, and the hash does not cover it.
     pub keep: Option<Vec<String>>,
-    /// The full name of the field whose text names a request, so that a second request with the
-    /// same text is not handled again (draft section 10.3). It is a required `string`. Only the host
-    /// of a session looks at it, so the hash does not cover it.
-    pub idempotency: Option<String>,
+    /// The rules that the host of a session enforces. The hash does not cover them.
+    pub rules: SchemaRules,
 }
 
 /// A field of a schema.
@@ -196,7 +195,7 @@ impl Schema {
             fields: Vec::new(),
             frames: Vec::new(),
             keep: None,
-            idempotency: None,
+            rules: SchemaRules::default(),
         }
     }
 
@@ -250,13 +249,13 @@ impl Schema {
         field.required || here.contains(&field.name)
     }
 
-    /// Returns whether two schemas differ only in their docs, `keep` and `idempotency`.
+    /// Returns whether two schemas differ only in their docs, `keep` and `rules`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
             bare.keep = None;
-            bare.idempotency = None;
+            bare.rules = SchemaRules::default();
             bare.fields.iter_mut().for_each(|field| field.doc = None);
             bare.frames.iter_mut().for_each(|frame| frame.doc = None);
             bare

@@ -34,7 +34,7 @@ const SCHEMA_KEYS: &[&str] = &[
     "docs",
     "frames",
     "keep",
-    "idempotency",
+    "rules",
 ];
 
 /// The keys of an entry of `frames`, besides the parts of the head. `envelope` is allowed only if
@@ -100,7 +100,8 @@ impl Reader<'_> {
         self.flags(at, object, &mut fields);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
         schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);
-        schema.idempotency = self.idempotency(at, object.get("idempotency"), &fields);
+        let plain: Vec<_> = fields.iter().map(|named| &named.field).collect();
+        schema.rules = self.rules(&child(at, "rules"), object.get("rules"), &plain);
         schema.fields = fields.into_iter().map(|named| named.field).collect();
         schema.code = self.code(at, object)?;
         Some(schema)
@@ -302,20 +303,6 @@ impl Reader<'_> {
         let kept = self.field_names(at, json, fields);
         let name = |(_, index): (String, usize)| fields[index].field.name.clone();
         Some(kept.into_iter().map(name).collect())
-    }
-
-    fn idempotency(&mut self, at: &str, json: Option<&Value>, fields: &[Named]) -> Option<String> {
-        let at = child(at, "idempotency");
-        let name = self.string(&at, json)?;
-        let field = &fields[self.index(&at, &name, fields)?].field;
-        if field.ty == Type::String && field.required {
-            return Some(field.name.clone());
-        }
-        self.report(
-            Problem::new(&at, format!("`{name}` cannot name a request"))
-                .cure("name a field of type `string` that stands under `required`"),
-        );
-        None
     }
 
     fn frames(&mut self, at: &str, json: Option<&Value>, fields: &[Named]) -> Vec<FrameSpec> {

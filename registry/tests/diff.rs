@@ -157,6 +157,7 @@ fn frames() {
 #[test]
 fn docs_and_what_is_kept_are_no_difference() {
     let terse = r#""fields": ["x"], "required": ["x"], "types": { "x": "string" }"#;
-    let wordy = r#""doc": "A.", "docs": { "x": "X." }, "keep": ["x"], "idempotency": "x""#;
+    let wordy =
+        r#""doc": "A.", "docs": { "x": "X." }, "keep": ["x"], "rules": { "idempotency": "x" }"#;
     assert_eq!(changes(terse, &format!("{terse}, {wordy}")), "");
 }

@@ -157,9 +157,13 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                 }
                 schema.fields.push(field);
             }
-            let mut names = schema.fields.iter();
-            let named = names.find(|field| field.required && field.ty == Type::String);
-            schema.idempotency = named.map(|field| field.name.clone());
+            let mut texts = schema
+                .fields
+                .iter()
+                .filter(|field| field.ty == Type::String);
+            let name = |field: &Field| field.name.clone();
+            schema.rules.error_code = texts.clone().next().map(name);
+            schema.rules.idempotency = texts.find(|field| field.required).map(name);
             for (intent, operation, about) in frames {
                 let intent = accp_registry::Intent::ALL[intent].as_str();
                 if schema.frame(&[intent, &operation]).is_none() {

@@ -87,7 +87,7 @@ fn unknown_keys() {
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
     registry:2:21 at /schemas/a/xyz: unknown key `xyz`
-        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep, idempotency
+        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep, rules
     ");
     assert_snapshot!(with(r#""frames": [{ "intent": "req", "operation": "o", "require": [] }]"#), @"
     registry:2:49 at /schemas/a/frames/0/require: unknown key `require`
@@ -293,19 +293,31 @@ fn lists_of_fields() {
     registry:2:27 at /schemas/a/keep/3: `x` stands twice
         remove one of the two
     ");
-    assert_snapshot!(with(r#""required": ["x", "priority"], "types": { "x": "text" }, "idempotency": "x""#), @"
-    registry:2:58 at /schemas/a/idempotency: `x` cannot name a request
-        name a field of type `string` that stands under `required`
+    let rules = |keys: &str, rules: &str| with(&format!(r#"{keys}, "rules": {rules}"#));
+    let strings = r#""required": ["x"], "types": { "x": "string", "priority": "integer" }"#;
+    assert_snapshot!(rules(r#""types": { "x": "string" }"#, r#"{ "idempotency": "x", "error_code": "pri", "errs": "ER" }"#), @"
+    registry:2:40 at /schemas/a/rules/idempotency: `x` does not fit here
+        name a field of type `string`, under `required`
+    registry:2:60 at /schemas/a/rules/error_code: there is no field `pri`
+        the fields are x, priority
+    registry:2:81 at /schemas/a/rules/errs: unknown key `errs`
+        did you mean `errors`?
     ");
-    assert_snapshot!(with(r#""types": { "x": "string" }, "idempotency": "x""#), @"
-    registry:2:29 at /schemas/a/idempotency: `x` cannot name a request
-        name a field of type `string` that stands under `required`
+    assert_snapshot!(rules(strings, r#"{ "idempotency": ["x"], "error_code": "priority", "errors": 1 }"#), @"
+    registry:2:82 at /schemas/a/rules/idempotency: expected a string, found an array
+    registry:2:104 at /schemas/a/rules/error_code: `priority` does not fit here
+        name a field of type `string`
+    registry:2:130 at /schemas/a/rules/errors: expected a string, found the integer 1
     ");
-    assert_snapshot!(with(r#""idempotency": "pri""#), @"
-    registry:2:1 at /schemas/a/idempotency: there is no field `pri`
-        `pri` is the abbreviation of `priority`; write the full name
+    assert_snapshot!(rules(strings, r#"{ "sequence": { "index": "priority", "total": "priority", "lst": "x" } }"#), @"
+    registry:2:82 at /schemas/a/rules/sequence: there is no `last`
+        name a field under each of index, total and last
+    registry:2:96 at /schemas/a/rules/sequence/index: `priority` does not fit here
+        name a field of type `integer`, under `required`
+    registry:2:138 at /schemas/a/rules/sequence/lst: unknown key `lst`
+        did you mean `last`?
     ");
-    assert_snapshot!(with(r#""idempotency": ["x"]"#), @"registry:2:1 at /schemas/a/idempotency: expected a string, found an array");
+    assert_snapshot!(rules(strings, "[]"), @"registry:2:71 at /schemas/a/rules: expected an object, found an array");
     assert_snapshot!(with(r#""keep": "x""#), @r#"registry:2:1 at /schemas/a/keep: expected an array, found the string "x""#);
 }
 

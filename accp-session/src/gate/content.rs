@@ -4,6 +4,7 @@ use accp_frame::{DecodeOptions, Intent};
 use accp_registry::{ErrorCode, Hash};
 
 use crate::gate::Gate;
+use crate::gate::profile;
 use crate::gate::refusal::Refusal;
 use crate::log::effect::Effect;
 use crate::log::puts::Puts;
@@ -40,6 +41,7 @@ pub(crate) fn check(
         may_cancel(side, gate, from, frame)?;
     }
     let (registry, chains) = (&side.options.registry, &side.state.chains);
+    profile::check(registry, &gate.numbers.streams, from, frame)?;
     let transactions = &gate.numbers.transactions;
     if transactions.is_repeat(registry, chains, from, frame)? {
         return Ok(Effect::Void(EntryKind::Repeat));

@@ -6,6 +6,7 @@ use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::delivery::groups::Groups;
+use crate::gate::profile::OpenStreams;
 use crate::gate::transactions::Transactions;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid};
@@ -31,8 +32,10 @@ pub(crate) struct Numbers {
     /// later parts.
     #[serde(default)]
     pub(crate) wholes: BTreeSet<Mid>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Transactions::is_empty")]
     pub(crate) transactions: Transactions,
+    #[serde(default, skip_serializing_if = "OpenStreams::is_empty")]
+    pub(crate) streams: OpenStreams,
 }
 
 /// A value to fetch from the member that put it.

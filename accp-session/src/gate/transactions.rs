@@ -18,7 +18,7 @@ const TRANSACTIONS: usize = 65_536;
 const WAITING: usize = 16;
 
 /// The transactions of a session: requests whose schema names an
-/// [idempotency key](accp_registry::Schema::idempotency).
+/// [idempotency key](accp_registry::SchemaRules::idempotency).
 ///
 /// A transaction is known by its sender, its schema and its key. It ends with the answer to its
 /// request, unless the answer says that it may be tried again. Only a host keeps this.
@@ -107,10 +107,10 @@ impl Request {
 
 /// Returns the name of the idempotency key in the frame's schema.
 fn name_in<'r>(registry: &'r Registry, frame: &Scanned<'_>) -> Option<&'r str> {
-    registry.schema(frame.schema?)?.idempotency.as_deref()
+    registry.schema(frame.schema?)?.rules.idempotency.as_deref()
 }
 
-fn message_of<'a>(registry: &Registry, frame: &Scanned<'a>) -> Option<Message<'a>> {
+pub(crate) fn message_of<'a>(registry: &Registry, frame: &Scanned<'a>) -> Option<Message<'a>> {
     let options = DecodeOptions {
         limits: Limits::NONE,
         marks: true,
@@ -133,6 +133,10 @@ fn refers(value: &Value<'_>) -> bool {
 }
 
 impl Transactions {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.owed.is_empty()
+    }
+
     /// Returns whether a frame asks again for a transaction that is under way or has ended, so that
     /// no handler may get it.
     ///

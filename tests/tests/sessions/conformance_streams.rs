@@ -2,7 +2,9 @@
 //! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::profiles::InferStream;
-use accp_runtime::session::{Chunk, Inbound, MemberId, Outbound, Router, StreamLimits, Streams};
+use accp_runtime::session::{
+    Chunk, Event, Inbound, MemberId, Outbound, Router, StreamLimits, Streams,
+};
 use accp_runtime::{DecodeError, ErrorCode, Message};
 use proptest::prelude::*;
 
@@ -132,11 +134,20 @@ fn str_01_refuses_to_take_a_stream_for_complete_that_is_not() {
     }
     let mut ear = Ear::new(StreamLimits::default());
     ear.hear(std::mem::take(&mut room.members[1].inbox));
-    // The first stream has no last chunk, and the second has no first chunk. A stream that was
-    // not opened does not end, and a stream that was not ended stays open.
+    // The first stream has no last chunk, so the host refuses its end. The second has no first
+    // chunk. A stream that was not opened does not end, and one that was not ended stays open.
+    assert_eq!(ear.ended, [("b".to_owned(), false)]);
+    let refused = room.members[0]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Refused(_, error) => Some((error.code, error.message.as_str())),
+            _ => None,
+        });
+    let expected = "the last piece of the stream before its end";
     assert_eq!(
-        ear.ended,
-        [("a".to_owned(), false), ("b".to_owned(), false)]
+        refused.collect::<Vec<_>>(),
+        [(ErrorCode::INVALID_TYPE, expected)]
     );
     let left = ear.streams.end(sides::member(101), "c").unwrap();
     assert!(!left.is_complete() && !left.has_final);

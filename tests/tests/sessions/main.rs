@@ -16,6 +16,7 @@ mod conformance_levels;
 mod conformance_negotiation;
 mod conformance_references;
 mod conformance_retries;
+mod conformance_rules;
 mod conformance_silence;
 mod conformance_sizes;
 mod conformance_state;

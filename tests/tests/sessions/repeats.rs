@@ -306,7 +306,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// What a reading of the log alone says about one transaction.
 enum Known {
     Open(Mid),
-    Ended(u64),
+    Ended,
 }
 
 /// Checks the host's log against the rule, and returns for each copy that is owed the id of the
@@ -330,7 +330,7 @@ fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
                 Known::Open(first) => {
                     waiting.insert(entry.mid.clone(), (first.clone(), entry.sender));
                 }
-                Known::Ended(_) => drop(owed.insert(entry.mid.clone(), entry.sender)),
+                Known::Ended => drop(owed.insert(entry.mid.clone(), entry.sender)),
             },
             (EntryKind::Frame, "done" | "fail") => {
                 let chain = cid.unwrap();
@@ -341,11 +341,12 @@ fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
                 for key in ended {
                     known.remove(&key);
                     if !retry {
-                        known.insert(key, Known::Ended(entry.position));
+                        known.insert(key, Known::Ended);
                     }
                 }
-                let due = waiting.extract_if(.., |_, (first, _)| *first == chain);
-                owed.extend(due.map(|(mid, (_, sender))| (mid, sender)));
+                let due = waiting.iter().filter(|(_, (first, _))| *first == chain);
+                owed.extend(due.map(|(mid, (_, sender))| (mid.clone(), *sender)));
+                waiting.retain(|_, (first, _)| *first != chain);
             }
             (EntryKind::Frame, "cancel") => {
                 let chain = cid.unwrap();

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::profiles::{InferStream, ScheduleReq, TransactionReq};
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq, TransactionReq};
 use accp_runtime::session::{Event, Inbound, MemberId, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Decimal, DecodeError, ErrorCode, Message, Value};
 use accp_store::{Driver, DriverError, MemoryStore};
@@ -237,13 +237,13 @@ fn a_reference_to_a_value_of_another_type() {
     let text = plan("hub", 1).with("note", "x".repeat(60));
     pair.host.send(&Outbound::message(&text), pair.now).unwrap();
     let key = "cold.k100_1";
-    let chunk = Message::new("hub", "stream", "infer")
+    let report = Message::new("hub", "done", "schedule")
         .unwrap()
-        .under("ST")
-        .with("chunk_index", Value::Ref(key.into()))
-        .with("data", "x");
+        .under("TA")
+        .with("task", "x")
+        .with("progress", Value::Ref(key.into()));
     pair.host
-        .send(&Outbound::message(&chunk).in_chain("s"), pair.now)
+        .send(&Outbound::message(&report).in_chain("s"), pair.now)
         .unwrap();
     let pay = Message::new("hub", "req", "transaction")
         .unwrap()
@@ -253,8 +253,8 @@ fn a_reference_to_a_value_of_another_type() {
         .with("amount", Decimal::from(7));
     pair.host.send(&Outbound::message(&pay), pair.now).unwrap();
     let read = |inbound: &Inbound| -> Result<String, DecodeError> {
-        if inbound.text().contains(">stream:") {
-            let Err(error) = inbound.decode::<InferStream<'_>>() else {
+        if inbound.text().contains(">done:") {
+            let Err(error) = inbound.decode::<ScheduleDone<'_>>() else {
                 panic!("{}", inbound.text())
             };
             assert_eq!(error.code(), ErrorCode::INVALID_TYPE);
@@ -269,6 +269,6 @@ fn a_reference_to_a_value_of_another_type() {
     let (got, faults) = pair.member_serves(20, read);
     assert_eq!(faults, [""; 0]);
     assert_eq!(got.len(), 3);
-    assert!(got[1].contains("chunk_index"), "{got:?}");
+    assert!(got[1].contains("progress"), "{got:?}");
     assert_eq!(got[2], "x".repeat(60));
 }

@@ -1,0 +1,332 @@
+//! The rules of a schema that go beyond its types ([`SchemaRules`](accp_registry::SchemaRules)).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use accp_registry::{ErrorCode, Schema, Sequence};
+use serde::{Deserialize, Serialize};
+
+use crate::gate::refusal::Refusal;
+use crate::gate::transactions::message_of;
+use crate::log::by_member::ByMember;
+use crate::log::chain::of;
+use crate::wire::scan::Scanned;
+use crate::{Entry, EntryKind, MemberId, Mid};
+use accp_frame::{Intent, Message, Registry, Value};
+
+/// Open streams of a member.
+const STREAMS: usize = 256;
+
+/// The open streams of a session, by sender and chain.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct OpenStreams {
+    open: ByMember<BTreeMap<Mid, Open>>,
+    /// The chains of each sender's streams, the oldest first.
+    order: ByMember<VecDeque<Mid>>,
+}
+
+/// What the pieces of a stream have said of it.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Open {
+    /// The greatest index.
+    most: i64,
+    total: Option<i64>,
+    /// The index of the last piece.
+    last: Option<i64>,
+}
+
+/// What a piece says of its stream.
+struct Piece {
+    index: i64,
+    total: Option<i64>,
+    is_last: bool,
+}
+
+impl Piece {
+    /// Reads a piece; `None` if one of its numbers goes by reference.
+    fn of(message: &Message<'_>, names: &Sequence) -> Option<Self> {
+        let number = |name: &str| match message.payload.get(name) {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::Integer(number)) => Some(Some(*number)),
+            _ => None,
+        };
+        let is_last = match message.payload.get(&names.last) {
+            None | Some(Value::Null) => false,
+            Some(Value::Boolean(is_last)) => *is_last,
+            _ => return None,
+        };
+        Some(Self {
+            index: number(&names.index)??,
+            total: number(&names.total)?,
+            is_last,
+        })
+    }
+}
+
+impl Open {
+    /// Takes a piece, or says what was expected of it.
+    fn with(self, piece: &Piece, names: &Sequence) -> Result<Self, String> {
+        let Sequence { index, total, last } = names;
+        let &Piece {
+            index: at,
+            total: of,
+            is_last,
+        } = piece;
+        if at < 0 {
+            return Err(format!("`{index}` from 0"));
+        }
+        if let (Some(said), Some(of)) = (self.total, of)
+            && said != of
+        {
+            return Err(format!("`{total}` {said}, as in the pieces before"));
+        }
+        let total_now = self.total.or(of);
+        let most = self.most.max(at);
+        if let Some(of) = total_now.filter(|of| *of <= most) {
+            return Err(format!("`{index}` below `{total}`, which is {of}"));
+        }
+        if let Some(end) = self.last.filter(|end| *end != at && (is_last || at > *end)) {
+            return Err(format!(
+                "no piece behind the last one, {end}, and no other last one"
+            ));
+        }
+        if is_last && at < most {
+            return Err(format!(
+                "`{last}` in the piece with the greatest `{index}`, {most}"
+            ));
+        }
+        let is_short = |of: &i64| at + 1 < *of;
+        if let Some(of) = total_now.filter(is_short).filter(|_| is_last) {
+            return Err(format!(
+                "`{last}` in piece {}, because `{total}` is {of}",
+                of - 1
+            ));
+        }
+        Ok(Self {
+            most,
+            total: total_now,
+            last: self.last.or(is_last.then_some(at)),
+        })
+    }
+}
+
+/// Checks a frame against the rules of its schema.
+///
+/// # Errors
+/// E1004, with the rule.
+pub(crate) fn check(
+    registry: &Registry,
+    streams: &OpenStreams,
+    from: MemberId,
+    frame: &Scanned<'_>,
+) -> Result<(), Refusal> {
+    let refuse = |expected: String| Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
+    if frame.intent == Intent::END
+        && let Some(open) = streams.of(from, frame)
+        && open.last.is_none()
+    {
+        return refuse("the last piece of the stream before its end".into());
+    }
+    let Some(Schema { code, rules, .. }) = frame.schema.and_then(|code| registry.schema(code))
+    else {
+        return Ok(());
+    };
+    if let Some(errors) = rules
+        .errors
+        .as_ref()
+        .filter(|_| frame.intent == Intent::FAIL)
+    {
+        return refuse(format!(
+            "`fail:error` under {errors}: failures of {code} go there"
+        ));
+    }
+    if rules.error_code.is_none() && rules.sequence.is_none() {
+        return Ok(());
+    }
+    let Some(message) = message_of(registry, frame) else {
+        return Ok(());
+    };
+    if let Some(name) = &rules.error_code
+        && let Some(Value::String(said)) = message.payload.get(name)
+        && said
+            .parse::<ErrorCode>()
+            .ok()
+            .and_then(ErrorCode::name)
+            .is_none()
+    {
+        return refuse(format!(
+            "a code of the draft in `{name}`, E1001 to E9999: there is no {said}"
+        ));
+    }
+    if let Some(names) = rules
+        .sequence
+        .as_ref()
+        .filter(|_| frame.intent == Intent::STREAM)
+    {
+        let Some(piece) = Piece::of(&message, names) else {
+            return refuse(format!("`{}` in the frame itself", names.index));
+        };
+        let open = streams.of(from, frame).copied().unwrap_or_default();
+        if let Err(expected) = open.with(&piece, names) {
+            return refuse(expected);
+        }
+    }
+    Ok(())
+}
+
+impl OpenStreams {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.iter().all(|(_, order)| order.is_empty())
+    }
+
+    fn of(&self, sender: MemberId, frame: &Scanned<'_>) -> Option<&Open> {
+        self.open.get(sender)?.get(of(frame)?)
+    }
+
+    /// Takes an accepted frame into account.
+    pub(crate) fn fold(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
+        let Some(chain) = of(frame).filter(|_| entry.kind == EntryKind::Frame) else {
+            return;
+        };
+        match frame.intent {
+            Intent::STREAM => self.take(registry, entry.sender, frame, chain),
+            Intent::END | Intent::FAIL => self.forget(entry.sender, chain),
+            Intent::CANCEL => {
+                let senders: Vec<_> = self.open.iter().map(|(sender, _)| sender).collect();
+                for sender in senders {
+                    self.forget(sender, chain);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, registry: &Registry, sender: MemberId, frame: &Scanned<'_>, chain: &Mid) {
+        let schema = frame.schema.and_then(|code| registry.schema(code));
+        let Some(names) = schema.and_then(|schema| schema.rules.sequence.as_ref()) else {
+            return;
+        };
+        let message = message_of(registry, frame);
+        let Some(piece) = message.and_then(|message| Piece::of(&message, names)) else {
+            return;
+        };
+        let streams = self.open.or_insert_with(sender, BTreeMap::new);
+        let before = streams.get(chain).copied();
+        let Ok(open) = before.unwrap_or_default().with(&piece, names) else {
+            return;
+        };
+        streams.insert(chain.clone(), open);
+        if before.is_none() {
+            let order = self.order.or_insert_with(sender, VecDeque::new);
+            order.push_back(chain.clone());
+            if order.len() > STREAMS
+                && let Some(oldest) = order.pop_front()
+            {
+                streams.remove(&oldest);
+            }
+        }
+    }
+
+    fn forget(&mut self, sender: MemberId, chain: &Mid) {
+        let streams = self.open.get_mut(sender);
+        if streams.and_then(|streams| streams.remove(chain)).is_none() {
+            return;
+        }
+        if let Some(order) = self.order.get_mut(sender) {
+            order.retain(|other| other != chain);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pieces of a stream as index, total and whether it is the last one.
+    fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
+        let names = Sequence {
+            index: "at".into(),
+            total: "of".into(),
+            last: "end".into(),
+        };
+        let mut open = Open::default();
+        for &(index, total, is_last) in pieces {
+            let piece = Piece {
+                index,
+                total,
+                is_last,
+            };
+            match open.with(&piece, &names) {
+                Ok(next) => open = next,
+                Err(expected) => return expected,
+            }
+        }
+        String::new()
+    }
+
+    #[test]
+    fn pieces_that_contradict_one_another() {
+        let fine: [&[_]; 5] = [
+            &[(0, None, false), (1, None, true)],
+            &[(2, Some(3), true), (0, Some(3), false), (1, None, false)],
+            &[
+                (0, None, false),
+                (0, None, false),
+                (1, None, true),
+                (1, None, true),
+            ],
+            &[(5, None, false), (0, None, false)],
+            &[(1, None, true), (0, Some(2), false)],
+        ];
+        for pieces in fine {
+            assert_eq!(says(pieces), "", "{pieces:?}");
+        }
+        insta::assert_snapshot!(says(&[(-1, None, false)]), @"`at` from 0");
+        insta::assert_snapshot!(says(&[(0, Some(3), false), (1, Some(4), false)]), @"`of` 3, as in the pieces before");
+        insta::assert_snapshot!(says(&[(3, Some(3), false)]), @"`at` below `of`, which is 3");
+        insta::assert_snapshot!(says(&[(3, None, false), (0, Some(3), false)]), @"`at` below `of`, which is 3");
+        insta::assert_snapshot!(says(&[(1, None, true), (2, None, false)]), @"no piece behind the last one, 1, and no other last one");
+        insta::assert_snapshot!(says(&[(1, None, true), (0, None, true)]), @"no piece behind the last one, 1, and no other last one");
+        insta::assert_snapshot!(says(&[(3, None, false), (2, None, true)]), @"`end` in the piece with the greatest `at`, 3");
+        insta::assert_snapshot!(says(&[(0, Some(3), true)]), @"`end` in piece 2, because `of` is 3");
+    }
+
+    /// A member that opens many streams pushes out its own.
+    #[test]
+    fn a_member_opens_many_streams() {
+        let registry = Registry::shared();
+        let mut streams = OpenStreams::default();
+        let (one, many) = (MemberId::HOST, MemberId::LAST);
+        let mut fold = |sender, chain: &str| {
+            let text =
+                format!("@a>stream:infer{{idx:0|tot:2|d:x|schema:ST}}[mid:m1,seq:1,cid:{chain}]");
+            let frame = Scanned::of_entry(&text).unwrap();
+            let entry = Entry {
+                position: 1,
+                at: crate::Time::from_secs(0),
+                kind: EntryKind::Frame,
+                sender,
+                mid: Mid::parse("m1"),
+                sequence: 1,
+                tokens: 0,
+                cut: false,
+                due: false,
+                text: text.as_str().into(),
+                hash: None,
+            };
+            streams.fold(registry, &entry, &frame);
+            let of = |sender| streams.open.get(sender).map_or(0, BTreeMap::len);
+            (of(one), of(many))
+        };
+        assert_eq!(fold(one, "c"), (1, 0));
+        for n in 1..=STREAMS + 3 {
+            assert_eq!(fold(many, &format!("c{n}")), (1, n.min(STREAMS)));
+        }
+        assert_eq!(streams.order.get(many).map(VecDeque::len), Some(STREAMS));
+        assert!(!streams.is_empty());
+        for n in 1..=STREAMS + 3 {
+            streams.forget(many, &Mid::parse(&format!("c{n}")));
+        }
+        streams.forget(one, &Mid::parse("c"));
+        assert!(streams.is_empty());
+    }
+}
