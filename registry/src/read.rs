@@ -100,7 +100,11 @@ impl Reader<'_> {
         self.flags(at, object, &mut fields);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
         schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);
-        let plain: Vec<_> = fields.iter().map(|named| &named.field).collect();
+        let plain = fields.iter().map(|named| {
+            let field = &named.field;
+            (&*field.name, &field.ty, field.required)
+        });
+        let plain: Vec<_> = plain.collect();
         schema.rules = self.rules(&child(at, "rules"), object.get("rules"), &plain);
         schema.fields = fields.into_iter().map(|named| named.field).collect();
         schema.code = self.code(at, object)?;

@@ -6,7 +6,6 @@ use alloc::string::String;
 use serde_json::{Map, Value, json};
 
 use crate::json::child;
-use crate::model::Field;
 use crate::problem::Problem;
 use crate::reader::{Reader, suggest};
 use crate::types::Type;
@@ -65,13 +64,16 @@ impl SchemaRules {
     }
 }
 
+/// A field of a schema: its name, its type, and whether it is required.
+type Known<'f> = (&'f str, &'f Type, bool);
+
 impl Reader<'_> {
     /// Reads the rules of a schema with these fields.
     pub(crate) fn rules(
         &mut self,
         at: &str,
         json: Option<&Value>,
-        fields: &[&Field],
+        fields: &[Known<'_>],
     ) -> SchemaRules {
         let mut rules = SchemaRules::default();
         let Some(object) = json.and_then(|json| self.object(at, Some(json))) else {
@@ -88,7 +90,7 @@ impl Reader<'_> {
         rules
     }
 
-    fn sequence(&mut self, at: &str, json: &Value, fields: &[&Field]) -> Option<Sequence> {
+    fn sequence(&mut self, at: &str, json: &Value, fields: &[Known<'_>]) -> Option<Sequence> {
         let object = self.object(at, Some(json))?;
         self.known_keys(at, object, &SEQUENCE_KEYS);
         for key in SEQUENCE_KEYS
@@ -116,17 +118,17 @@ impl Reader<'_> {
         key: &str,
         ty: &Type,
         required: bool,
-        fields: &[&Field],
+        fields: &[Known<'_>],
     ) -> Option<String> {
         let at = child(at, key);
         let name = self.string(&at, object.get(key))?;
-        let Some(field) = fields.iter().find(|field| field.name == name) else {
+        let Some((_, known, is_required)) = fields.iter().find(|(other, ..)| *other == name) else {
             let problem = Problem::new(&at, format!("there is no field `{name}`"));
-            let known = || fields.iter().map(|field| field.name.as_str());
-            self.report(suggest(problem, &name, "fields", known));
+            let names = || fields.iter().map(|(name, ..)| *name);
+            self.report(suggest(problem, &name, "fields", names));
             return None;
         };
-        if field.ty == *ty && (field.required || !required) {
+        if *known == ty && (*is_required || !required) {
             return Some(name);
         }
         let must = if required { ", under `required`" } else { "" };
