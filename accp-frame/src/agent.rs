@@ -35,8 +35,7 @@ impl<'a> AgentId<'a> {
         if lexical::is_agent_id(&name) {
             return Ok(Self(name));
         }
-        let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");
-        Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
+        Err(not_an_id(ErrorCode::PARSE_ERROR, &name))
     }
 
     /// Takes text that the scanner has already checked against the production.
@@ -54,6 +53,14 @@ impl<'a> AgentId<'a> {
     pub fn into_owned(self) -> AgentId<'static> {
         AgentId(Cow::Owned(self.0.into_owned()))
     }
+}
+
+/// Returns the error for a name that is not an agent id: E1001 where the grammar of a frame wants one,
+/// E1004 in a field of that type.
+#[cold]
+pub(crate) fn not_an_id(code: ErrorCode, name: &str) -> EncodeError {
+    let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");
+    EncodeError::new(code, message)
 }
 
 impl fmt::Display for AgentId<'_> {

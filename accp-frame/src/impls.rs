@@ -9,6 +9,7 @@ use alloc::string::String;
 
 use accp_registry::lexical::{self, Literal};
 
+use crate::agent::not_an_id;
 use crate::reader::Token;
 use crate::typed::DecodeValue;
 use crate::value::push_display;
@@ -99,7 +100,11 @@ impl EncodeValue<kind::Any> for str {
 impl EncodeValue<kind::Agent> for str {
     #[inline]
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        EncodeValue::<kind::Agent>::encode_value(&AgentId::new(self)?, w)
+        if !lexical::is_agent_id(self) {
+            return Err(not_an_id(ErrorCode::INVALID_TYPE, self));
+        }
+        w.raw(self);
+        Ok(())
     }
 }
 
