@@ -78,6 +78,12 @@ impl Builder {
         self
     }
 
+    /// Sets whether the types own their texts and have no lifetime; see [`Options::owned`].
+    pub fn owned(mut self, yes: bool) -> Self {
+        self.options.owned = yes;
+        self
+    }
+
     /// Sets the folder to write to; the default is `OUT_DIR`.
     pub fn out_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(path.into());

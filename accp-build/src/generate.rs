@@ -29,6 +29,9 @@ pub struct Options {
     /// Whether the frames name no schema, like the control frames of a session. Their fields stand
     /// in untyped places, and the text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
+    /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
+    /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.
+    pub owned: bool,
 }
 
 impl Default for Options {
@@ -39,6 +42,7 @@ impl Default for Options {
             runtime: ACCP.rust.runtime.to_owned(),
             no_std: false,
             schemaless: false,
+            owned: false,
         }
     }
 }
@@ -54,6 +58,7 @@ impl Options {
         }
         words.extend(self.no_std.then_some("--no-std"));
         words.extend(self.schemaless.then_some("--schemaless"));
+        words.extend(self.owned.then_some("--owned"));
         words.join(" ")
     }
 }
@@ -109,7 +114,7 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     } else {
         all
     };
-    let catalog = Catalog::new(&all).map_err(Error::Names)?;
+    let catalog = Catalog::new(&all, options.owned).map_err(Error::Names)?;
     let mut file = File {
         protocol: all.protocol(),
         catalog: &catalog,
@@ -363,24 +368,20 @@ impl File<'_> {
             Type::Integer => quote!(i64),
             Type::Number => quote!(f64),
             Type::Boolean => quote!(bool),
-            Type::String | Type::Text => {
-                self.uses.alloc.insert("borrow::Cow");
-                quote!(Cow<'a, str>)
-            }
-            Type::Decimal => self.runtime_type("Decimal", &quote!(Decimal)),
-            Type::Agent => self.runtime_type("AgentId", &quote!(AgentId<'a>)),
-            Type::Map(item) if **item == Type::Any => self.runtime_type("Map", &quote!(Map<'a>)),
+            Type::String | Type::Text => self.text(),
+            Type::Decimal => self.runtime_type("Decimal", false),
+            Type::Agent => self.runtime_type("AgentId", true),
+            Type::Map(item) if **item == Type::Any => self.runtime_type("Map", true),
             Type::List(item) => {
                 self.prelude("vec::Vec");
                 let item = self.rust_type(schema, field, item);
                 quote!(Vec<#item>)
             }
             Type::Map(item) => {
-                self.uses
-                    .alloc
-                    .extend(["borrow::Cow", "collections::BTreeMap"]);
+                self.uses.alloc.insert("collections::BTreeMap");
+                let text = self.text();
                 let item = self.rust_type(schema, field, item);
-                quote!(BTreeMap<Cow<'a, str>, #item>)
+                quote!(BTreeMap<#text, #item>)
             }
             Type::Enum(_) => {
                 let ident = self.catalog.enumeration(schema, field);
@@ -392,13 +393,29 @@ impl File<'_> {
                 quote!(#ident #lifetime)
             }
             // `any`, and types that a later registry may add.
-            _ => self.runtime_type("Value", &quote!(Value<'a>)),
+            _ => self.runtime_type("Value", true),
         }
     }
 
-    fn runtime_type(&mut self, name: &'static str, ty: &TokenStream) -> TokenStream {
+    /// Returns the type of a text.
+    fn text(&mut self) -> TokenStream {
+        if self.options.owned {
+            self.prelude("string::String");
+            return quote!(String);
+        }
+        self.uses.alloc.insert("borrow::Cow");
+        quote!(Cow<'a, str>)
+    }
+
+    /// Returns a type of the runtime, which may borrow from the frame.
+    fn runtime_type(&mut self, name: &'static str, borrows: bool) -> TokenStream {
         self.uses.runtime.insert(name);
-        ty.clone()
+        let ident = Ident::new(name, Span::call_site());
+        match (borrows, self.options.owned) {
+            (false, _) => quote!(#ident),
+            (true, false) => quote!(#ident<'a>),
+            (true, true) => quote!(#ident<'static>),
+        }
     }
 
     /// Uses a type that every crate sees, unless the text does without `std`.

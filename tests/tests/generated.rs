@@ -3,6 +3,8 @@
 
 #[path = "generated/goldens.rs"]
 pub mod goldens;
+#[path = "generated/owned.rs"]
+mod owned;
 
 use std::fmt::Debug;
 

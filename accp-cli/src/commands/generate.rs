@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Generate frames that do not name a schema: their fields stand in untyped places
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
+    /// Generate types that own their texts, without lifetimes: String instead of Cow<str>
+    #[arg(long, conflicts_with = "tools")]
+    owned: bool,
     /// Generate tool definitions instead, for the API of a model provider: a tool for each frame
     #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
     tools: Option<Api>,
@@ -102,7 +105,8 @@ fn rust(args: &Args) -> Result<String, Failure> {
         .standard_profiles(args.standard)
         .runtime(&args.runtime)
         .no_std(args.no_std)
-        .schemaless(args.schemaless);
+        .schemaless(args.schemaless)
+        .owned(args.owned);
     if let Some(path) = &args.registry {
         std::fs::metadata(path).map_err(Failure::at(path))?;
         builder = builder.registry(path);

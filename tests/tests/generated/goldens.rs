@@ -13,6 +13,9 @@ pub mod enums;
 /// Fields of every type.
 #[path = "../../goldens/every_type.rs"]
 pub mod every_type;
+/// Fields of every type, owned.
+#[path = "../../goldens/every_type_owned.rs"]
+pub mod every_type_owned;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
@@ -22,3 +25,6 @@ pub mod names;
 /// Schemas inside schemas.
 #[path = "../../goldens/nested.rs"]
 pub mod nested;
+/// Schemas inside schemas, owned.
+#[path = "../../goldens/nested_owned.rs"]
+pub mod nested_owned;
