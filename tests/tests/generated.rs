@@ -5,6 +5,8 @@
 pub mod goldens;
 #[path = "generated/owned.rs"]
 mod owned;
+#[path = "generated/serde.rs"]
+mod serde;
 
 use std::fmt::Debug;
 

@@ -15,12 +15,24 @@ const GOLDENS: &[&str] = &["draft", "enums", "every_type", "frames", "names", "n
 /// What a golden asks of the builder besides its registry.
 type Asks = fn(Builder) -> Builder;
 
+/// Derives that the feature `serde` of the runtime makes possible.
+const SERDE: &str = "#[derive(serde::Serialize, serde::Deserialize)]";
+
 /// Goldens that ask for more, each with the golden whose registry it has.
 const ASKING: &[(&str, &str, Asks)] = &[
     ("every_type_owned", "every_type", |builder| {
-        builder.owned(true)
+        builder.owned(true).type_attribute(".", SERDE)
     }),
-    ("nested_owned", "nested", |builder| builder.owned(true)),
+    ("every_type_serde", "every_type", |builder| {
+        builder
+            .type_attribute(".", SERDE)
+            .field_attribute("StoreDone", "#[serde(default)]")
+            .field_attribute("sample.note", r#"#[serde(rename = "remark")]"#)
+            .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
+    }),
+    ("nested_owned", "nested", |builder| {
+        builder.owned(true).type_attribute(".", SERDE)
+    }),
 ];
 
 fn is_blessing() -> bool {

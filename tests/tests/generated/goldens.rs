@@ -16,6 +16,9 @@ pub mod every_type;
 /// Fields of every type, owned.
 #[path = "../../goldens/every_type_owned.rs"]
 pub mod every_type_owned;
+/// Fields of every type, for serde.
+#[path = "../../goldens/every_type_serde.rs"]
+pub mod every_type_serde;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
