@@ -7,7 +7,8 @@ use accp_registry::{Registry, registry_files};
 
 use crate::error::Error;
 use crate::file::write;
-use crate::generate::{Options, generate};
+use crate::generate::generate;
+use crate::options::Options;
 
 /// Generates Rust from a registry on disk.
 ///
@@ -75,6 +76,55 @@ impl Builder {
     /// Sets whether the frames name no schema; see [`Options::schemaless`].
     pub fn schemaless(mut self, yes: bool) -> Self {
         self.options.schemaless = yes;
+        self
+    }
+
+    /// Sets whether the types own their texts and have no lifetime; see [`Options::owned`].
+    pub fn owned(mut self, yes: bool) -> Self {
+        self.options.owned = yes;
+        self
+    }
+
+    /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands
+    /// in the generated text, or the name or the code of a schema for all types of that schema. A
+    /// derive that a type has already is left out there.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), accp_build::Error> {
+    /// let text = accp_build::Builder::new()
+    ///     .standard_profiles(true)
+    ///     .owned(true)
+    ///     .type_attribute(".", "#[derive(serde::Serialize, serde::Deserialize)]")
+    ///     .type_attribute("ScheduleReq", "#[derive(Eq)]")
+    ///     .field_attribute("ScheduleReq.deps", "#[serde(default)]")
+    ///     .generate()?;
+    /// assert!(text.contains("    #[serde(default)]\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no type.
+    pub fn type_attribute(mut self, path: impl Into<String>, attribute: impl Into<String>) -> Self {
+        let added = (path.into(), attribute.into());
+        self.options.type_attributes.push(added);
+        self
+    }
+
+    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, a path
+    /// of [`type_attribute`](Self::type_attribute) for all fields of these types, or such a path
+    /// and a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name
+    /// in the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no field.
+    pub fn field_attribute(
+        mut self,
+        path: impl Into<String>,
+        attribute: impl Into<String>,
+    ) -> Self {
+        let added = (path.into(), attribute.into());
+        self.options.field_attributes.push(added);
         self
     }
 

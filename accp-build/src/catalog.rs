@@ -11,7 +11,7 @@ use crate::names::{pascal, sanitize, snake};
 
 /// The types that a generated file uses under these names, besides the derive.
 const USED: &[&str] = &[
-    "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "Value", "Vec",
+    "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "String", "Value", "Vec",
 ];
 
 /// The types of the file, in the order of the file.
@@ -20,6 +20,8 @@ pub(crate) struct Catalog<'r> {
     registry: &'r Registry,
     /// The codes of the schemas whose nested struct borrows from the frame.
     borrowing: BTreeSet<&'r str>,
+    /// Whether no type borrows.
+    owned: bool,
 }
 
 /// A type of the file.
@@ -69,7 +71,7 @@ impl<'r> Catalog<'r> {
     ///
     /// # Errors
     /// Every name that gives no Rust name, or the same Rust name as another.
-    pub(crate) fn new(registry: &'r Registry) -> Result<Self, Vec<NameFault>> {
+    pub(crate) fn new(registry: &'r Registry, owned: bool) -> Result<Self, Vec<NameFault>> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
         let items = name(registry.protocol(), wanted, &mut faults);
@@ -80,6 +82,7 @@ impl<'r> Catalog<'r> {
             items,
             registry,
             borrowing: BTreeSet::new(),
+            owned,
         };
         while catalog.find_borrowing() {}
         Ok(catalog)
@@ -88,6 +91,7 @@ impl<'r> Catalog<'r> {
     /// Returns whether a value of this type borrows from the frame.
     pub(crate) fn borrows(&self, ty: &Type) -> bool {
         match ty {
+            _ if self.owned => false,
             Type::List(item) => self.borrows(item),
             Type::Schema(code) => self.borrowing.contains(code.as_str()),
             Type::Integer | Type::Decimal | Type::Number | Type::Boolean | Type::Enum(_) => false,

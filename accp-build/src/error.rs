@@ -19,6 +19,9 @@ pub enum Error {
     /// Names of the registry that do not give distinct Rust names.
     #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
     Names(Vec<NameFault>),
+    /// Attributes that are none, or that no type or field takes.
+    #[error("the added attributes cannot be used:\n{}", Lines(.0))]
+    Attributes(Vec<AttributeFault>),
     /// Neither a registry nor the standard profiles were asked for.
     #[error("there is nothing to generate; name a registry, or ask for the standard profiles")]
     NoRegistry,
@@ -65,10 +68,23 @@ pub struct NameFault {
     pub cure: String,
 }
 
-/// One fault on each line.
-struct Lines<'f>(&'f [NameFault]);
+/// An attribute that is none, or whose path leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}`: {message}\n    {cure}")]
+#[non_exhaustive]
+pub struct AttributeFault {
+    /// The path that the attribute was given with.
+    pub path: String,
+    /// The fault of the attribute.
+    pub message: String,
+    /// The way to correct the fault.
+    pub cure: String,
+}
 
-impl fmt::Display for Lines<'_> {
+/// One fault on each line.
+struct Lines<'f, T>(&'f [T]);
+
+impl<T: fmt::Display> fmt::Display for Lines<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.0.iter().enumerate() {
             let line = if index == 0 { "" } else { "\n" };

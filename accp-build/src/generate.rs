@@ -1,62 +1,15 @@
 //! The generator: from a registry to the text of a Rust file.
 
-use std::collections::BTreeSet;
+use accp_registry::{Registry, Type};
+use proc_macro2::TokenStream;
 
-use accp_registry::{ACCP, Field, Protocol, Registry, Schema, Type};
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
-
-use crate::catalog::{Catalog, Item, Kind, Member, Presence, Variant};
+use crate::attributes::Attributes;
+use crate::catalog::Catalog;
+use crate::constants::{constants, document};
 use crate::doc;
 use crate::error::{Error, NameFault};
-use crate::names::{pascal, snake};
-
-/// The inputs of the generated text besides the registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// The place where the derive finds the registry: a path, absolute or relative to the folder of
-    /// the `Cargo.toml` of the crate that compiles the text. `None` when the only registry is that
-    /// of the standard profiles, which the derive knows.
-    pub registry: Option<String>,
-    /// Whether to generate the standard profiles too, if the registry does not define them itself.
-    /// They are available, already generated, in `accp_runtime::profiles`.
-    pub standard_profiles: bool,
-    /// The path of the runtime crate: `accp_runtime`.
-    pub runtime: String,
-    /// Whether the text uses `alloc` instead of `std`, as the runtime's own text does (runtime
-    /// `crate`). The crate that compiles the text must say `extern crate alloc;`.
-    pub no_std: bool,
-    /// Whether the frames name no schema, like the control frames of a session. Their fields stand
-    /// in untyped places, and the text has neither the constants of the registry nor its JSON.
-    pub schemaless: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            registry: None,
-            standard_profiles: false,
-            runtime: ACCP.rust.runtime.to_owned(),
-            no_std: false,
-            schemaless: false,
-        }
-    }
-}
-
-impl Options {
-    /// Returns the command that generates with these options.
-    fn command(&self, protocol: &Protocol) -> String {
-        let mut words = vec!["accp", "generate"];
-        words.extend(self.registry.as_deref());
-        words.extend(self.standard_profiles.then_some("--standard"));
-        if self.runtime != protocol.rust.runtime {
-            words.extend(["--runtime", &self.runtime]);
-        }
-        words.extend(self.no_std.then_some("--no-std"));
-        words.extend(self.schemaless.then_some("--schemaless"));
-        words.join(" ")
-    }
-}
+use crate::items::File;
+use crate::options::Options;
 
 /// Returns the Rust source for a registry: its constants, and for each of its frames a struct with
 /// `#[derive(AccpFrame)]`.
@@ -65,8 +18,8 @@ impl Options {
 /// [`check`](crate::check) reads the command there.
 ///
 /// # Errors
-/// When names of the registry do not give distinct Rust names, or when the options contradict each
-/// other.
+/// When names of the registry do not give distinct Rust names, when the options contradict each
+/// other, or when an attribute is none or its path leads nowhere.
 ///
 /// ```
 /// use accp_build::{Options, generate};
@@ -109,17 +62,12 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     } else {
         all
     };
-    let catalog = Catalog::new(&all).map_err(Error::Names)?;
-    let mut file = File {
-        protocol: all.protocol(),
-        catalog: &catalog,
-        options,
-        runtime,
-        uses: Uses::default(),
-    };
+    let catalog = Catalog::new(&all, options.owned).map_err(Error::Names)?;
+    let attributes = Attributes::new(options, &catalog);
+    let mut file = File::new(all.protocol(), &catalog, options, runtime, attributes);
     let items: Vec<TokenStream> = catalog.items.iter().map(|item| file.item(item)).collect();
 
-    let mut sections = file.use_items();
+    let mut sections = file.finish()?;
     if !options.schemaless {
         sections.extend(constants(&all));
     }
@@ -174,306 +122,4 @@ fn untyped(registry: &Registry) -> Result<Registry, Error> {
         untyped.register(schema)?;
     }
     Ok(untyped)
-}
-
-/// The external types that the text uses.
-#[derive(Default)]
-struct Uses {
-    alloc: BTreeSet<&'static str>,
-    runtime: BTreeSet<&'static str>,
-}
-
-struct File<'f> {
-    protocol: &'static Protocol,
-    catalog: &'f Catalog<'f>,
-    options: &'f Options,
-    runtime: syn::Path,
-    uses: Uses,
-}
-
-impl File<'_> {
-    fn item(&mut self, item: &Item<'_>) -> TokenStream {
-        self.uses.runtime.insert(self.protocol.rust.derive);
-        let Item {
-            ident,
-            schema,
-            kind,
-        } = item;
-        match kind {
-            Kind::Frame(frame, members) => {
-                let parts = self.protocol.head.iter().zip(&frame.head);
-                let parts = parts.map(|(part, word)| {
-                    let name = Ident::new(part.name, Span::call_site());
-                    quote!(#name = #word)
-                });
-                let identity: Vec<_> = self.schema(schema).into_iter().chain(parts).collect();
-                let doc = doc::frame(self.protocol, schema, frame);
-                self.structure(&doc, ident, schema, identity, members)
-            }
-            Kind::Nested(members) => {
-                let identity = self.schema(schema).into_iter().collect();
-                let doc = doc::nested(self.protocol, schema);
-                self.structure(&doc, ident, schema, identity, members)
-            }
-            Kind::Frames => self.frames(ident, schema),
-            Kind::Enum(field, variants) => self.enumeration(ident, schema, field, variants),
-        }
-    }
-
-    /// Returns the attribute that names the schema, if messages name it.
-    fn schema(&self, schema: &Schema) -> Option<TokenStream> {
-        let code = &schema.code;
-        let is_named = self.protocol.schema_key.is_some() && !self.options.schemaless;
-        is_named.then(|| quote!(schema = #code))
-    }
-
-    fn structure(
-        &mut self,
-        doc: &TokenStream,
-        ident: &Ident,
-        schema: &Schema,
-        identity: Vec<TokenStream>,
-        members: &[Member<'_>],
-    ) -> TokenStream {
-        let lifetime = self.catalog.any_borrows(members).then(|| quote!(<'a>));
-        let registry = self.options.registry.as_ref();
-        let registry = registry.filter(|_| !self.options.schemaless);
-        let registry = registry.map(|path| quote!(registry = #path));
-        let place = self.place(registry);
-        let (identity, derive) = (self.attribute(identity), self.derive());
-        let fields = members.iter().map(|member| self.field(schema, member));
-        let fields: Vec<TokenStream> = fields.collect();
-        quote! {
-            #doc
-            #[derive(#derive, Debug, Clone, PartialEq)]
-            #identity
-            #place
-            pub struct #ident #lifetime { #(#fields)* }
-        }
-    }
-
-    fn field(&mut self, schema: &Schema, member: &Member<'_>) -> TokenStream {
-        let Member {
-            ident,
-            field,
-            presence,
-        } = member;
-        let doc = doc::field(field, *presence);
-        // Without a schema the derive does not know a field's own key.
-        let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
-        let name = if self.options.schemaless && has_own_key {
-            &field.short
-        } else {
-            &field.name
-        };
-        let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
-        let default = (*presence == Presence::Default).then(|| quote!(default));
-        let accp = self.attribute(default.into_iter().chain(rename));
-        let mut ty = self.rust_type(schema, field, &field.ty);
-        if self.catalog.needs_box(schema, &field.ty) {
-            self.prelude("boxed::Box");
-            ty = quote!(Box<#ty>);
-        }
-        if *presence == Presence::Optional {
-            ty = quote!(Option<#ty>);
-        }
-        quote!(#doc #accp pub #ident: #ty,)
-    }
-
-    fn frames(&self, ident: &Ident, schema: &Schema) -> TokenStream {
-        let mut borrows = false;
-        let mut variants = Vec::new();
-        for item in self
-            .catalog
-            .items
-            .iter()
-            .filter(|item| item.schema.code == schema.code)
-        {
-            let Kind::Frame(frame, members) = &item.kind else {
-                continue;
-            };
-            let (ident, doc) = (&item.ident, doc::frame(self.protocol, schema, frame));
-            let lifetime = self.catalog.any_borrows(members).then(|| quote!(<'a>));
-            borrows |= lifetime.is_some();
-            variants.push(quote!(#doc #ident(#ident #lifetime),));
-        }
-        let lifetime = borrows.then(|| quote!(<'a>));
-        let (doc, place) = (doc::frames(self.protocol, schema), self.place(None));
-        let derive = self.derive();
-        quote! {
-            #doc
-            #[derive(#derive, Debug, Clone, PartialEq)]
-            #place
-            pub enum #ident #lifetime { #(#variants)* }
-        }
-    }
-
-    fn enumeration(
-        &self,
-        ident: &Ident,
-        schema: &Schema,
-        field: &Field,
-        variants: &[Variant<'_>],
-    ) -> TokenStream {
-        let (doc, place) = (doc::enumeration(schema, field), self.place(None));
-        let derive = self.derive();
-        let variants = variants.iter().map(|variant| {
-            let (doc, ident, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
-            let implied = pascal(name);
-            let is_implied = *ident == implied.as_str() && snake(&implied) == *name;
-            let rename = (!is_implied).then(|| quote!(rename = #name));
-            let symbol = variant
-                .value
-                .symbol
-                .as_ref()
-                .map(|symbol| quote!(symbol = #symbol));
-            let accp = self.attribute(rename.into_iter().chain(symbol));
-            quote!(#doc #accp #ident,)
-        });
-        quote! {
-            #doc
-            #[derive(#derive, Debug, Clone, Copy, PartialEq, Eq, Hash)]
-            #place
-            pub enum #ident { #(#variants)* }
-        }
-    }
-
-    /// Returns the attribute with the place of the registry and of the runtime, as far as the
-    /// derive needs them.
-    fn place(&self, registry: Option<TokenStream>) -> Option<TokenStream> {
-        let path = &self.runtime;
-        let is_found = self.options.runtime == self.protocol.rust.runtime;
-        let runtime = (!is_found).then(|| quote!(crate = #path));
-        self.attribute(registry.into_iter().chain(runtime))
-    }
-
-    /// Returns the attribute of the derive with these entries; `None` without entries.
-    fn attribute(&self, entries: impl IntoIterator<Item = TokenStream>) -> Option<TokenStream> {
-        let entries: Vec<TokenStream> = entries.into_iter().collect();
-        let name = Ident::new(self.protocol.rust.attribute, Span::call_site());
-        (!entries.is_empty()).then(|| quote!(#[#name(#(#entries),*)]))
-    }
-
-    fn derive(&self) -> Ident {
-        Ident::new(self.protocol.rust.derive, Span::call_site())
-    }
-
-    fn rust_type(&mut self, schema: &Schema, field: &Field, ty: &Type) -> TokenStream {
-        match ty {
-            Type::Integer => quote!(i64),
-            Type::Number => quote!(f64),
-            Type::Boolean => quote!(bool),
-            Type::String | Type::Text => {
-                self.uses.alloc.insert("borrow::Cow");
-                quote!(Cow<'a, str>)
-            }
-            Type::Decimal => self.runtime_type("Decimal", &quote!(Decimal)),
-            Type::Agent => self.runtime_type("AgentId", &quote!(AgentId<'a>)),
-            Type::Map(item) if **item == Type::Any => self.runtime_type("Map", &quote!(Map<'a>)),
-            Type::List(item) => {
-                self.prelude("vec::Vec");
-                let item = self.rust_type(schema, field, item);
-                quote!(Vec<#item>)
-            }
-            Type::Map(item) => {
-                self.uses
-                    .alloc
-                    .extend(["borrow::Cow", "collections::BTreeMap"]);
-                let item = self.rust_type(schema, field, item);
-                quote!(BTreeMap<Cow<'a, str>, #item>)
-            }
-            Type::Enum(_) => {
-                let ident = self.catalog.enumeration(schema, field);
-                quote!(#ident)
-            }
-            Type::Schema(code) => {
-                let ident = self.catalog.nested(code);
-                let lifetime = self.catalog.borrows(ty).then(|| quote!(<'a>));
-                quote!(#ident #lifetime)
-            }
-            // `any`, and types that a later registry may add.
-            _ => self.runtime_type("Value", &quote!(Value<'a>)),
-        }
-    }
-
-    fn runtime_type(&mut self, name: &'static str, ty: &TokenStream) -> TokenStream {
-        self.uses.runtime.insert(name);
-        ty.clone()
-    }
-
-    /// Uses a type that every crate sees, unless the text does without `std`.
-    fn prelude(&mut self, path: &'static str) {
-        if self.is_no_std() {
-            self.uses.alloc.insert(path);
-        }
-    }
-
-    fn is_no_std(&self) -> bool {
-        self.options.no_std || self.options.runtime == "crate"
-    }
-
-    fn use_items(&self) -> Vec<TokenStream> {
-        let root = if self.is_no_std() { "alloc" } else { "std" };
-        let root = Ident::new(root, Span::call_site());
-        let alloc = self
-            .uses
-            .alloc
-            .iter()
-            .filter_map(|path| syn::parse_str::<syn::Path>(path).ok());
-        let alloc: Vec<TokenStream> = alloc.map(|path| quote!(use #root::#path;)).collect();
-        let names = self.uses.runtime.iter();
-        let names = names.map(|name| Ident::new(name, Span::call_site()));
-        let (names, runtime): (Vec<Ident>, _) = (names.collect(), &self.runtime);
-        let runtime = match &names[..] {
-            [] => None,
-            [name] => Some(quote!(use #runtime::#name;)),
-            _ => Some(quote!(use #runtime::{#(#names),*};)),
-        };
-        let alloc = (!alloc.is_empty()).then(|| quote!(#(#alloc)*));
-        alloc.into_iter().chain(runtime).collect()
-    }
-}
-
-fn constants(registry: &Registry) -> [TokenStream; 2] {
-    let version = proc_macro2::Literal::u64_unsuffixed(registry.version);
-    let hash = registry.hash().to_string();
-    let names = registry.protocol().rust;
-    let [version_doc, hash_doc] =
-        [names.version_doc, names.hash_doc].map(|doc| doc::attributes(&[doc.to_owned()]));
-    [
-        quote! {
-            #version_doc
-            pub const REGISTRY_VERSION: u64 = #version;
-        },
-        quote! {
-            #hash_doc
-            pub const REGISTRY_HASH: &str = #hash;
-        },
-    ]
-}
-
-/// Returns the registry itself, as a raw string.
-fn document(registry: &Registry) -> Result<TokenStream, Error> {
-    let mut json = registry.to_json();
-    // Without sorting, the order would depend on the serde_json features that other crates enable.
-    json.sort_all_objects();
-    let json = format!("{json:#}");
-    let visible = json.chars().map(|c| match c {
-        '\n' => c.to_string(),
-        _ if doc::is_hidden(c) => format!("\\u{:04x}", u32::from(c)),
-        _ => c.to_string(),
-    });
-    let json: String = visible.collect();
-    let mut hashes = "#".to_owned();
-    while json.contains(&format!("\"{hashes}")) {
-        hashes.push('#');
-    }
-    let literal: TokenStream = format!("r{hashes}\"{json}\"{hashes}")
-        .parse()
-        .map_err(syn::Error::from)?;
-    Ok(quote! {
-        /// The registry as JSON, for `Registry::from_json` where a program handles frames
-        /// that it has no type for.
-        pub const REGISTRY_JSON: &str = #literal;
-    })
 }

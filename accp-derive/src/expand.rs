@@ -6,6 +6,7 @@ mod frame;
 mod frames;
 mod generics;
 mod nested;
+mod owned;
 mod shapes;
 
 use accp_registry::{Protocol, Type};

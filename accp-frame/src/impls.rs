@@ -1,6 +1,7 @@
 //! The Rust types that carry each registry type.
 
 mod containers;
+mod owned;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

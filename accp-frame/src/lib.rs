@@ -8,6 +8,8 @@
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
+//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
+//!   the form of [`Value::to_json`].
 #![no_std]
 
 extern crate alloc;
@@ -33,6 +35,8 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+#[cfg(feature = "serde")]
+mod serde;
 mod tokens;
 mod tool;
 mod typed;

@@ -30,6 +30,8 @@
 //! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
 //! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
+//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
+//!   the form of [`Value::to_json`].
 #![no_std]
 
 #[cfg(feature = "context")]

@@ -3,6 +3,10 @@
 
 #[path = "generated/goldens.rs"]
 pub mod goldens;
+#[path = "generated/owned.rs"]
+mod owned;
+#[path = "generated/serde.rs"]
+mod serde;
 
 use std::fmt::Debug;
 
