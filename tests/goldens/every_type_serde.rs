@@ -15,8 +15,7 @@ pub const REGISTRY_HASH: &str = "6d3d785fd5bada78451033e5e5bdf8662e540a0b6f5685b
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "CN", intent = "sync", operation = "counter")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
@@ -32,8 +31,7 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SM", intent = "req", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq<'a> {
@@ -77,8 +75,7 @@ pub struct StoreReq<'a> {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SM", intent = "done", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone<'a> {
@@ -137,8 +134,7 @@ pub struct StoreDone<'a> {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SampleFrame<'a> {
     /// Every field is required.
     ///
@@ -151,8 +147,9 @@ pub enum SampleFrame<'a> {
 }
 
 /// A value of the field `level` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(
+    AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum SampleLevel {
     /// `low` on the wire.
     #[serde(rename = "LOW")]

@@ -14,8 +14,7 @@ pub const REGISTRY_HASH: &str = "64f6a3163436a95e8cc82cbf197478d4f95742972b6a418
 /// One finding; also sent alone.
 ///
 /// The frame `sync:finding` of schema `FD`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "FD", intent = "sync", operation = "finding")]
 #[accp(registry = "goldens/nested.json")]
 pub struct FindingSync {
@@ -31,8 +30,7 @@ pub struct FindingSync {
 /// One finding; also sent alone.
 ///
 /// Schema `FD` as a value inside a frame.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "FD")]
 #[accp(registry = "goldens/nested.json")]
 pub struct Finding {
@@ -48,8 +46,7 @@ pub struct Finding {
 /// A node that holds nodes.
 ///
 /// Schema `ND` as a value inside a frame.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "ND")]
 #[accp(registry = "goldens/nested.json")]
 pub struct Node {
@@ -65,8 +62,7 @@ pub struct Node {
 /// Findings, with their sources.
 ///
 /// The frame `done:report` of schema `RP`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "RP", intent = "done", operation = "report")]
 #[accp(registry = "goldens/nested.json")]
 pub struct ReportDone {
@@ -84,8 +80,7 @@ pub struct ReportDone {
 }
 
 /// Schema `SC` as a value inside a frame.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SC")]
 #[accp(registry = "goldens/nested.json")]
 pub struct Source {
@@ -98,8 +93,7 @@ pub struct Source {
 /// A stretch; nothing in it borrows.
 ///
 /// Schema `SP` as a value inside a frame.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SP")]
 #[accp(registry = "goldens/nested.json")]
 pub struct Span {
