@@ -85,6 +85,12 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the enum over the frames of all schemas. The default is `AnyFrame`.
+    pub fn any_frame(mut self, name: impl Into<String>) -> Self {
+        self.options.any_frame = Some(name.into());
+        self
+    }
+
     /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands
     /// in the generated text, or the name or the code of a schema for all types of that schema. A
     /// derive that a type has already is left out there.

@@ -17,10 +17,12 @@ pub(crate) fn constants(registry: &Registry) -> [TokenStream; 2] {
     [
         quote! {
             #version_doc
+            #[allow(dead_code)]
             pub const REGISTRY_VERSION: u64 = #version;
         },
         quote! {
             #hash_doc
+            #[allow(dead_code)]
             pub const REGISTRY_HASH: &str = #hash;
         },
     ]
@@ -48,6 +50,7 @@ pub(crate) fn document(registry: &Registry) -> Result<TokenStream, Error> {
     Ok(quote! {
         /// The registry as JSON, for `Registry::from_json` where a program handles frames
         /// that it has no type for.
+        #[allow(dead_code)]
         pub const REGISTRY_JSON: &str = #literal;
     })
 }

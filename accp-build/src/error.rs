@@ -31,6 +31,9 @@ pub enum Error {
     /// The path of the runtime is not a Rust path.
     #[error("`{0}` is not the path of a crate or a module; expected one like `accp_runtime`")]
     Runtime(String),
+    /// The name of the enum over all frames is not a Rust name.
+    #[error("`{0}` is not the name of a type; expected one like `AnyFrame`")]
+    AnyFrame(String),
     /// There is no folder to write to.
     #[error(
         "OUT_DIR is not set; call `compile` from a build script, or name a folder by `out_dir`"

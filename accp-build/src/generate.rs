@@ -1,7 +1,7 @@
 //! The generator: from a registry to the text of a Rust file.
 
-use accp_registry::{Registry, Type};
-use proc_macro2::TokenStream;
+use accp_registry::{Protocol, Registry, Type};
+use proc_macro2::{Ident, TokenStream};
 
 use crate::attributes::Attributes;
 use crate::catalog::Catalog;
@@ -9,6 +9,7 @@ use crate::constants::{constants, document};
 use crate::doc;
 use crate::error::{Error, NameFault};
 use crate::items::File;
+use crate::names::{pascal, sanitize};
 use crate::options::Options;
 
 /// Returns the Rust source for a registry: its constants, and for each of its frames a struct with
@@ -62,10 +63,12 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     } else {
         all
     };
-    let catalog = Catalog::new(&all, options.owned).map_err(Error::Names)?;
+    let any = any_frame(options, all.protocol())?;
+    let catalog = Catalog::new(&all, any, options.owned).map_err(Error::Names)?;
     let attributes = Attributes::new(options, &catalog);
     let mut file = File::new(all.protocol(), &catalog, options, runtime, attributes);
-    let items: Vec<TokenStream> = catalog.items.iter().map(|item| file.item(item)).collect();
+    let mut items: Vec<TokenStream> = catalog.items.iter().map(|item| file.item(item)).collect();
+    items.extend(file.any());
 
     let mut sections = file.finish()?;
     if !options.schemaless {
@@ -84,6 +87,18 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
         text.push_str(&prettyplease::unparse(&syn::parse2(section)?));
     }
     Ok(text)
+}
+
+/// Returns the name of the enum over all frames. Frames without a schema are handled one by one.
+fn any_frame(options: &Options, protocol: &Protocol) -> Result<Option<Ident>, Error> {
+    match &options.any_frame {
+        _ if options.schemaless => Ok(None),
+        None => Ok(sanitize(&format!("Any{}", pascal(protocol.noun)), 'N')),
+        Some(name) => match syn::parse_str(name) {
+            Ok(ident) => Ok(Some(ident)),
+            Err(_) => Err(Error::AnyFrame(name.clone())),
+        },
+    }
 }
 
 /// Returns the registry for frames that do not name their schema: no field has a default, and a

@@ -86,6 +86,7 @@ mod problem;
 pub mod protocol;
 mod read;
 mod reader;
+mod serde;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]

@@ -5,13 +5,16 @@ use std::borrow::Cow;
 use accp_runtime::{AccpFrame, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "9ec8fd417728fb0b684a64dd53a332c13a96d8bd8724eac9216a2b42bb7d4344";
 
 /// Schema `SR` as a value inside a frame.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "SR")]
 #[accp(registry = "goldens/draft.json")]
@@ -31,6 +34,7 @@ pub struct SalesReport<'a> {
 }
 
 /// Schema `TA` as a value inside a frame.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA")]
 #[accp(registry = "goldens/draft.json")]
@@ -51,6 +55,7 @@ pub struct TaskAssignment<'a> {
 
 /// The registry as JSON, for `Registry::from_json` where a program handles frames
 /// that it has no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "sales_report": {

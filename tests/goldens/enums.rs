@@ -6,15 +6,18 @@ use std::collections::BTreeMap;
 use accp_runtime::AccpFrame;
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "b2bb9e1f96d3472542b17133b645d279814638abc03386be771f95b69747ee6d";
 
 /// Where things go.
 ///
 /// The frame `sync:signal` of schema `SG`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "SG", intent = "sync", operation = "signal")]
 #[accp(registry = "goldens/enums.json")]
@@ -36,6 +39,7 @@ pub struct SignalSync<'a> {
 /// Which way it goes.
 ///
 /// A value of the field `trend` of schema `SG`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignalTrend {
     /// `up`, `+` on the wire.
@@ -49,6 +53,7 @@ pub enum SignalTrend {
 }
 
 /// A value of the field `levels` of schema `SG`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignalLevels {
     /// `low` on the wire.
@@ -60,6 +65,7 @@ pub enum SignalLevels {
 }
 
 /// A value of the field `by_region` of schema `SG`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignalByRegion {
     /// `open` on the wire.
@@ -70,6 +76,7 @@ pub enum SignalByRegion {
 }
 
 /// A value of the field `mode` of schema `SG`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignalMode {
     /// `fast-path` on the wire.
@@ -86,8 +93,19 @@ pub enum SignalMode {
     HttpOnly,
 }
 
+/// Any frame of this file.
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+pub enum AnyFrame<'a> {
+    /// Where things go.
+    ///
+    /// The frame `sync:signal` of schema `SG`.
+    SignalSync(SignalSync<'a>),
+}
+
 /// The registry as JSON, for `Registry::from_json` where a program handles frames
 /// that it has no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "signal": {

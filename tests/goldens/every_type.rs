@@ -6,15 +6,18 @@ use std::collections::BTreeMap;
 use accp_runtime::{AccpFrame, AgentId, Decimal, Map, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 7;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "6d3d785fd5bada78451033e5e5bdf8662e540a0b6f5685b533320cfc1107977c";
 
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "CN", intent = "sync", operation = "counter")]
 #[accp(registry = "goldens/every_type.json")]
@@ -31,6 +34,7 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "SM", intent = "req", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
@@ -74,6 +78,7 @@ pub struct StoreReq<'a> {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "SM", intent = "done", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
@@ -117,6 +122,7 @@ pub struct StoreDone<'a> {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 pub enum SampleFrame<'a> {
     /// Every field is required.
@@ -130,6 +136,7 @@ pub enum SampleFrame<'a> {
 }
 
 /// A value of the field `level` of schema `SM`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SampleLevel {
     /// `low` on the wire.
@@ -138,8 +145,27 @@ pub enum SampleLevel {
     High,
 }
 
+/// Any frame of this file.
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+pub enum AnyFrame<'a> {
+    /// Nothing here borrows.
+    ///
+    /// The frame `sync:counter` of schema `CN`.
+    CounterSync(CounterSync),
+    /// Every field is required.
+    ///
+    /// The frame `req:store` of schema `SM`.
+    StoreReq(StoreReq<'a>),
+    /// Every field is optional.
+    ///
+    /// The frame `done:store` of schema `SM`.
+    StoreDone(StoreDone<'a>),
+}
+
 /// The registry as JSON, for `Registry::from_json` where a program handles frames
 /// that it has no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "counter": {

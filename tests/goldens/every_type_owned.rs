@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use accp_runtime::{AccpFrame, AgentId, Decimal, Map, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 7;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "6d3d785fd5bada78451033e5e5bdf8662e540a0b6f5685b533320cfc1107977c";
 
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "CN", intent = "sync", operation = "counter")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
@@ -31,8 +33,8 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SM", intent = "req", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq {
@@ -75,8 +77,8 @@ pub struct StoreReq {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[accp(schema = "SM", intent = "done", operation = "store")]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone {
@@ -119,8 +121,8 @@ pub struct StoreDone {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SampleFrame {
     /// Every field is required.
     ///
@@ -133,8 +135,10 @@ pub enum SampleFrame {
 }
 
 /// A value of the field `level` of schema `SM`.
-#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(serde::Serialize, serde::Deserialize)]
+#[allow(dead_code)]
+#[derive(
+    AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum SampleLevel {
     /// `low` on the wire.
     Low,
@@ -142,8 +146,27 @@ pub enum SampleLevel {
     High,
 }
 
+/// Any frame of this file.
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum AnyFrame {
+    /// Nothing here borrows.
+    ///
+    /// The frame `sync:counter` of schema `CN`.
+    CounterSync(CounterSync),
+    /// Every field is required.
+    ///
+    /// The frame `req:store` of schema `SM`.
+    StoreReq(StoreReq),
+    /// Every field is optional.
+    ///
+    /// The frame `done:store` of schema `SM`.
+    StoreDone(StoreDone),
+}
+
 /// The registry as JSON, for `Registry::from_json` where a program handles frames
 /// that it has no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "counter": {

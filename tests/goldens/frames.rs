@@ -5,15 +5,18 @@ use std::borrow::Cow;
 use accp_runtime::{AccpFrame, AgentId};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "b57704e44feb391609c58049e7d4ab4e7d5bfd75d68280eda5742f66156aeaf5";
 
 /// Starts it.
 ///
 /// The frame `req:run` of schema `JB`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "JB", intent = "req", operation = "run")]
 #[accp(registry = "goldens/frames.json")]
@@ -41,6 +44,7 @@ pub struct JobRunReq<'a> {
 /// Reports on it.
 ///
 /// The frame `done:run` of schema `JB`. Its envelope must carry `cid`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "JB", intent = "done", operation = "run")]
 #[accp(registry = "goldens/frames.json")]
@@ -61,6 +65,7 @@ pub struct RunDone<'a> {
 /// A job and what became of it.
 ///
 /// The frame `req:notify` of schema `JB`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "JB", intent = "req", operation = "notify")]
 #[accp(registry = "goldens/frames.json")]
@@ -89,6 +94,7 @@ pub struct NotifyReq<'a> {
 /// A job and what became of it.
 ///
 /// Any frame of schema `JB`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 pub enum JobFrame<'a> {
     /// Starts it.
@@ -108,6 +114,7 @@ pub enum JobFrame<'a> {
 /// Another frame with this name.
 ///
 /// The frame `req:run` of schema `PB`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "PB", intent = "req", operation = "run")]
 #[accp(registry = "goldens/frames.json")]
@@ -118,8 +125,31 @@ pub struct ProbeRunReq<'a> {
     pub depth: i64,
 }
 
+/// Any frame of this file.
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+pub enum AnyFrame<'a> {
+    /// Starts it.
+    ///
+    /// The frame `req:run` of schema `JB`.
+    JobRunReq(JobRunReq<'a>),
+    /// Reports on it.
+    ///
+    /// The frame `done:run` of schema `JB`. Its envelope must carry `cid`.
+    RunDone(RunDone<'a>),
+    /// A job and what became of it.
+    ///
+    /// The frame `req:notify` of schema `JB`.
+    NotifyReq(NotifyReq<'a>),
+    /// Another frame with this name.
+    ///
+    /// The frame `req:run` of schema `PB`.
+    ProbeRunReq(ProbeRunReq<'a>),
+}
+
 /// The registry as JSON, for `Registry::from_json` where a program handles frames
 /// that it has no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "job": {
