@@ -254,7 +254,7 @@ mod tests {
         let text = generate(&Registry::from_json(REGISTRY).unwrap(), &options)?;
         let is_code = |line: &&str| !line.trim().starts_with("///") && !line.trim().is_empty();
         let from = text.find("\n#[derive").unwrap();
-        let to = text.find("/// The registry as JSON").unwrap();
+        let to = text.find("/// The registry with").unwrap();
         let code: Vec<&str> = text[from..to].lines().filter(is_code).collect();
         let first = text.lines().next().unwrap();
         Ok(format!("{first}\n{}", code.join("\n")))

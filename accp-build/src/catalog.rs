@@ -392,6 +392,8 @@ impl Faults {
     /// Adds a fault only once, even if several structs show it.
     fn add(&mut self, pointer: String, message: String, cure: &str) {
         let fault = NameFault {
+            file: None,
+            position: None,
             pointer,
             message,
             cure: cure.to_owned(),

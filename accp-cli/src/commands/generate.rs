@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Generate types that own their texts, without lifetimes: String instead of Cow<str>
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
-    /// The name of the enum over all frames, if a type of the registry is called AnyFrame
+    /// The name of the enum over all frames, if it is not to be `AnyFrame`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
     any_frame: Option<String>,
     /// Add an attribute to types: all (.), a type, or those of a schema; may be repeated
