@@ -37,7 +37,8 @@ struct Rule {
 impl Attributes {
     /// Parses the attributes. [`finish`](Self::finish) tells the mistakes.
     pub(crate) fn new(options: &Options, catalog: &Catalog<'_>) -> Self {
-        let idents = catalog.items.iter().map(|item| item.ident.to_string());
+        let idents = catalog.items.iter().map(|item| &item.ident);
+        let idents = idents.chain(&catalog.any).map(Ident::to_string);
         let mut faults = Vec::new();
         let mut read = |added: &[(String, String)]| {
             let rules = added.iter().map(|(path, text)| Rule::read(path, text));
@@ -62,7 +63,7 @@ impl Attributes {
     pub(crate) fn of_type(
         &mut self,
         ident: &Ident,
-        schema: &Schema,
+        schema: Option<&Schema>,
         derived: &[&str],
     ) -> Vec<Attribute> {
         let names = self.names(ident, schema);
@@ -80,7 +81,7 @@ impl Attributes {
     pub(crate) fn of_field(
         &mut self,
         owner: &Ident,
-        schema: &Schema,
+        schema: Option<&Schema>,
         names: [&str; 2],
     ) -> Vec<Attribute> {
         self.of_member(owner, schema, names, true)
@@ -90,7 +91,7 @@ impl Attributes {
     pub(crate) fn of_variant(
         &mut self,
         owner: &Ident,
-        schema: &Schema,
+        schema: Option<&Schema>,
         names: [&str; 2],
     ) -> Vec<Attribute> {
         self.of_member(owner, schema, names, false)
@@ -99,7 +100,7 @@ impl Attributes {
     fn of_member(
         &mut self,
         owner: &Ident,
-        schema: &Schema,
+        schema: Option<&Schema>,
         members: [&str; 2],
         is_field: bool,
     ) -> Vec<Attribute> {
@@ -123,8 +124,9 @@ impl Attributes {
     }
 
     /// Returns the paths of a type, its own name first.
-    fn names(&self, ident: &Ident, schema: &Schema) -> Vec<String> {
-        let of_schema = [&schema.name, &schema.code].into_iter();
+    fn names(&self, ident: &Ident, schema: Option<&Schema>) -> Vec<String> {
+        let of_schema = schema.map(|schema| [&schema.name, &schema.code]);
+        let of_schema = of_schema.into_iter().flatten();
         let of_schema = of_schema.filter(|name| !self.idents.contains(name.as_str()));
         let own = [ident.to_string()].into_iter();
         own.chain(of_schema.cloned()).collect()
@@ -252,7 +254,7 @@ mod tests {
         let text = generate(&Registry::from_json(REGISTRY).unwrap(), &options)?;
         let is_code = |line: &&str| !line.trim().starts_with("///") && !line.trim().is_empty();
         let from = text.find("\n#[derive").unwrap();
-        let to = text.find("/// The registry as JSON").unwrap();
+        let to = text.find("/// The registry with").unwrap();
         let code: Vec<&str> = text[from..to].lines().filter(is_code).collect();
         let first = text.lines().next().unwrap();
         Ok(format!("{first}\n{}", code.join("\n")))
@@ -278,6 +280,7 @@ mod tests {
         pub struct Note<'a> {
             pub text: Option<Value<'a>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[derive(Hash, std::cmp::Eq)]
         #[derive(my::Clone)]
@@ -289,6 +292,7 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[derive(Hash, std::cmp::Eq)]
         #[accp(schema = "SG", intent = "done", operation = "watch")]
@@ -298,18 +302,27 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[derive(Hash, std::cmp::Eq)]
         pub enum SignalFrame<'a> {
             WatchReq(WatchReq<'a>),
             WatchDone(WatchDone<'a>),
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum SignalTrend {
             #[accp(symbol = "+")]
             Up,
             #[accp(symbol = "-")]
             Down,
+        }
+        #[allow(dead_code)]
+        #[derive(AccpFrame, Debug, Clone, PartialEq)]
+        #[derive(Hash, std::cmp::Eq)]
+        pub enum AnyFrame<'a> {
+            WatchReq(WatchReq<'a>),
+            WatchDone(WatchDone<'a>),
         }
         "#);
     }
@@ -337,6 +350,7 @@ mod tests {
             #[c = "it's"]
             pub text: Option<Value<'a>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[accp(schema = "SG", intent = "req", operation = "watch")]
         #[accp(registry = "r.json")]
@@ -348,6 +362,7 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         #[accp(schema = "SG", intent = "done", operation = "watch")]
         #[accp(registry = "r.json")]
@@ -360,6 +375,7 @@ mod tests {
             #[accp(rename = "userId")]
             pub user_id: Option<Cow<'a, str>>,
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, PartialEq)]
         pub enum SignalFrame<'a> {
             #[e]
@@ -367,6 +383,7 @@ mod tests {
             #[e]
             WatchDone(WatchDone<'a>),
         }
+        #[allow(dead_code)]
         #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum SignalTrend {
             #[d]
@@ -374,6 +391,12 @@ mod tests {
             Up,
             #[accp(symbol = "-")]
             Down,
+        }
+        #[allow(dead_code)]
+        #[derive(AccpFrame, Debug, Clone, PartialEq)]
+        pub enum AnyFrame<'a> {
+            WatchReq(WatchReq<'a>),
+            WatchDone(WatchDone<'a>),
         }
         "#);
     }

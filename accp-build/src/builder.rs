@@ -85,6 +85,12 @@ impl Builder {
         self
     }
 
+    /// Sets the name of the enum over the frames of all schemas. The default is `AnyFrame`.
+    pub fn any_frame(mut self, name: impl Into<String>) -> Self {
+        self.options.any_frame = Some(name.into());
+        self
+    }
+
     /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands
     /// in the generated text, or the name or the code of a schema for all types of that schema. A
     /// derive that a type has already is left out there.
@@ -153,7 +159,12 @@ impl Builder {
             }
             None => Registry::empty(),
         };
-        generate(&registry, &options)
+        generate(&registry, &options).map_err(|mut error| {
+            if let (Error::Names(faults), Some(path)) = (&mut error, &self.registry) {
+                faults.iter_mut().for_each(|fault| fault.place(path));
+            }
+            error
+        })
     }
 
     /// Writes the file, and tells Cargo which files it depends on.
@@ -290,6 +301,33 @@ mod tests {
             fs::read_to_string(folder.path().join("accp.rs")).unwrap(),
             "before"
         );
+    }
+
+    #[test]
+    fn a_clash_of_names_has_its_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = |name: &str, code: &str| {
+            format!(
+                "\u{feff}{{ \"schemas\": {{\n  \"{name}\": {{ \"code\": \"{code}\", \"fields\": [\"x\"],\n\
+                 \"types\": {{ \"x\": \"enum(a-b,a_b)\" }} }} }} }}"
+            )
+        };
+        fs::write(folder.path().join("a.json"), schema("my_task", "A")).unwrap();
+        fs::write(folder.path().join("b.json"), schema("myTask", "B")).unwrap();
+        let error = Builder::new().registry(folder.path()).generate();
+        let text = error.unwrap_err().to_string();
+        let text = text.replace(&folder.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(text, @"
+        the registry gives no clear Rust names:
+        DIR/b.json:3:12 at /schemas/myTask/types/x: the enum values `a-b` and `a_b` would both be called `AB`
+            make one the symbol of another name: enum(a_name=a_b)
+        DIR/a.json:3:12 at /schemas/my_task/types/x: the enum values `a-b` and `a_b` would both be called `AB`
+            make one the symbol of another name: enum(a_name=a_b)
+        DIR/a.json:2:3 at /schemas/my_task: the struct of the schema would be called `MyTask`, as the struct of the schema at /schemas/myTask is
+            give one of the two another name
+        DIR/a.json:3:12 at /schemas/my_task/types/x: the enum of the field `x` would be called `MyTaskX`, as the enum of the field `x` at /schemas/myTask/types/x is
+            give one of the two another name
+        ");
     }
 
     #[test]

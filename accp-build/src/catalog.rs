@@ -20,6 +20,8 @@ pub(crate) struct Catalog<'r> {
     registry: &'r Registry,
     /// The codes of the schemas whose nested struct borrows from the frame.
     borrowing: BTreeSet<&'r str>,
+    /// The enum over the frames of all schemas, if there are any.
+    pub(crate) any: Option<Ident>,
     /// Whether no type borrows.
     owned: bool,
 }
@@ -71,10 +73,16 @@ impl<'r> Catalog<'r> {
     ///
     /// # Errors
     /// Every name that gives no Rust name, or the same Rust name as another.
-    pub(crate) fn new(registry: &'r Registry, owned: bool) -> Result<Self, Vec<NameFault>> {
+    pub(crate) fn new(
+        registry: &'r Registry,
+        any: Option<Ident>,
+        owned: bool,
+    ) -> Result<Self, Vec<NameFault>> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
-        let items = name(registry.protocol(), wanted, &mut faults);
+        let has_frames = wanted.iter().any(|one| matches!(one.kind, Kind::Frame(..)));
+        let any = any.filter(|_| has_frames);
+        let items = name(registry.protocol(), wanted, any.as_ref(), &mut faults);
         if !faults.list.is_empty() {
             return Err(faults.list);
         }
@@ -82,6 +90,7 @@ impl<'r> Catalog<'r> {
             items,
             registry,
             borrowing: BTreeSet::new(),
+            any,
             owned,
         };
         while catalog.find_borrowing() {}
@@ -227,7 +236,12 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
 
 /// Names every type. If a frame would have the same name as another type, its schema's name goes
 /// before its own.
-fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
+fn name<'r>(
+    protocol: &Protocol,
+    wanted: Vec<Wanted<'r>>,
+    any: Option<&Ident>,
+    faults: &mut Faults,
+) -> Vec<Item<'r>> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for one in &wanted {
         *uses.entry(one.name(protocol)).or_default() += 1;
@@ -250,6 +264,13 @@ fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -
             faults.add(at, message, "give the schema another name");
             continue;
         };
+        if any == Some(&ident) {
+            let noun = protocol.noun;
+            let message =
+                format!("{what} would be called `{ident}`, as the enum over all {noun}s is");
+            let cure = "give the enum another name (`any_frame` of the builder, `--any-frame` of the command)";
+            faults.add(at.clone(), message, cure);
+        }
         if let Some(other) = taken.insert(ident.clone(), format!("{what} at {at}")) {
             let message = format!("{what} would be called `{ident}`, as {other} is");
             faults.add(at, message, "give one of the two another name");
@@ -371,6 +392,8 @@ impl Faults {
     /// Adds a fault only once, even if several structs show it.
     fn add(&mut self, pointer: String, message: String, cure: &str) {
         let fault = NameFault {
+            file: None,
+            position: None,
             pointer,
             message,
             cure: cure.to_owned(),

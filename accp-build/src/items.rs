@@ -82,7 +82,7 @@ impl<'f> File<'f> {
                 let doc = doc::nested(self.protocol, schema);
                 self.structure(&doc, ident, schema, identity, members)
             }
-            Kind::Frames => self.frames(ident, schema),
+            Kind::Frames => self.choice(ident, Some(schema), &doc::frames(self.protocol, schema)),
             Kind::Enum(field, variants) => self.enumeration(ident, schema, field, variants),
         }
     }
@@ -108,7 +108,7 @@ impl<'f> File<'f> {
         let registry = registry.map(|path| quote!(registry = #path));
         let place = self.place(registry);
         let identity = self.attribute(identity);
-        let head = self.head(ident, schema, &["Debug", "Clone", "PartialEq"]);
+        let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"]);
         let fields = members
             .iter()
             .map(|member| self.field(ident, schema, member));
@@ -148,23 +148,29 @@ impl<'f> File<'f> {
             ty = quote!(Option<#ty>);
         }
         let names = [&ident.to_string(), field.name.as_str()];
-        let added = self.attributes.of_field(owner, schema, names);
+        let added = self.attributes.of_field(owner, Some(schema), names);
         quote!(#doc #(#added)* #accp pub #ident: #ty,)
     }
 
-    fn frames(&mut self, ident: &Ident, schema: &Schema) -> TokenStream {
+    /// Returns the enum over the frames of all schemas.
+    pub(crate) fn any(&mut self) -> Option<TokenStream> {
+        let ident = self.catalog.any.as_ref()?;
+        let open = self.catalog.items.iter();
+        let open = open.filter(|item| item.schema.frames.is_empty());
+        let open: BTreeSet<&str> = open.map(|item| item.schema.code.as_str()).collect();
+        Some(self.choice(ident, None, &doc::any(self.protocol, &open)))
+    }
+
+    /// Returns an enum over the frames of a schema, or of all schemas.
+    fn choice(&mut self, ident: &Ident, schema: Option<&Schema>, doc: &TokenStream) -> TokenStream {
         let mut borrows = false;
         let mut variants = Vec::new();
-        for item in self
-            .catalog
-            .items
-            .iter()
-            .filter(|item| item.schema.code == schema.code)
-        {
+        let of_schema = |item: &&Item<'_>| schema.is_none_or(|of| of.code == item.schema.code);
+        for item in self.catalog.items.iter().filter(of_schema) {
             let Kind::Frame(frame, members) = &item.kind else {
                 continue;
             };
-            let (variant, doc) = (&item.ident, doc::frame(self.protocol, schema, frame));
+            let (variant, doc) = (&item.ident, doc::frame(self.protocol, item.schema, frame));
             let name = variant.to_string();
             let names = [name.as_str(); 2];
             let added = self.attributes.of_variant(ident, schema, names);
@@ -173,7 +179,7 @@ impl<'f> File<'f> {
             variants.push(quote!(#doc #(#added)* #variant(#variant #lifetime),));
         }
         let lifetime = borrows.then(|| quote!(<'a>));
-        let (doc, place) = (doc::frames(self.protocol, schema), self.place(None));
+        let place = self.place(None);
         let head = self.head(ident, schema, &["Debug", "Clone", "PartialEq"]);
         quote! {
             #doc
@@ -192,7 +198,7 @@ impl<'f> File<'f> {
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
         let derived = ["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
-        let head = self.head(ident, schema, &derived);
+        let head = self.head(ident, Some(schema), &derived);
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -205,7 +211,7 @@ impl<'f> File<'f> {
                 .map(|symbol| quote!(symbol = #symbol));
             let accp = self.attribute(rename.into_iter().chain(symbol));
             let names = [&own.to_string(), name.as_str()];
-            let added = self.attributes.of_variant(ident, schema, names);
+            let added = self.attributes.of_variant(ident, Some(schema), names);
             quote!(#doc #(#added)* #accp #own,)
         });
         let variants: Vec<TokenStream> = variants.collect();
@@ -234,12 +240,13 @@ impl<'f> File<'f> {
     }
 
     /// Returns the derives of a type, and the attributes that the user adds.
-    fn head(&mut self, ident: &Ident, schema: &Schema, derived: &[&str]) -> TokenStream {
+    fn head(&mut self, ident: &Ident, schema: Option<&Schema>, derived: &[&str]) -> TokenStream {
         let names = [self.protocol.rust.derive].into_iter();
         let names = names.chain(derived.iter().copied());
         let names = names.map(|name| Ident::new(name, Span::call_site()));
         let added = self.attributes.of_type(ident, schema, derived);
-        quote!(#[derive(#(#names),*)] #(#added)*)
+        // A program that uses some of the types only gets no warning of the others.
+        quote!(#[allow(dead_code)] #[derive(#(#names),*)] #(#added)*)
     }
 
     fn rust_type(&mut self, schema: &Schema, field: &Field, ty: &Type) -> TokenStream {

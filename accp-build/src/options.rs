@@ -24,6 +24,8 @@ pub struct Options {
     /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
     /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.
     pub owned: bool,
+    /// The name of the enum over the frames of all schemas; `AnyFrame` by default.
+    pub any_frame: Option<String>,
     /// Attributes for types, each with the path of the types that get it; see
     /// [`Builder::type_attribute`](crate::Builder::type_attribute).
     pub type_attributes: Vec<(String, String)>,
@@ -41,6 +43,7 @@ impl Default for Options {
             no_std: false,
             schemaless: false,
             owned: false,
+            any_frame: None,
             type_attributes: Vec::new(),
             field_attributes: Vec::new(),
         }
@@ -61,6 +64,10 @@ impl Options {
         flag(self.no_std, "--no-std");
         flag(self.schemaless, "--schemaless");
         flag(self.owned, "--owned");
+        if let Some(name) = &self.any_frame {
+            flag(true, "--any-frame");
+            flag(true, name);
+        }
         for (name, attributes) in [
             ("--type-attribute", &self.type_attributes),
             ("--field-attribute", &self.field_attributes),

@@ -7,6 +7,7 @@ use accp_frame::{AccpFrame, Value};
 /// Takes a checkpoint.
 ///
 /// The frame `sync:checkpoint` of schema `CK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "checkpoint")]
 #[accp(crate = accp_frame)]

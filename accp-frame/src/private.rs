@@ -3,6 +3,7 @@
 //! code of a struct stays small.
 
 mod extras;
+mod no_variant;
 mod shape;
 mod values;
 
@@ -16,6 +17,7 @@ pub use core::result::Result::{self, Err, Ok};
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
+pub use no_variant::no_variant;
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
@@ -244,29 +246,5 @@ fn named(error: DecodeError, frame: &FrameType<'_>) -> DecodeError {
         error
     } else {
         error.within(String::from(frame.name))
-    }
-}
-
-/// Refuses a frame that no variant of an enum accepts.
-#[cold]
-pub fn no_variant<T>(
-    header: &Header<'_>,
-    r: &Reader<'_>,
-    expected: &'static str,
-) -> Result<T, DecodeError> {
-    let code = match Intent::lookup(header.intent) {
-        Some(_) => ErrorCode::INVALID_TYPE,
-        None => ErrorCode::INVALID_INTENT,
-    };
-    let mut ahead = r.clone();
-    let mut scan = || {
-        while ahead.param()?.is_some() {
-            ahead.skip_value()?;
-        }
-        Envelope::read(&mut ahead)
-    };
-    match scan() {
-        Err(fault) if fault.code() == ErrorCode::PARSE_ERROR => Err(fault),
-        _ => Err(DecodeError::new(code, 2 + header.agent.len(), expected)),
     }
 }

@@ -6,15 +6,18 @@ use alloc::vec::Vec;
 use crate::{AccpFrame, AgentId, Decimal, Map, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 /// Says something and asks for an answer.
 ///
 /// The frame `req:chat` of schema `CH`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "CH", intent = "req", operation = "chat")]
 #[accp(crate = crate)]
@@ -46,6 +49,7 @@ pub struct ChatReq<'a> {
 /// Answers.
 ///
 /// The frame `done:chat` of schema `CH`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "CH", intent = "done", operation = "chat")]
 #[accp(crate = crate)]
@@ -77,6 +81,7 @@ pub struct ChatDone<'a> {
 /// A message of a conversation (draft section 10.1).
 ///
 /// Any frame of schema `CH`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = crate)]
 pub enum ChatMessageFrame<'a> {
@@ -93,6 +98,7 @@ pub enum ChatMessageFrame<'a> {
 /// Reports an error.
 ///
 /// The frame `fail:error` of schema `ER`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "ER", intent = "fail", operation = "error")]
 #[accp(crate = crate)]
@@ -146,6 +152,7 @@ pub struct ErrorFail<'a> {
 /// Carries a piece; all pieces of a stream share one cid.
 ///
 /// The frame `stream:infer` of schema `ST`. Its envelope must carry `cid`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "ST", intent = "stream", operation = "infer")]
 #[accp(crate = crate)]
@@ -172,6 +179,7 @@ pub struct InferStream<'a> {
 /// Gives the task to an agent.
 ///
 /// The frame `req:schedule` of schema `TA`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "req", operation = "schedule")]
 #[accp(crate = crate)]
@@ -211,6 +219,7 @@ pub struct ScheduleReq<'a> {
 /// Asks an agent to do the task.
 ///
 /// The frame `req:execute` of schema `TA`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "req", operation = "execute")]
 #[accp(crate = crate)]
@@ -250,6 +259,7 @@ pub struct ExecuteReq<'a> {
 /// Reports on the task.
 ///
 /// The frame `done:schedule` of schema `TA`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "done", operation = "schedule")]
 #[accp(crate = crate)]
@@ -271,6 +281,7 @@ pub struct ScheduleDone<'a> {
 /// Reports on the task.
 ///
 /// The frame `done:execute` of schema `TA`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TA", intent = "done", operation = "execute")]
 #[accp(crate = crate)]
@@ -292,6 +303,7 @@ pub struct ExecuteDone<'a> {
 /// A task, given to an agent and reported on (draft sections 6.2 and 10.5).
 ///
 /// Any frame of schema `TA`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = crate)]
 pub enum TaskAssignmentFrame<'a> {
@@ -316,6 +328,7 @@ pub enum TaskAssignmentFrame<'a> {
 /// Calls a tool.
 ///
 /// The frame `req:tool` of schema `TC`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TC", intent = "req", operation = "tool")]
 #[accp(crate = crate)]
@@ -333,6 +346,7 @@ pub struct ToolReq<'a> {
 /// Returns the result; cid names the call.
 ///
 /// The frame `done:tool` of schema `TC`. Its envelope must carry `cid`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TC", intent = "done", operation = "tool")]
 #[accp(crate = crate)]
@@ -363,6 +377,7 @@ pub struct ToolDone<'a> {
 /// A tool call and its result (draft section 10.2).
 ///
 /// Any frame of schema `TC`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = crate)]
 pub enum ToolCallFrame<'a> {
@@ -379,6 +394,7 @@ pub enum ToolCallFrame<'a> {
 /// Asks for the transaction.
 ///
 /// The frame `req:transaction` of schema `TX`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TX", intent = "req", operation = "transaction")]
 #[accp(crate = crate)]
@@ -419,6 +435,7 @@ pub struct TransactionReq<'a> {
 /// Reports where it stands; what the request said is not said again.
 ///
 /// The frame `done:transaction` of schema `TX`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "TX", intent = "done", operation = "transaction")]
 #[accp(crate = crate)]
@@ -440,9 +457,65 @@ pub struct TransactionDone<'a> {
 /// A payment or another transfer of value (draft section 10.3).
 ///
 /// Any frame of schema `TX`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = crate)]
 pub enum TransactionFrame<'a> {
+    /// Asks for the transaction.
+    ///
+    /// The frame `req:transaction` of schema `TX`.
+    TransactionReq(TransactionReq<'a>),
+    /// Reports where it stands; what the request said is not said again.
+    ///
+    /// The frame `done:transaction` of schema `TX`.
+    TransactionDone(TransactionDone<'a>),
+}
+
+/// Any frame of this file.
+#[allow(dead_code)]
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(crate = crate)]
+pub enum AnyFrame<'a> {
+    /// Says something and asks for an answer.
+    ///
+    /// The frame `req:chat` of schema `CH`.
+    ChatReq(ChatReq<'a>),
+    /// Answers.
+    ///
+    /// The frame `done:chat` of schema `CH`.
+    ChatDone(ChatDone<'a>),
+    /// Reports an error.
+    ///
+    /// The frame `fail:error` of schema `ER`.
+    ErrorFail(ErrorFail<'a>),
+    /// Carries a piece; all pieces of a stream share one cid.
+    ///
+    /// The frame `stream:infer` of schema `ST`. Its envelope must carry `cid`.
+    InferStream(InferStream<'a>),
+    /// Gives the task to an agent.
+    ///
+    /// The frame `req:schedule` of schema `TA`.
+    ScheduleReq(ScheduleReq<'a>),
+    /// Asks an agent to do the task.
+    ///
+    /// The frame `req:execute` of schema `TA`.
+    ExecuteReq(ExecuteReq<'a>),
+    /// Reports on the task.
+    ///
+    /// The frame `done:schedule` of schema `TA`.
+    ScheduleDone(ScheduleDone<'a>),
+    /// Reports on the task.
+    ///
+    /// The frame `done:execute` of schema `TA`.
+    ExecuteDone(ExecuteDone<'a>),
+    /// Calls a tool.
+    ///
+    /// The frame `req:tool` of schema `TC`.
+    ToolReq(ToolReq<'a>),
+    /// Returns the result; cid names the call.
+    ///
+    /// The frame `done:tool` of schema `TC`. Its envelope must carry `cid`.
+    ToolDone(ToolDone<'a>),
     /// Asks for the transaction.
     ///
     /// The frame `req:transaction` of schema `TX`.

@@ -39,6 +39,12 @@ pub trait DecodeFrame<'a>: Sized {
         header: &Header<'a>,
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
+
+    /// Calls `each` with every type of frame that is accepted, in their order. An error for a frame
+    /// that no variant of an enum accepts names them. An impl by hand may leave this out.
+    fn frame_types(each: &mut dyn FnMut(&FrameType<'static>)) {
+        let _ = each;
+    }
 }
 
 /// A frame type for every text that it can borrow from, so that a handler can be registered for it.

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Generate types that own their texts, without lifetimes: String instead of Cow<str>
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
+    /// The name of the enum over all frames, if it is not to be `AnyFrame`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
+    any_frame: Option<String>,
     /// Add an attribute to types: all (.), a type, or those of a schema; may be repeated
     #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
     type_attribute: Vec<(String, String)>,
@@ -122,6 +125,9 @@ fn rust(args: &Args) -> Result<String, Failure> {
         .no_std(args.no_std)
         .schemaless(args.schemaless)
         .owned(args.owned);
+    if let Some(name) = &args.any_frame {
+        builder = builder.any_frame(name);
+    }
     for (path, attribute) in &args.type_attribute {
         builder = builder.type_attribute(path, attribute);
     }

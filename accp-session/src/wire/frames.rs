@@ -7,6 +7,7 @@ use accp_frame::{AccpFrame, Value};
 /// Opens the session.
 ///
 /// The frame `sync:open` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "open")]
 #[accp(crate = accp_frame)]
@@ -29,6 +30,7 @@ pub struct OpenSync<'a> {
 /// Lets a member in.
 ///
 /// The frame `sync:join` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "join")]
 #[accp(crate = accp_frame)]
@@ -52,6 +54,7 @@ pub struct JoinSync<'a> {
 /// Takes a member out.
 ///
 /// The frame `sync:leave` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "leave")]
 #[accp(crate = accp_frame)]
@@ -66,6 +69,7 @@ pub struct LeaveSync {
 /// Allows reading from another session.
 ///
 /// The frame `sync:grant` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "grant")]
 #[accp(crate = accp_frame)]
@@ -84,6 +88,7 @@ pub struct GrantSync<'a> {
 /// Lets values expire.
 ///
 /// The frame `sync:expire` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "expire")]
 #[accp(crate = accp_frame)]
@@ -97,6 +102,7 @@ pub struct ExpireSync<'a> {
 /// Names the registry in force.
 ///
 /// The frame `sync:schemas` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "schemas")]
 #[accp(crate = accp_frame)]
@@ -110,6 +116,7 @@ pub struct SchemasSync<'a> {
 /// Puts a checkpoint off.
 ///
 /// The frame `sync:veto` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "veto")]
 #[accp(crate = accp_frame)]
@@ -123,6 +130,7 @@ pub struct VetoSync<'a> {
 /// Says which level of the draft the session keeps to from now on.
 ///
 /// The frame `sync:level` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "level")]
 #[accp(crate = accp_frame)]
@@ -137,6 +145,7 @@ pub struct LevelSync {
 /// Puts values into cold state.
 ///
 /// The frame `sync:put` of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "put")]
 #[accp(crate = accp_frame)]
@@ -150,6 +159,7 @@ pub struct PutSync<'a> {
 /// What a host says of its session; it stands in the log.
 ///
 /// Any frame of schema `CT`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = accp_frame)]
 pub enum ControlFrame<'a> {
@@ -194,6 +204,7 @@ pub enum ControlFrame<'a> {
 /// Says which registry it knows and how much of the log it holds.
 ///
 /// The frame `sync:registry` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "registry")]
 #[accp(crate = accp_frame)]
@@ -280,6 +291,7 @@ pub struct RegistrySync<'a> {
 /// Asks for bytes.
 ///
 /// The frame `qry:bytes` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "qry", operation = "bytes")]
 #[accp(crate = accp_frame)]
@@ -297,6 +309,7 @@ pub struct BytesQry<'a> {
 /// Sends bytes.
 ///
 /// The frame `sync:bytes` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "sync", operation = "bytes")]
 #[accp(crate = accp_frame)]
@@ -328,6 +341,7 @@ pub struct BytesSync<'a> {
 /// Acknowledges.
 ///
 /// The frame `ack:frame` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "ack", operation = "frame")]
 #[accp(crate = accp_frame)]
@@ -336,6 +350,7 @@ pub struct FrameAck {}
 /// Asks whether the peer is there.
 ///
 /// The frame `ping:link` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "ping", operation = "link")]
 #[accp(crate = accp_frame)]
@@ -344,6 +359,7 @@ pub struct LinkPing {}
 /// Answers a ping.
 ///
 /// The frame `pong:link` of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "pong", operation = "link")]
 #[accp(crate = accp_frame)]
@@ -352,6 +368,7 @@ pub struct LinkPong {}
 /// What two sides of a session tell each other; it stands in no log.
 ///
 /// Any frame of schema `LK`.
+#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(crate = accp_frame)]
 pub enum LinkFrame<'a> {
