@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use accp_runtime::AgentId;
 use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::{Inbound, Outbound, Rules};
+use accp_runtime::session::{Inbound, Options, Outbound, Rules};
 use accp_store::{Driver, SqliteStore};
 use accp_tokens::Bpe;
 
-use crate::frames::SupportCaseFrame;
+use crate::frames::{AnyFrame, REGISTRY_JSON};
 use crate::link::{connection, now, wait};
 use crate::model::Model;
-use crate::{Result, options};
+use crate::{Result, SESSION};
 
 /// Runs the desk. It says where it listens, and never ends.
 pub fn run(folder: &Path) -> Result<()> {
@@ -21,7 +21,8 @@ pub fn run(folder: &Path) -> Result<()> {
     println!("listens on {}", listener.local_addr()?);
     let agent = AgentId::new("desk")?;
     // With a counter the session keeps the context of the model within its budget.
-    let options = options(agent.clone())?.counting(Arc::new(Bpe::o200k_base()));
+    let options = Options::from_json(SESSION, agent.clone(), REGISTRY_JSON)?;
+    let options = options.counting(Arc::new(Bpe::o200k_base()));
     let model = Model::new(agent, options.registry.clone())?;
     let store = SqliteStore::open(folder.join("desk.accp"))?;
     let (link, mut frames) = connection(listener.accept()?.0)?;
@@ -49,9 +50,9 @@ fn news(inbound: &Inbound) -> Result<Option<String>> {
     if let Ok(failed) = inbound.decode::<ErrorFail>() {
         return Ok(Some(format!("Refused. {}.", failed.frame.msg)));
     }
-    Ok(match inbound.decode::<SupportCaseFrame>()?.frame {
-        SupportCaseFrame::SupportReq(asked) => Some(format!("Case {}: {}", asked.case, asked.text)),
-        SupportCaseFrame::LookupDone(found) => Some(format!(
+    Ok(match inbound.decode::<AnyFrame>()?.frame {
+        AnyFrame::SupportReq(asked) => Some(format!("Case {}: {}", asked.case, asked.text)),
+        AnyFrame::LookupDone(found) => Some(format!(
             "Case {}: order {} is a {}, and the customer paid {}.",
             found.case, found.order, found.item, found.paid
         )),

@@ -10,33 +10,21 @@ mod shop;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-
-use accp_runtime::session::Options;
-use accp_runtime::{AgentId, Registry};
 
 /// The frames as types that borrow from the text of a frame.
-#[allow(
-    dead_code,
-    reason = "the generated constants are for programs that compare registries"
-)]
 mod frames {
     include!(concat!(env!("OUT_DIR"), "/accp.rs"));
 }
 
 /// The frames as types that own their texts.
-#[allow(dead_code, reason = "the shop keeps only the questions")]
 mod owned {
     include!(concat!(env!("OUT_DIR"), "/owned.rs"));
 }
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+/// The session of the shop and the desk.
+const SESSION: &str = "support";
 
-/// Returns how an agent of this program takes part in the session.
-fn options(agent: AgentId<'static>) -> Result<Options> {
-    let registry = Registry::from_json(frames::REGISTRY_JSON)?.with_profiles();
-    Ok(Options::new("support", agent, Arc::new(registry)))
-}
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

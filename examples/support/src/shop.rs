@@ -3,14 +3,16 @@
 use std::net::TcpStream;
 use std::path::Path;
 
-use accp_runtime::session::{Inbound, MemberId, Outbound};
+use accp_runtime::session::{Inbound, MemberId, Options, Outbound};
 use accp_runtime::{AgentId, Decimal, ErrorCode};
 use accp_store::{Driver, Handled, Rows, SqliteStore};
 use rusqlite::Connection;
 
-use crate::frames::{LookupDone, LookupReq, RefundDone, RefundReq, SupportCaseFrame, SupportEsc};
+use crate::frames::{
+    AnyFrame, LookupDone, LookupReq, REGISTRY_JSON, RefundDone, RefundReq, SupportEsc,
+};
 use crate::link::{Wire, connection, now, wait};
-use crate::{Result, options, owned};
+use crate::{Result, SESSION, owned};
 
 /// The tables of the shop, in the file of its session.
 const TABLES: &str = "
@@ -22,8 +24,8 @@ const TABLES: &str = "
 pub fn run(folder: &Path, desk: &str) -> Result<()> {
     let file = folder.join("shop.accp");
     let (link, frames) = connection(TcpStream::connect(desk)?)?;
-    let (store, options) = (SqliteStore::open(&file)?, options(AgentId::new("shop")?)?);
-    let mut driver = Driver::open_member(store, link, options, now())?;
+    let options = Options::from_json(SESSION, AgentId::new("shop")?, REGISTRY_JSON)?;
+    let mut driver = Driver::open_member(SqliteStore::open(&file)?, link, options, now())?;
     let tables = Connection::open(&file)?;
     tables.execute_batch(TABLES)?;
     let questions = include_str!("../questions.json");
@@ -59,8 +61,8 @@ fn ask(driver: &mut Driver<SqliteStore, Wire>, question: &owned::SupportReq) -> 
 /// Handles a frame of the desk. The rows, the answer and the mark that the frame is handled are one
 /// commit, so no money is paid twice.
 fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<'i> {
-    Ok(match inbound.decode::<SupportCaseFrame>()?.frame {
-        SupportCaseFrame::LookupReq(LookupReq { case, order }) => {
+    Ok(match inbound.decode::<AnyFrame>()?.frame {
+        AnyFrame::LookupReq(LookupReq { case, order }) => {
             println!("looks up {order}");
             let Some((item, paid)) = find(&order) else {
                 let text = format!("case {case}: there is no order {order}");
@@ -74,7 +76,7 @@ fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<
                 paid,
             })]
         }
-        SupportCaseFrame::RefundReq(RefundReq {
+        AnyFrame::RefundReq(RefundReq {
             case,
             order,
             amount,
@@ -97,7 +99,7 @@ fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<
             });
             vec![Outbound::owned(done)]
         }
-        SupportCaseFrame::SupportEsc(SupportEsc { case, reason }) => {
+        AnyFrame::SupportEsc(SupportEsc { case, reason }) => {
             println!("hands {case} to a person");
             rows.write(move |tables| {
                 tables.execute(
