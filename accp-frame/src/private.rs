@@ -157,7 +157,7 @@ pub fn or_default<'a, K, T: DecodeValue<'a, K>>(
 ) -> Result<T, DecodeError> {
     match slot {
         Some(value) => Ok(value),
-        None => Reader::new(default, DecodeOptions::default())
+        None => Reader::new(default, DecodeOptions::OF_A_DEFAULT)
             .and_then(|mut text| T::decode_value(&mut text))
             .map_err(|error| unfit_default(r, &error, name)),
     }

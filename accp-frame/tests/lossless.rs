@@ -249,6 +249,19 @@ fn a_default_that_is_left_out_has_no_depth() {
     assert!(deeper.encode(&registry).is_err());
 }
 
+/// A default may nest deeper than any frame, also through keys that make pairs of a map.
+#[test]
+fn a_default_has_no_limits() {
+    let default = json!({ "a-b": { "c-d": [[[[[1]]]]] } });
+    let registry = json!({ "schemas": { "deep": {
+        "code": "DE", "fields": ["x"], "defaults": { "x": default } } } });
+    let registry = Registry::from_json(&registry.to_string()).unwrap();
+    let text = "@a>req:plan{schema:DE}";
+    let message = Message::decode(text, &registry).unwrap();
+    assert_eq!(message.payload.get("x").unwrap().to_json(), default);
+    assert_eq!(message.encode(&registry).as_deref(), Ok(text));
+}
+
 /// No input of a caller may break out of its place in the frame.
 #[test]
 fn nothing_a_caller_gives_breaks_the_frame() {
