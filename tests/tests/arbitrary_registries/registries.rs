@@ -41,7 +41,7 @@ const SHORTS: [&str; 12] = [
 /// What an application may say in a session.
 const INTENTS: [&str; 6] = ["req", "done", "fail", "wait", "esc", "qry"];
 const OPERATIONS: [&str; 5] = ["plan", "open_it", "x", "9", "Zz"];
-const ENVELOPE: [&str; 6] = ["mid", "seq", "ts", "cid", "aid", "ttl"];
+const ENVELOPE: [&str; 7] = ["mid", "seq", "ts", "cid", "aid", "sid", "ttl"];
 
 #[derive(Debug, Clone)]
 struct FieldShape {
