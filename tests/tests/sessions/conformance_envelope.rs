@@ -236,7 +236,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
 
 /// A registry may require `sid`. The session writes its own name then, and in no other frame.
 #[test]
-fn a_frame_that_must_name_its_session_does() {
+fn env_04_accepts_a_frame_that_must_name_its_session() {
     let registry = r#"{ "schemas": { "note": { "code": "NT", "fields": ["text"], "frames": [
         { "intent": "req", "operation": "named", "envelope": ["sid"] },
         { "intent": "req", "operation": "bare" } ] } } }"#;
