@@ -107,8 +107,13 @@ impl<'f> File<'f> {
         let registry = registry.filter(|_| !self.options.schemaless);
         let registry = registry.map(|path| quote!(registry = #path));
         let place = self.place(registry);
-        let identity = self.attribute(identity);
-        let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"]);
+        let new = (!self.options.schemaless).then(|| quote!(new));
+        let identity = self.attribute(identity.into_iter().chain(new));
+        // With `new`, a struct that requires nothing has a default too.
+        let requires = |member: &Member<'_>| member.presence == Presence::Required;
+        let has_default = !self.options.schemaless && !members.iter().any(requires);
+        let given: &[&str] = if has_default { &["Default"] } else { &[] };
+        let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"], given);
         let fields = members
             .iter()
             .map(|member| self.field(ident, schema, member));
@@ -180,7 +185,7 @@ impl<'f> File<'f> {
         }
         let lifetime = borrows.then(|| quote!(<'a>));
         let place = self.place(None);
-        let head = self.head(ident, schema, &["Debug", "Clone", "PartialEq"]);
+        let head = self.head(ident, schema, &["Debug", "Clone", "PartialEq"], &[]);
         quote! {
             #doc
             #head
@@ -198,7 +203,7 @@ impl<'f> File<'f> {
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
         let derived = ["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
-        let head = self.head(ident, Some(schema), &derived);
+        let head = self.head(ident, Some(schema), &derived, &[]);
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -239,14 +244,22 @@ impl<'f> File<'f> {
         (!entries.is_empty()).then(|| quote!(#[#name(#(#entries),*)]))
     }
 
-    /// Returns the derives of a type, and the attributes that the user adds.
-    fn head(&mut self, ident: &Ident, schema: Option<&Schema>, derived: &[&str]) -> TokenStream {
+    /// Returns the derives of a type, and the attributes that the user adds. The type has the traits
+    /// in `given` without a derive of their name.
+    fn head(
+        &mut self,
+        ident: &Ident,
+        schema: Option<&Schema>,
+        derived: &[&str],
+        given: &[&str],
+    ) -> TokenStream {
         let names = [self.protocol.rust.derive].into_iter();
         let names = names.chain(derived.iter().copied());
         let names = names.map(|name| Ident::new(name, Span::call_site()));
-        let added = self.attributes.of_type(ident, schema, derived);
+        let has = [derived, given].concat();
+        let added = self.attributes.of_type(ident, schema, &has);
         // A program that uses some of the types only gets no warning of the others.
-        quote!(#[allow(dead_code)] #[derive(#(#names),*)] #(#added)*)
+        quote!(#[derive(#(#names),*)] #[allow(dead_code)] #(#added)*)
     }
 
     fn rust_type(&mut self, schema: &Schema, field: &Field, ty: &Type) -> TokenStream {

@@ -325,9 +325,9 @@ fn another_protocol_has_its_own_names() {
     pub const REGISTRY_HASH: &str = "8e163cf50ba950e4b059986e44d8a6680ae37b76ec998035eb1d33569222798f";
 
     /// The packet `FETCH|HR`.
-    #[allow(dead_code)]
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
-    #[toy(task = "FETCH", area = "HR")]
+    #[allow(dead_code)]
+    #[toy(task = "FETCH", area = "HR", new)]
     pub struct FetchHr<'a> {
         /// `schema` on the wire: a string, optional.
         pub schema: Option<Cow<'a, str>>,
@@ -338,9 +338,9 @@ fn another_protocol_has_its_own_names() {
     }
 
     /// The packet `FETCH-ALL|HR`.
-    #[allow(dead_code)]
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
-    #[toy(task = "FETCH-ALL", area = "HR")]
+    #[allow(dead_code)]
+    #[toy(task = "FETCH-ALL", area = "HR", new)]
     pub struct FetchAllHr<'a> {
         /// `schema` on the wire: a string, optional.
         pub schema: Option<Cow<'a, str>>,
@@ -351,8 +351,8 @@ fn another_protocol_has_its_own_names() {
     }
 
     /// Any packet of schema `P`.
-    #[allow(dead_code)]
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
+    #[allow(dead_code)]
     pub enum PacketPacket<'a> {
         /// The packet `FETCH|HR`.
         FetchHr(FetchHr<'a>),
@@ -361,8 +361,8 @@ fn another_protocol_has_its_own_names() {
     }
 
     /// Any packet of this file.
-    #[allow(dead_code)]
     #[derive(ToyPacket, Debug, Clone, PartialEq)]
+    #[allow(dead_code)]
     pub enum AnyPacket<'a> {
         /// The packet `FETCH|HR`.
         FetchHr(FetchHr<'a>),
@@ -399,8 +399,8 @@ fn frames_without_a_schema() {
 
     use accp_runtime::{AccpFrame, Value};
 
-    #[allow(dead_code)]
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[allow(dead_code)]
     #[accp(intent = "sync", operation = "hello")]
     pub struct HelloSync<'a> {
         pub version: i64,

@@ -7,8 +7,8 @@ use accp_frame::{AccpFrame, Value};
 /// Takes a checkpoint.
 ///
 /// The frame `sync:checkpoint` of schema `CK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "checkpoint")]
 #[accp(crate = accp_frame)]
 pub struct CheckpointSync<'a> {

@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 use accp_registry::lexical;
@@ -72,6 +73,31 @@ impl fmt::Display for AgentId<'_> {
 impl AsRef<str> for AgentId<'_> {
     fn as_ref(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'a> From<&'a AgentId<'_>> for AgentId<'a> {
+    /// Borrows the name.
+    fn from(agent: &'a AgentId<'_>) -> Self {
+        Self(Cow::Borrowed(&agent.0))
+    }
+}
+
+impl<'a> From<AgentId<'a>> for Cow<'a, str> {
+    fn from(agent: AgentId<'a>) -> Self {
+        agent.0
+    }
+}
+
+impl<'a> From<&'a AgentId<'_>> for Cow<'a, str> {
+    fn from(agent: &'a AgentId<'_>) -> Self {
+        Cow::Borrowed(&agent.0)
+    }
+}
+
+impl From<AgentId<'_>> for String {
+    fn from(agent: AgentId<'_>) -> Self {
+        agent.0.into_owned()
     }
 }
 

@@ -9,8 +9,11 @@ mod values;
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+pub use core::convert::Into;
 pub use core::default::Default;
+pub use core::iter::IntoIterator;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
@@ -161,6 +164,34 @@ pub fn or_default<'a, K, T: DecodeValue<'a, K>>(
             .and_then(|mut text| T::decode_value(&mut text))
             .map_err(|error| unfit_default(r, &error, name)),
     }
+}
+
+/// Returns the registry's default, which is given by its wire text, for a field of a new value.
+///
+/// # Panics
+/// When `T` is a type with a hand-written `DecodeValue` that refuses the default of its own field.
+/// The derive refuses such types of its own at compile time.
+#[inline]
+pub fn preset<'a, K, T: DecodeValue<'a, K>>(name: &'static str, default: &'static str) -> T {
+    let text = Reader::new(default, DecodeOptions::default());
+    match text.and_then(|mut text| T::decode_value(&mut text)) {
+        Ok(value) => value,
+        Err(error) => no_preset(&error, name, default),
+    }
+}
+
+#[cold]
+#[expect(
+    clippy::panic,
+    reason = "a mistake in the program and not in its input: every frame without the field fails too"
+)]
+fn no_preset(error: &DecodeError, name: &str, default: &str) -> ! {
+    panic!("the type of `{name}` refuses the registry's default `{default}`: {error}")
+}
+
+/// Returns the items as a list.
+pub fn collect<T>(items: impl IntoIterator<Item: Into<T>>) -> Vec<T> {
+    items.into_iter().map(Into::into).collect()
 }
 
 #[cold]

@@ -17,9 +17,9 @@ pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c
 /// Says something and asks for an answer.
 ///
 /// The frame `req:chat` of schema `CH`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CH", intent = "req", operation = "chat")]
+#[allow(dead_code)]
+#[accp(schema = "CH", intent = "req", operation = "chat", new)]
 #[accp(crate = crate)]
 pub struct ChatReq<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
@@ -49,9 +49,9 @@ pub struct ChatReq<'a> {
 /// Answers.
 ///
 /// The frame `done:chat` of schema `CH`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CH", intent = "done", operation = "chat")]
+#[allow(dead_code)]
+#[accp(schema = "CH", intent = "done", operation = "chat", new)]
 #[accp(crate = crate)]
 pub struct ChatDone<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
@@ -81,8 +81,8 @@ pub struct ChatDone<'a> {
 /// A message of a conversation (draft section 10.1).
 ///
 /// Any frame of schema `CH`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum ChatMessageFrame<'a> {
     /// Says something and asks for an answer.
@@ -98,9 +98,9 @@ pub enum ChatMessageFrame<'a> {
 /// Reports an error.
 ///
 /// The frame `fail:error` of schema `ER`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ER", intent = "fail", operation = "error")]
+#[allow(dead_code)]
+#[accp(schema = "ER", intent = "fail", operation = "error", new)]
 #[accp(crate = crate)]
 pub struct ErrorFail<'a> {
     /// The error code, E1001 to E9999.
@@ -152,9 +152,9 @@ pub struct ErrorFail<'a> {
 /// Carries a piece; all pieces of a stream share one cid.
 ///
 /// The frame `stream:infer` of schema `ST`. Its envelope must carry `cid`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ST", intent = "stream", operation = "infer")]
+#[allow(dead_code)]
+#[accp(schema = "ST", intent = "stream", operation = "infer", new)]
 #[accp(crate = crate)]
 pub struct InferStream<'a> {
     /// The place in the stream, from 0.
@@ -179,9 +179,9 @@ pub struct InferStream<'a> {
 /// Gives the task to an agent.
 ///
 /// The frame `req:schedule` of schema `TA`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "req", operation = "schedule", new)]
 #[accp(crate = crate)]
 pub struct ScheduleReq<'a> {
     /// Who is to do it.
@@ -219,9 +219,9 @@ pub struct ScheduleReq<'a> {
 /// Asks an agent to do the task.
 ///
 /// The frame `req:execute` of schema `TA`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "req", operation = "execute")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "req", operation = "execute", new)]
 #[accp(crate = crate)]
 pub struct ExecuteReq<'a> {
     /// Who is to do it.
@@ -259,9 +259,9 @@ pub struct ExecuteReq<'a> {
 /// Reports on the task.
 ///
 /// The frame `done:schedule` of schema `TA`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "done", operation = "schedule")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "done", operation = "schedule", new)]
 #[accp(crate = crate)]
 pub struct ScheduleDone<'a> {
     /// What is to be done.
@@ -281,9 +281,9 @@ pub struct ScheduleDone<'a> {
 /// Reports on the task.
 ///
 /// The frame `done:execute` of schema `TA`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "done", operation = "execute")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "done", operation = "execute", new)]
 #[accp(crate = crate)]
 pub struct ExecuteDone<'a> {
     /// What is to be done.
@@ -303,8 +303,8 @@ pub struct ExecuteDone<'a> {
 /// A task, given to an agent and reported on (draft sections 6.2 and 10.5).
 ///
 /// Any frame of schema `TA`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum TaskAssignmentFrame<'a> {
     /// Gives the task to an agent.
@@ -328,9 +328,9 @@ pub enum TaskAssignmentFrame<'a> {
 /// Calls a tool.
 ///
 /// The frame `req:tool` of schema `TC`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TC", intent = "req", operation = "tool")]
+#[allow(dead_code)]
+#[accp(schema = "TC", intent = "req", operation = "tool", new)]
 #[accp(crate = crate)]
 pub struct ToolReq<'a> {
     /// The name of the tool.
@@ -346,9 +346,9 @@ pub struct ToolReq<'a> {
 /// Returns the result; cid names the call.
 ///
 /// The frame `done:tool` of schema `TC`. Its envelope must carry `cid`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TC", intent = "done", operation = "tool")]
+#[allow(dead_code)]
+#[accp(schema = "TC", intent = "done", operation = "tool", new)]
 #[accp(crate = crate)]
 pub struct ToolDone<'a> {
     /// The name of the tool.
@@ -377,8 +377,8 @@ pub struct ToolDone<'a> {
 /// A tool call and its result (draft section 10.2).
 ///
 /// Any frame of schema `TC`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum ToolCallFrame<'a> {
     /// Calls a tool.
@@ -394,9 +394,9 @@ pub enum ToolCallFrame<'a> {
 /// Asks for the transaction.
 ///
 /// The frame `req:transaction` of schema `TX`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TX", intent = "req", operation = "transaction")]
+#[allow(dead_code)]
+#[accp(schema = "TX", intent = "req", operation = "transaction", new)]
 #[accp(crate = crate)]
 pub struct TransactionReq<'a> {
     /// The idempotency key: the same in every retry.
@@ -435,9 +435,9 @@ pub struct TransactionReq<'a> {
 /// Reports where it stands; what the request said is not said again.
 ///
 /// The frame `done:transaction` of schema `TX`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TX", intent = "done", operation = "transaction")]
+#[allow(dead_code)]
+#[accp(schema = "TX", intent = "done", operation = "transaction", new)]
 #[accp(crate = crate)]
 pub struct TransactionDone<'a> {
     /// The idempotency key: the same in every retry.
@@ -457,8 +457,8 @@ pub struct TransactionDone<'a> {
 /// A payment or another transfer of value (draft section 10.3).
 ///
 /// Any frame of schema `TX`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum TransactionFrame<'a> {
     /// Asks for the transaction.
@@ -472,8 +472,8 @@ pub enum TransactionFrame<'a> {
 }
 
 /// Any frame of this file.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum AnyFrame<'a> {
     /// Says something and asks for an answer.

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use crate::writer::{EncodeOptions, FrameType, Writer};
 use crate::{
-    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, Reader,
+    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, IntoOwned,
+    Reader,
 };
 
 /// A type that is written as a frame.
@@ -109,6 +110,19 @@ impl<'a, T> Typed<'a, T> {
             frame,
             envelope,
             dropped: Vec::new(),
+        }
+    }
+
+    /// Returns the same frame, owned, so that it can cross threads.
+    pub fn into_owned(self) -> Typed<'static, T::Owned>
+    where
+        T: IntoOwned,
+    {
+        Typed {
+            agent: self.agent.into_owned(),
+            frame: self.frame.into_owned(),
+            envelope: self.envelope.into_owned(),
+            dropped: self.dropped,
         }
     }
 

@@ -14,9 +14,9 @@ pub const REGISTRY_VERSION: u64 = 1;
 pub const REGISTRY_HASH: &str = "f62e1c5d3bdbb7a977a770ec7e5a28b7de70c52c00967d587119d3408d712f43";
 
 /// Schema `SR` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SR")]
+#[allow(dead_code)]
+#[accp(schema = "SR", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct SalesReport<'a> {
     /// `period` on the wire: a string; `"quarterly"` by default.
@@ -34,9 +34,9 @@ pub struct SalesReport<'a> {
 }
 
 /// Schema `TA` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA")]
+#[allow(dead_code)]
+#[accp(schema = "TA", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct TaskAssignment<'a> {
     /// `assignee` on the wire: any value, optional.

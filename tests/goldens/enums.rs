@@ -17,9 +17,9 @@ pub const REGISTRY_HASH: &str = "f763c3efc1d4939217ec429674f42b21754d3516f56b938
 /// Where things go.
 ///
 /// The frame `sync:signal` of schema `SG`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SG", intent = "sync", operation = "signal")]
+#[allow(dead_code)]
+#[accp(schema = "SG", intent = "sync", operation = "signal", new)]
 #[accp(registry = "goldens/enums.json")]
 pub struct SignalSync<'a> {
     /// Which way it goes.
@@ -39,8 +39,8 @@ pub struct SignalSync<'a> {
 /// Which way it goes.
 ///
 /// A value of the field `trend` of schema `SG`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SignalTrend {
     /// `up`, `+` on the wire.
     #[accp(symbol = "+")]
@@ -53,8 +53,8 @@ pub enum SignalTrend {
 }
 
 /// A value of the field `levels` of schema `SG`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SignalLevels {
     /// `low` on the wire.
     Low,
@@ -65,8 +65,8 @@ pub enum SignalLevels {
 }
 
 /// A value of the field `by_region` of schema `SG`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SignalByRegion {
     /// `open` on the wire.
     Open,
@@ -76,8 +76,8 @@ pub enum SignalByRegion {
 }
 
 /// A value of the field `mode` of schema `SG`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SignalMode {
     /// `fast-path` on the wire.
     #[accp(rename = "fast-path")]
@@ -94,8 +94,8 @@ pub enum SignalMode {
 }
 
 /// Any frame of this file.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// Where things go.
     ///

@@ -17,9 +17,9 @@ pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e4003
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CN", intent = "sync", operation = "counter")]
+#[allow(dead_code)]
+#[accp(schema = "CN", intent = "sync", operation = "counter", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
     /// `total` on the wire: an integer.
@@ -34,9 +34,9 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SM", intent = "req", operation = "store")]
+#[allow(dead_code)]
+#[accp(schema = "SM", intent = "req", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq<'a> {
     /// Which one.
@@ -78,9 +78,9 @@ pub struct StoreReq<'a> {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SM", intent = "done", operation = "store")]
+#[allow(dead_code)]
+#[accp(schema = "SM", intent = "done", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone<'a> {
     /// Which one.
@@ -122,8 +122,8 @@ pub struct StoreDone<'a> {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum SampleFrame<'a> {
     /// Every field is required.
     ///
@@ -136,8 +136,8 @@ pub enum SampleFrame<'a> {
 }
 
 /// A value of the field `level` of schema `SM`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SampleLevel {
     /// `low` on the wire.
     Low,
@@ -146,8 +146,8 @@ pub enum SampleLevel {
 }
 
 /// Any frame of this file.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// Nothing here borrows.
     ///

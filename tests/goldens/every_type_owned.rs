@@ -16,9 +16,10 @@ pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e4003
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "CN", intent = "sync", operation = "counter")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "CN", intent = "sync", operation = "counter", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
     /// `total` on the wire: an integer.
@@ -33,9 +34,10 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SM", intent = "req", operation = "store")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SM", intent = "req", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq {
     /// Which one.
@@ -77,9 +79,10 @@ pub struct StoreReq {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SM", intent = "done", operation = "store")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SM", intent = "done", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone {
     /// Which one.
@@ -121,8 +124,9 @@ pub struct StoreDone {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum SampleFrame {
     /// Every field is required.
     ///
@@ -135,10 +139,9 @@ pub enum SampleFrame {
 }
 
 /// A value of the field `level` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(dead_code)]
-#[derive(
-    AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum SampleLevel {
     /// `low` on the wire.
     Low,
@@ -147,8 +150,9 @@ pub enum SampleLevel {
 }
 
 /// Any frame of this file.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum AnyFrame {
     /// Nothing here borrows.
     ///

@@ -17,9 +17,10 @@ pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e4003
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "CN", intent = "sync", operation = "counter")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "CN", intent = "sync", operation = "counter", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
     /// `total` on the wire: an integer.
@@ -34,9 +35,10 @@ pub struct CounterSync {
 /// Every field is required.
 ///
 /// The frame `req:store` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SM", intent = "req", operation = "store")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SM", intent = "req", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq<'a> {
     /// Which one.
@@ -79,9 +81,10 @@ pub struct StoreReq<'a> {
 /// Every field is optional.
 ///
 /// The frame `done:store` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SM", intent = "done", operation = "store")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SM", intent = "done", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone<'a> {
     /// Which one.
@@ -139,8 +142,9 @@ pub struct StoreDone<'a> {
 /// One field of every type.
 ///
 /// Any frame of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum SampleFrame<'a> {
     /// Every field is required.
     ///
@@ -153,10 +157,9 @@ pub enum SampleFrame<'a> {
 }
 
 /// A value of the field `level` of schema `SM`.
+#[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(dead_code)]
-#[derive(
-    AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum SampleLevel {
     /// `low` on the wire.
     #[serde(rename = "LOW")]
@@ -166,8 +169,9 @@ pub enum SampleLevel {
 }
 
 /// Any frame of this file.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum AnyFrame<'a> {
     /// Nothing here borrows.
     ///

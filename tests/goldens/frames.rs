@@ -16,9 +16,9 @@ pub const REGISTRY_HASH: &str = "b154cc8e4567e81a4cadf4f810b455eaf20317c3c045381
 /// Starts it.
 ///
 /// The frame `req:run` of schema `JB`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "JB", intent = "req", operation = "run")]
+#[allow(dead_code)]
+#[accp(schema = "JB", intent = "req", operation = "run", new)]
 #[accp(registry = "goldens/frames.json")]
 pub struct JobRunReq<'a> {
     /// See \[the list\] or <https://example.org/jobs>, not \<b\>here\</b\>.
@@ -44,9 +44,9 @@ pub struct JobRunReq<'a> {
 /// Reports on it.
 ///
 /// The frame `done:run` of schema `JB`. Its envelope must carry `cid`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "JB", intent = "done", operation = "run")]
+#[allow(dead_code)]
+#[accp(schema = "JB", intent = "done", operation = "run", new)]
 #[accp(registry = "goldens/frames.json")]
 pub struct RunDone<'a> {
     /// See \[the list\] or <https://example.org/jobs>, not \<b\>here\</b\>.
@@ -65,9 +65,9 @@ pub struct RunDone<'a> {
 /// A job and what became of it.
 ///
 /// The frame `req:notify` of schema `JB`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "JB", intent = "req", operation = "notify")]
+#[allow(dead_code)]
+#[accp(schema = "JB", intent = "req", operation = "notify", new)]
 #[accp(registry = "goldens/frames.json")]
 pub struct NotifyReq<'a> {
     /// See \[the list\] or <https://example.org/jobs>, not \<b\>here\</b\>.
@@ -94,8 +94,8 @@ pub struct NotifyReq<'a> {
 /// A job and what became of it.
 ///
 /// Any frame of schema `JB`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum JobFrame<'a> {
     /// Starts it.
     ///
@@ -114,9 +114,9 @@ pub enum JobFrame<'a> {
 /// Another frame with this name.
 ///
 /// The frame `req:run` of schema `PB`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "PB", intent = "req", operation = "run")]
+#[allow(dead_code)]
+#[accp(schema = "PB", intent = "req", operation = "run", new)]
 #[accp(registry = "goldens/frames.json")]
 pub struct ProbeRunReq<'a> {
     /// `who` on the wire: an agent id.
@@ -126,8 +126,8 @@ pub struct ProbeRunReq<'a> {
 }
 
 /// Any frame of this file.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// Starts it.
     ///

@@ -14,9 +14,9 @@ pub const REGISTRY_VERSION: u64 = 1;
 pub const REGISTRY_HASH: &str = "634d1e30ea451a085745dc7deb6c2039c9c1b5e5977404d28fdf5d73ea5950ba";
 
 /// The frame `req:2d_view` of schema `3D`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "3D", intent = "req", operation = "2d_view")]
+#[allow(dead_code)]
+#[accp(schema = "3D", intent = "req", operation = "2d_view", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct N2dViewReq<'a> {
     /// `map` on the wire: a map of any values, optional.
@@ -26,9 +26,9 @@ pub struct N2dViewReq<'a> {
 }
 
 /// The frame `req:self` of schema `3D`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "3D", intent = "req", operation = "self")]
+#[allow(dead_code)]
+#[accp(schema = "3D", intent = "req", operation = "self", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct SelfReq<'a> {
     /// `map` on the wire: a map of any values, optional.
@@ -38,8 +38,8 @@ pub struct SelfReq<'a> {
 }
 
 /// Any frame of schema `3D`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum N3dModelFrame<'a> {
     /// The frame `req:2d_view` of schema `3D`.
     N2dViewReq(N2dViewReq<'a>),
@@ -48,9 +48,9 @@ pub enum N3dModelFrame<'a> {
 }
 
 /// Schema `MP` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "MP")]
+#[allow(dead_code)]
+#[accp(schema = "MP", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Map_<'a> {
     /// `value` on the wire: a record of schema `VL`, optional.
@@ -58,9 +58,9 @@ pub struct Map_<'a> {
 }
 
 /// Schema `VL` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "VL")]
+#[allow(dead_code)]
+#[accp(schema = "VL", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Value_<'a> {
     /// `type` on the wire: a string.
@@ -84,8 +84,8 @@ pub struct Value_<'a> {
 }
 
 /// A value of the field `gen` of schema `VL`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum ValueGen {
     /// `type` on the wire.
     Type,
@@ -96,8 +96,8 @@ pub enum ValueGen {
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `MP`, `VL`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// The frame `req:2d_view` of schema `3D`.
     N2dViewReq(N2dViewReq<'a>),

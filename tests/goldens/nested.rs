@@ -12,14 +12,14 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "e73b813a36abb5b586be302c00c3fb9125399c689e56c20d64fbd13fed04cdcb";
+pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168ac54c9926b2b8a06da";
 
 /// One finding; also sent alone.
 ///
 /// The frame `sync:finding` of schema `FD`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "FD", intent = "sync", operation = "finding")]
+#[allow(dead_code)]
+#[accp(schema = "FD", intent = "sync", operation = "finding", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct FindingSync<'a> {
     /// `topic` on the wire: a string.
@@ -34,9 +34,9 @@ pub struct FindingSync<'a> {
 /// One finding; also sent alone.
 ///
 /// Schema `FD` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "FD")]
+#[allow(dead_code)]
+#[accp(schema = "FD", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Finding<'a> {
     /// `topic` on the wire: a string.
@@ -51,9 +51,9 @@ pub struct Finding<'a> {
 /// A node that holds nodes.
 ///
 /// Schema `ND` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ND")]
+#[allow(dead_code)]
+#[accp(schema = "ND", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Node<'a> {
     /// `name` on the wire: a string.
@@ -68,9 +68,9 @@ pub struct Node<'a> {
 /// Findings, with their sources.
 ///
 /// The frame `done:report` of schema `RP`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "RP", intent = "done", operation = "report")]
+#[allow(dead_code)]
+#[accp(schema = "RP", intent = "done", operation = "report", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct ReportDone<'a> {
     /// `title` on the wire: a text.
@@ -87,23 +87,24 @@ pub struct ReportDone<'a> {
 }
 
 /// Schema `SC` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SC")]
+#[allow(dead_code)]
+#[accp(schema = "SC", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Source<'a> {
     /// `uri` on the wire: a string.
     pub uri: Cow<'a, str>,
-    /// `agent` on the wire: an agent id, optional.
-    pub agent: Option<AgentId<'a>>,
+    /// `agent` on the wire: an agent id; `"root"` by default.
+    #[accp(default)]
+    pub agent: AgentId<'a>,
 }
 
 /// A stretch; nothing in it borrows.
 ///
 /// Schema `SP` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SP")]
+#[allow(dead_code)]
+#[accp(schema = "SP", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Span {
     /// `start` on the wire: an integer.
@@ -115,8 +116,8 @@ pub struct Span {
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// One finding; also sent alone.
     ///
@@ -263,6 +264,7 @@ pub const REGISTRY_JSON: &str = r#"{
     },
     "source": {
       "code": "SC",
+      "defaults": { "agent": "root" },
       "fields": ["uri", "agent"],
       "required": ["uri"],
       "types": { "agent": "agent", "uri": "string" },

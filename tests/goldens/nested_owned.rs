@@ -11,14 +11,15 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "e73b813a36abb5b586be302c00c3fb9125399c689e56c20d64fbd13fed04cdcb";
+pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168ac54c9926b2b8a06da";
 
 /// One finding; also sent alone.
 ///
 /// The frame `sync:finding` of schema `FD`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "FD", intent = "sync", operation = "finding")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "FD", intent = "sync", operation = "finding", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct FindingSync {
     /// `topic` on the wire: a string.
@@ -33,9 +34,10 @@ pub struct FindingSync {
 /// One finding; also sent alone.
 ///
 /// Schema `FD` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "FD")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "FD", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Finding {
     /// `topic` on the wire: a string.
@@ -50,9 +52,10 @@ pub struct Finding {
 /// A node that holds nodes.
 ///
 /// Schema `ND` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "ND")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "ND", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Node {
     /// `name` on the wire: a string.
@@ -67,9 +70,10 @@ pub struct Node {
 /// Findings, with their sources.
 ///
 /// The frame `done:report` of schema `RP`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "RP", intent = "done", operation = "report")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "RP", intent = "done", operation = "report", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct ReportDone {
     /// `title` on the wire: a text.
@@ -86,23 +90,26 @@ pub struct ReportDone {
 }
 
 /// Schema `SC` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SC")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SC", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Source {
     /// `uri` on the wire: a string.
     pub uri: String,
-    /// `agent` on the wire: an agent id, optional.
-    pub agent: Option<AgentId<'static>>,
+    /// `agent` on the wire: an agent id; `"root"` by default.
+    #[accp(default)]
+    pub agent: AgentId<'static>,
 }
 
 /// A stretch; nothing in it borrows.
 ///
 /// Schema `SP` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[accp(schema = "SP")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[accp(schema = "SP", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Span {
     /// `start` on the wire: an integer.
@@ -114,8 +121,9 @@ pub struct Span {
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
-#[derive(AccpFrame, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum AnyFrame {
     /// One finding; also sent alone.
     ///
@@ -262,6 +270,7 @@ pub const REGISTRY_JSON: &str = r#"{
     },
     "source": {
       "code": "SC",
+      "defaults": { "agent": "root" },
       "fields": ["uri", "agent"],
       "required": ["uri"],
       "types": { "agent": "agent", "uri": "string" },

@@ -11,6 +11,8 @@
 mod agreement;
 #[path = "derive/held.rs"]
 mod held;
+#[path = "derive/made.rs"]
+mod made;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -166,7 +166,7 @@ fn schemas_nest() {
                 "crm".into(),
                 nested::Source {
                     uri: "crm.example".into(),
-                    agent: None,
+                    agent: agent("root"),
                 },
             )]
             .into(),

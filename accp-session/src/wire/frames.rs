@@ -7,8 +7,8 @@ use accp_frame::{AccpFrame, Value};
 /// Opens the session.
 ///
 /// The frame `sync:open` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "open")]
 #[accp(crate = accp_frame)]
 pub struct OpenSync<'a> {
@@ -30,8 +30,8 @@ pub struct OpenSync<'a> {
 /// Lets a member in.
 ///
 /// The frame `sync:join` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "join")]
 #[accp(crate = accp_frame)]
 pub struct JoinSync<'a> {
@@ -54,8 +54,8 @@ pub struct JoinSync<'a> {
 /// Takes a member out.
 ///
 /// The frame `sync:leave` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "leave")]
 #[accp(crate = accp_frame)]
 pub struct LeaveSync {
@@ -69,8 +69,8 @@ pub struct LeaveSync {
 /// Allows reading from another session.
 ///
 /// The frame `sync:grant` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "grant")]
 #[accp(crate = accp_frame)]
 pub struct GrantSync<'a> {
@@ -88,8 +88,8 @@ pub struct GrantSync<'a> {
 /// Lets values expire.
 ///
 /// The frame `sync:expire` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "expire")]
 #[accp(crate = accp_frame)]
 pub struct ExpireSync<'a> {
@@ -102,8 +102,8 @@ pub struct ExpireSync<'a> {
 /// Names the registry in force.
 ///
 /// The frame `sync:schemas` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "schemas")]
 #[accp(crate = accp_frame)]
 pub struct SchemasSync<'a> {
@@ -116,8 +116,8 @@ pub struct SchemasSync<'a> {
 /// Puts a checkpoint off.
 ///
 /// The frame `sync:veto` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "veto")]
 #[accp(crate = accp_frame)]
 pub struct VetoSync<'a> {
@@ -130,8 +130,8 @@ pub struct VetoSync<'a> {
 /// Says which level of the draft the session keeps to from now on.
 ///
 /// The frame `sync:level` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "level")]
 #[accp(crate = accp_frame)]
 pub struct LevelSync {
@@ -145,8 +145,8 @@ pub struct LevelSync {
 /// Puts values into cold state.
 ///
 /// The frame `sync:put` of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "put")]
 #[accp(crate = accp_frame)]
 pub struct PutSync<'a> {
@@ -159,8 +159,8 @@ pub struct PutSync<'a> {
 /// What a host says of its session; it stands in the log.
 ///
 /// Any frame of schema `CT`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = accp_frame)]
 pub enum ControlFrame<'a> {
     /// Opens the session.
@@ -204,8 +204,8 @@ pub enum ControlFrame<'a> {
 /// Says which registry it knows and how much of the log it holds.
 ///
 /// The frame `sync:registry` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "registry")]
 #[accp(crate = accp_frame)]
 pub struct RegistrySync<'a> {
@@ -291,8 +291,8 @@ pub struct RegistrySync<'a> {
 /// Asks for bytes.
 ///
 /// The frame `qry:bytes` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "qry", operation = "bytes")]
 #[accp(crate = accp_frame)]
 pub struct BytesQry<'a> {
@@ -309,8 +309,8 @@ pub struct BytesQry<'a> {
 /// Sends bytes.
 ///
 /// The frame `sync:bytes` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "bytes")]
 #[accp(crate = accp_frame)]
 pub struct BytesSync<'a> {
@@ -341,8 +341,8 @@ pub struct BytesSync<'a> {
 /// Acknowledges.
 ///
 /// The frame `ack:frame` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "ack", operation = "frame")]
 #[accp(crate = accp_frame)]
 pub struct FrameAck {}
@@ -350,8 +350,8 @@ pub struct FrameAck {}
 /// Asks whether the peer is there.
 ///
 /// The frame `ping:link` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "ping", operation = "link")]
 #[accp(crate = accp_frame)]
 pub struct LinkPing {}
@@ -359,8 +359,8 @@ pub struct LinkPing {}
 /// Answers a ping.
 ///
 /// The frame `pong:link` of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "pong", operation = "link")]
 #[accp(crate = accp_frame)]
 pub struct LinkPong {}
@@ -368,8 +368,8 @@ pub struct LinkPong {}
 /// What two sides of a session tell each other; it stands in no log.
 ///
 /// Any frame of schema `LK`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = accp_frame)]
 pub enum LinkFrame<'a> {
     /// Says which registry it knows and how much of the log it holds.

@@ -52,6 +52,7 @@ fn what_is_nested_is_kept() {
         "@dev>done:report{title:What_we_found|f:[{topic:churn}]|sources:{crm:{agent:ops,uri:crm.example}}|tree:{children:[{name:leaf}],first:{name:leaf},name:root}|schema:RP}[mid:100001000001,seq:1]",
     );
     assert_eq!(report.title, "What we found");
+    assert_eq!(nested::Source::new("crm.example").agent.as_str(), "root");
 }
 
 #[test]
@@ -73,4 +74,15 @@ fn a_struct_by_hand_may_own_what_it_holds() {
     );
     assert_eq!(keep.any, Value::Ref("warm.x".into()));
     assert_eq!(keep.name, "Ada");
+}
+
+#[test]
+fn a_constructor_takes_what_is_required() {
+    let counter = every_type::CounterSync::new(4).exact([true]);
+    assert_eq!((counter.total, counter.step), (4, 1));
+    let done = every_type::StoreDone::default()
+        .note("kept")
+        .owner(AgentId::new("ops").unwrap());
+    let text = "@dev>done:store{note:kept|owner:ops|schema:SM}[mid:100001000001,seq:1]";
+    assert_eq!(outlives::<every_type::StoreDone>(text), done);
 }

@@ -15,9 +15,9 @@ pub const REGISTRY_VERSION: u64 = 1;
 pub const REGISTRY_HASH: &str = "ec03389d4306e68186fa900637e14c0364d2709cfaa5c97aa6a14c2dc858b0ab";
 
 /// Schema `B` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "B")]
+#[allow(dead_code)]
+#[accp(schema = "B", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct Book<'a> {
     /// `isbn` on the wire: a string.
@@ -42,8 +42,8 @@ pub struct Book<'a> {
 }
 
 /// A value of the field `shelf` of schema `B`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum BookShelf {
     /// `cellar` on the wire.
     Cellar,
@@ -54,9 +54,9 @@ pub enum BookShelf {
 }
 
 /// The frame `done:lend` of schema `E`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "E", intent = "done", operation = "lend")]
+#[allow(dead_code)]
+#[accp(schema = "E", intent = "done", operation = "lend", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct LendDone<'a> {
     /// `loan` on the wire: a string.
@@ -68,9 +68,9 @@ pub struct LendDone<'a> {
 }
 
 /// The frame `req:lend` of schema `A`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "A", intent = "req", operation = "lend")]
+#[allow(dead_code)]
+#[accp(schema = "A", intent = "req", operation = "lend", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct LendReq<'a> {
     /// `id` on the wire: a string.
@@ -80,9 +80,9 @@ pub struct LendReq<'a> {
 }
 
 /// Schema `L` as a value inside a frame.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "L")]
+#[allow(dead_code)]
+#[accp(schema = "L", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct Loan<'a> {
     /// `due` on the wire: a string.
@@ -94,8 +94,8 @@ pub struct Loan<'a> {
 /// Any frame of this file.
 ///
 /// It has no frames of the schemas that list none: `B`, `L`.
-#[allow(dead_code)]
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum AnyFrame<'a> {
     /// The frame `done:lend` of schema `E`.
     LendDone(LendDone<'a>),
