@@ -17,15 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (planner, dev) = (AgentId::new("planner")?, AgentId::new("dev")?);
     let registry = Arc::new(Registry::standard());
     let options = |agent: &AgentId<'static>| Options::new("lunch", agent.clone(), registry.clone());
-    let task = ScheduleReq {
-        assignee: dev.clone(),
-        task: "impl_auth".into(),
-        priority: "high".into(),
-        deadline: None,
-        deps: vec![],
-        status: None,
-        progress: None,
-    };
+    let task = ScheduleReq::new(&dev, "impl_auth").priority("high");
     let mut done: Vec<String> = Vec::new();
 
     let store = Arc::new(Mutex::new(SqliteStore::open("lunch.accp")?));
@@ -53,11 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         worker.serve(now, |request| {
             let task = request.decode::<ScheduleReq>()?.frame.task;
-            Ok(vec![Outbound::owned(ScheduleDone {
-                task,
-                status: None,
-                progress: None,
-            })]) // committed with the mark
+            Ok(vec![Outbound::owned(ScheduleDone::new(task))]) // committed with the mark
         })?;
         planner.receive_all(id, worker.link_mut().drain(..), now)?;
     }

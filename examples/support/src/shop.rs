@@ -68,13 +68,7 @@ fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<
                 let text = format!("case {case}: there is no order {order}");
                 return Ok(vec![refusal(text)]);
             };
-            let item = item.into();
-            vec![Outbound::owned(LookupDone {
-                case,
-                order,
-                item,
-                paid,
-            })]
+            vec![Outbound::owned(LookupDone::new(case, order, item, paid))]
         }
         AnyFrame::RefundReq(RefundReq {
             case,
@@ -88,10 +82,7 @@ fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<
                 return Ok(vec![refusal(text)]);
             }
             println!("pays {amount} for {order}");
-            let done = RefundDone {
-                case: case.clone(),
-                amount,
-            };
+            let done = RefundDone::new(case.clone(), amount);
             rows.write(move |tables| {
                 let row = [&*case, &*order, &amount.to_string()];
                 tables.execute("INSERT INTO app_paid VALUES (?1, ?2, ?3)", row)?;

@@ -64,7 +64,7 @@ fn a_name_that_is_no_agent_id_is_told_by_encode() {
     let frame = ScheduleReq::new("dev team", "impl_auth");
     let typed = Typed::new(AgentId::new("a").unwrap(), frame, Envelope::default());
     let error = typed.encode().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::PARSE_ERROR);
+    assert_eq!(error.code(), ErrorCode::INVALID_TYPE);
     insta::assert_snapshot!(error, @"ScheduleReq.assignee: `dev team` is not an agent id: letters, digits, '-' and '_' only");
 }
 
