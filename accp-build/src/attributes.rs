@@ -68,20 +68,20 @@ impl Attributes {
         derived: &[&str],
     ) -> Vec<Attribute> {
         let names = self.names(ident, schema);
-        let (mut derives, mut others) = (Vec::new(), Vec::new());
+        let (mut added, mut others) = (Vec::new(), Vec::new());
         for rule in &mut self.types {
             if !rule.fits(&names, true) {
                 continue;
             }
             for attribute in &rule.attributes {
                 match derives_of(attribute) {
-                    Some(paths) => derives.extend(paths.into_iter().filter(|p| is_new(p, derived))),
+                    Some(paths) => added.extend(paths.into_iter().filter(|p| is_new(p, derived))),
                     None => others.push(attribute.clone()),
                 }
             }
         }
         // rustfmt would put two derives into one.
-        let derive = (!derives.is_empty()).then(|| parse_quote!(#[derive(#(#derives),*)]));
+        let derive = (!added.is_empty()).then(|| parse_quote!(#[derive(#(#added),*)]));
         derive.into_iter().chain(others).collect()
     }
 

@@ -161,7 +161,9 @@ impl Builder {
         };
         generate(&registry, &options).map_err(|mut error| {
             if let (Error::Names(faults), Some(path)) = (&mut error, &self.registry) {
-                faults.iter_mut().for_each(|fault| fault.place(path));
+                for fault in faults {
+                    fault.place(path);
+                }
             }
             error
         })
