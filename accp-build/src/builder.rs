@@ -7,7 +7,8 @@ use accp_registry::{Registry, registry_files};
 
 use crate::error::Error;
 use crate::file::write;
-use crate::generate::{Options, generate};
+use crate::generate::generate;
+use crate::options::Options;
 
 /// Generates Rust from a registry on disk.
 ///
@@ -78,6 +79,61 @@ impl Builder {
         self
     }
 
+    /// Sets whether the types own their texts and have no lifetime; see [`Options::owned`].
+    pub fn owned(mut self, yes: bool) -> Self {
+        self.options.owned = yes;
+        self
+    }
+
+    /// Sets the name of the enum over the frames of all schemas. The default is `AnyFrame`.
+    pub fn any_frame(mut self, name: impl Into<String>) -> Self {
+        self.options.any_frame = Some(name.into());
+        self
+    }
+
+    /// Adds an attribute to types. The path is `.` for all types, the name of a type as it stands
+    /// in the generated text, or the name or the code of a schema for all types of that schema. A
+    /// derive that a type has already is left out there.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), accp_build::Error> {
+    /// let text = accp_build::Builder::new()
+    ///     .standard_profiles(true)
+    ///     .owned(true)
+    ///     .type_attribute(".", "#[derive(serde::Serialize, serde::Deserialize)]")
+    ///     .type_attribute("ScheduleReq", "#[derive(Eq)]")
+    ///     .field_attribute("ScheduleReq.deps", "#[serde(default)]")
+    ///     .generate()?;
+    /// assert!(text.contains("    #[serde(default)]\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no type.
+    pub fn type_attribute(mut self, path: impl Into<String>, attribute: impl Into<String>) -> Self {
+        let added = (path.into(), attribute.into());
+        self.options.type_attributes.push(added);
+        self
+    }
+
+    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, a path
+    /// of [`type_attribute`](Self::type_attribute) for all fields of these types, or such a path
+    /// and a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name
+    /// in the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
+    ///
+    /// # Errors
+    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no field.
+    pub fn field_attribute(
+        mut self,
+        path: impl Into<String>,
+        attribute: impl Into<String>,
+    ) -> Self {
+        let added = (path.into(), attribute.into());
+        self.options.field_attributes.push(added);
+        self
+    }
+
     /// Sets the folder to write to; the default is `OUT_DIR`.
     pub fn out_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(path.into());
@@ -103,7 +159,14 @@ impl Builder {
             }
             None => Registry::empty(),
         };
-        generate(&registry, &options)
+        generate(&registry, &options).map_err(|mut error| {
+            if let (Error::Names(faults), Some(path)) = (&mut error, &self.registry) {
+                for fault in faults {
+                    fault.place(path);
+                }
+            }
+            error
+        })
     }
 
     /// Writes the file, and tells Cargo which files it depends on.
@@ -240,6 +303,33 @@ mod tests {
             fs::read_to_string(folder.path().join("accp.rs")).unwrap(),
             "before"
         );
+    }
+
+    #[test]
+    fn a_clash_of_names_has_its_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = |name: &str, code: &str| {
+            format!(
+                "\u{feff}{{ \"schemas\": {{\n  \"{name}\": {{ \"code\": \"{code}\", \"fields\": [\"x\"],\n\
+                 \"types\": {{ \"x\": \"enum(a-b,a_b)\" }} }} }} }}"
+            )
+        };
+        fs::write(folder.path().join("a.json"), schema("my_task", "A")).unwrap();
+        fs::write(folder.path().join("b.json"), schema("myTask", "B")).unwrap();
+        let error = Builder::new().registry(folder.path()).generate();
+        let text = error.unwrap_err().to_string();
+        let text = text.replace(&folder.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(text, @"
+        the registry gives no clear Rust names:
+        DIR/b.json:3:12 at /schemas/myTask/types/x: the enum values `a-b` and `a_b` would both be called `AB`
+            make one the symbol of another name: enum(a_name=a_b)
+        DIR/a.json:3:12 at /schemas/my_task/types/x: the enum values `a-b` and `a_b` would both be called `AB`
+            make one the symbol of another name: enum(a_name=a_b)
+        DIR/a.json:2:3 at /schemas/my_task: the struct of the schema would be called `MyTask`, as the struct of the schema at /schemas/myTask is
+            give one of the two another name
+        DIR/a.json:3:12 at /schemas/my_task/types/x: the enum of the field `x` would be called `MyTaskX`, as the enum of the field `x` at /schemas/myTask/types/x is
+            give one of the two another name
+        ");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::names::{pascal, sanitize, snake};
 
 /// The types that a generated file uses under these names, besides the derive.
 const USED: &[&str] = &[
-    "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "Value", "Vec",
+    "AgentId", "BTreeMap", "Box", "Cow", "Decimal", "Map", "Option", "String", "Value", "Vec",
 ];
 
 /// The types of the file, in the order of the file.
@@ -20,6 +20,10 @@ pub(crate) struct Catalog<'r> {
     registry: &'r Registry,
     /// The codes of the schemas whose nested struct borrows from the frame.
     borrowing: BTreeSet<&'r str>,
+    /// The enum over the frames of all schemas, if there are any.
+    pub(crate) any: Option<Ident>,
+    /// Whether no type borrows.
+    owned: bool,
 }
 
 /// A type of the file.
@@ -69,10 +73,16 @@ impl<'r> Catalog<'r> {
     ///
     /// # Errors
     /// Every name that gives no Rust name, or the same Rust name as another.
-    pub(crate) fn new(registry: &'r Registry) -> Result<Self, Vec<NameFault>> {
+    pub(crate) fn new(
+        registry: &'r Registry,
+        any: Option<Ident>,
+        owned: bool,
+    ) -> Result<Self, Vec<NameFault>> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
-        let items = name(registry.protocol(), wanted, &mut faults);
+        let has_frames = wanted.iter().any(|one| matches!(one.kind, Kind::Frame(..)));
+        let any = any.filter(|_| has_frames);
+        let items = name(registry.protocol(), wanted, any.as_ref(), &mut faults);
         if !faults.list.is_empty() {
             return Err(faults.list);
         }
@@ -80,6 +90,8 @@ impl<'r> Catalog<'r> {
             items,
             registry,
             borrowing: BTreeSet::new(),
+            any,
+            owned,
         };
         while catalog.find_borrowing() {}
         Ok(catalog)
@@ -88,6 +100,7 @@ impl<'r> Catalog<'r> {
     /// Returns whether a value of this type borrows from the frame.
     pub(crate) fn borrows(&self, ty: &Type) -> bool {
         match ty {
+            _ if self.owned => false,
             Type::List(item) => self.borrows(item),
             Type::Schema(code) => self.borrowing.contains(code.as_str()),
             Type::Integer | Type::Decimal | Type::Number | Type::Boolean | Type::Enum(_) => false,
@@ -223,7 +236,12 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
 
 /// Names every type. If a frame would have the same name as another type, its schema's name goes
 /// before its own.
-fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -> Vec<Item<'r>> {
+fn name<'r>(
+    protocol: &Protocol,
+    wanted: Vec<Wanted<'r>>,
+    any: Option<&Ident>,
+    faults: &mut Faults,
+) -> Vec<Item<'r>> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
     for one in &wanted {
         *uses.entry(one.name(protocol)).or_default() += 1;
@@ -246,6 +264,13 @@ fn name<'r>(protocol: &Protocol, wanted: Vec<Wanted<'r>>, faults: &mut Faults) -
             faults.add(at, message, "give the schema another name");
             continue;
         };
+        if any == Some(&ident) {
+            let noun = protocol.noun;
+            let message =
+                format!("{what} would be called `{ident}`, as the enum over all {noun}s is");
+            let cure = "give the enum another name (`any_frame` of the builder, `--any-frame` of the command)";
+            faults.add(at.clone(), message, cure);
+        }
         if let Some(other) = taken.insert(ident.clone(), format!("{what} at {at}")) {
             let message = format!("{what} would be called `{ident}`, as {other} is");
             faults.add(at, message, "give one of the two another name");
@@ -367,6 +392,8 @@ impl Faults {
     /// Adds a fault only once, even if several structs show it.
     fn add(&mut self, pointer: String, message: String, cure: &str) {
         let fault = NameFault {
+            file: None,
+            position: None,
             pointer,
             message,
             cure: cure.to_owned(),

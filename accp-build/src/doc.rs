@@ -1,5 +1,7 @@
 //! The documentation of the generated types, from the documentation in the registry.
 
+use std::collections::BTreeSet;
+
 use accp_registry::{Field, FrameSpec, Protocol, Schema, Type};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -55,6 +57,17 @@ pub(crate) fn frame(protocol: &Protocol, schema: &Schema, frame: &FrameSpec) -> 
 pub(crate) fn frames(protocol: &Protocol, schema: &Schema) -> TokenStream {
     let what = format!("Any {} of schema `{}`.", protocol.noun, schema.code);
     attributes(&[prose(schema.doc.as_ref()), what])
+}
+
+/// Returns the doc of the enum over all frames; `open` are the schemas that list none.
+pub(crate) fn any(protocol: &Protocol, open: &BTreeSet<&str>) -> TokenStream {
+    let noun = protocol.noun;
+    let open: Vec<String> = open.iter().map(|code| format!("`{code}`")).collect();
+    let others = match open.join(", ") {
+        none if none.is_empty() => none,
+        codes => format!("It has no {noun}s of the schemas that list none: {codes}."),
+    };
+    attributes(&[format!("Any {noun} of this file."), others])
 }
 
 pub(crate) fn nested(protocol: &Protocol, schema: &Schema) -> TokenStream {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use accp_registry::Problems;
+use accp_registry::{Position, Problems, registry_place};
 
 /// The reason why nothing was generated, or nothing was written.
 ///
@@ -19,6 +19,9 @@ pub enum Error {
     /// Names of the registry that do not give distinct Rust names.
     #[error("the registry gives no clear Rust names:\n{}", Lines(.0))]
     Names(Vec<NameFault>),
+    /// Attributes that are none, or that no type or field takes.
+    #[error("the added attributes cannot be used:\n{}", Lines(.0))]
+    Attributes(Vec<AttributeFault>),
     /// Neither a registry nor the standard profiles were asked for.
     #[error("there is nothing to generate; name a registry, or ask for the standard profiles")]
     NoRegistry,
@@ -28,6 +31,9 @@ pub enum Error {
     /// The path of the runtime is not a Rust path.
     #[error("`{0}` is not the path of a crate or a module; expected one like `accp_runtime`")]
     Runtime(String),
+    /// The name of the enum over all frames is not a Rust name.
+    #[error("`{0}` is not the name of a type; expected one like `AnyFrame`")]
+    AnyFrame(String),
     /// There is no folder to write to.
     #[error(
         "OUT_DIR is not set; call `compile` from a build script, or name a folder by `out_dir`"
@@ -54,9 +60,13 @@ impl fmt::Debug for Error {
 
 /// A name of the registry that gives no Rust name, or the same Rust name as another.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("registry at {pointer}: {message}\n    {cure}")]
+#[error("{}{} at {pointer}: {message}\n    {cure}", .file.as_deref().unwrap_or("registry"), Place(.position))]
 #[non_exhaustive]
 pub struct NameFault {
+    /// The file, if the registry was read from files.
+    pub file: Option<String>,
+    /// The place in the file.
+    pub position: Option<Position>,
     /// The JSON pointer (RFC 6901) of the name.
     pub pointer: String,
     /// The fault of the name.
@@ -65,10 +75,45 @@ pub struct NameFault {
     pub cure: String,
 }
 
-/// One fault on each line.
-struct Lines<'f>(&'f [NameFault]);
+impl NameFault {
+    /// Adds the place in the files of the registry at this path.
+    pub(crate) fn place(&mut self, registry: &Path) {
+        if let Some((file, position)) = registry_place(registry, &self.pointer) {
+            self.file = Some(file.display().to_string());
+            self.position = Some(position);
+        }
+    }
+}
 
-impl fmt::Display for Lines<'_> {
+/// `:line:column`, if there is a place.
+struct Place<'p>(&'p Option<Position>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Position { line, column }) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An attribute that is none, or whose path leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}`: {message}\n    {cure}")]
+#[non_exhaustive]
+pub struct AttributeFault {
+    /// The path that the attribute was given with.
+    pub path: String,
+    /// The fault of the attribute.
+    pub message: String,
+    /// The way to correct the fault.
+    pub cure: String,
+}
+
+/// One fault on each line.
+struct Lines<'f, T>(&'f [T]);
+
+impl<T: fmt::Display> fmt::Display for Lines<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.0.iter().enumerate() {
             let line = if index == 0 { "" } else { "\n" };

@@ -4,17 +4,22 @@
 //! [`Builder`] is for build scripts. [`generate`], [`write()`] and [`check`] are its parts, for
 //! programs that already have a registry.
 
+mod attributes;
 mod builder;
 mod catalog;
+mod constants;
 mod doc;
 mod error;
 mod file;
 mod generate;
+mod items;
 mod names;
+mod options;
 #[cfg(test)]
 mod tests;
 
 pub use builder::Builder;
-pub use error::{Error, NameFault};
+pub use error::{AttributeFault, Error, NameFault};
 pub use file::{Stale, check, write};
-pub use generate::{Options, generate};
+pub use generate::generate;
+pub use options::Options;

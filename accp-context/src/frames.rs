@@ -8,6 +8,7 @@ use accp_frame::{AccpFrame, Value};
 ///
 /// The frame `sync:checkpoint` of schema `CK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "checkpoint")]
 #[accp(crate = accp_frame)]
 pub struct CheckpointSync<'a> {

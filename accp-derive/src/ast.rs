@@ -131,6 +131,12 @@ impl Field<'_> {
             .map_or_else(|| self.ident.unraw().to_string(), syn::LitStr::value)
     }
 
+    /// Returns whether the field holds a value of the wire, and so a type that the runtime knows, or
+    /// that is made for it.
+    pub(crate) fn is_value(&self) -> bool {
+        self.attrs.skip.is_none()
+    }
+
     /// Returns the token that the name comes from.
     pub(crate) fn name_tokens(&self) -> proc_macro2::TokenStream {
         match &self.attrs.rename {

@@ -23,6 +23,7 @@ pub(crate) struct Attrs {
     pub(crate) default: Option<Ident>,
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
+    pub(crate) new: Option<Ident>,
     /// The fields of the schema that may be lost.
     pub(crate) ignore: Vec<LitStr>,
 }
@@ -58,6 +59,7 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("crate", &[Container]),
         ("deny_unknown_fields", &[Container, Variant]),
         ("ignore", &[Container, Variant]),
+        ("new", &[Container]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
         ("skip", &[Field]),
@@ -133,6 +135,7 @@ impl Attrs {
             "deny_unknown_fields" => item.flag(cx, &mut self.deny_unknown_fields),
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
+            "new" => item.flag(cx, &mut self.new),
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);

@@ -1,10 +1,12 @@
 //! The rules: one function each, against the registry. An item that passes becomes a [`Plan`].
 
+mod constructor;
 mod enums;
 mod fields;
 mod types;
 
-pub(crate) use types::innermost;
+pub(crate) use constructor::{is_argument, setter};
+pub(crate) use types::{innermost, item_of, optional};
 
 use accp_registry::protocol::{HeadPart, Vocabulary};
 use accp_registry::{Protocol, Registry, Schema, nearest};
@@ -44,9 +46,15 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
                 attrs: &input.attrs,
                 ident: input.ident(),
             };
-            Plan::Frame(frame(cx, owner, fields, registry)?)
+            let frame = frame(cx, owner, fields, registry)?;
+            constructor::constructor(cx, input, &frame.fields);
+            Plan::Frame(frame)
         }
-        Body::Struct(fields) => Plan::Nested(nested(cx, input, fields, registry)?),
+        Body::Struct(fields) => {
+            let fields = nested(cx, input, fields, registry)?;
+            constructor::constructor(cx, input, &fields);
+            Plan::Nested(fields)
+        }
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
             if variants.is_empty() {
@@ -115,6 +123,12 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
         cx.error(
             flag,
             "an enum has no fields of its own: this belongs on its variants",
+        );
+    }
+    if let Some(flag) = &attrs.new {
+        cx.error(
+            flag,
+            "an enum has no constructor: its variants are the constructors",
         );
     }
 }

@@ -1,11 +1,14 @@
 //! The generated code for a plan.
 
+mod constructor;
 mod enumeration;
 mod fields;
 mod frame;
 mod frames;
 mod generics;
+mod into_owned;
 mod nested;
+mod owned;
 mod shapes;
 
 use accp_registry::{Protocol, Type};
@@ -14,6 +17,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
 
 pub(crate) use generics::{family, with_lifetime};
+pub(crate) use into_owned::of_trait as into_owned;
 
 use crate::ast::Input;
 use crate::plan::Plan;
@@ -30,6 +34,8 @@ pub(crate) fn expand(
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
+    let owned = into_owned::expand(input);
+    let constructor = constructor::expand(input, plan);
     let (impls, family) = match plan {
         Plan::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         Plan::Nested(fields) => (nested::expand(input, fields), None),
@@ -44,6 +50,8 @@ pub(crate) fn expand(
             #tracked
             #impls
             #family
+            #owned
+            #constructor
         };
     }
 }

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Path};
 
-use crate::expand::{allow, family, runtime, with_lifetime};
+use crate::expand::{allow, family, into_owned, runtime, with_lifetime};
 
 /// Returns the mistakes, and an impl of every trait that a derive may implement.
 pub(crate) fn expand(
@@ -20,6 +20,7 @@ pub(crate) fn expand(
     let runtime = runtime(protocol, krate);
     let allow = allow();
     let (generics, ty, bounds) = input.generics.split_for_impl();
+    let into_owned = into_owned(input, &[], &quote!(::core::unreachable!()));
     let family = family(ident, &input.generics);
     let with_lifetime = with_lifetime(&input.generics);
     let (decode, ..) = with_lifetime.split_for_impl();
@@ -60,6 +61,7 @@ pub(crate) fn expand(
             }
 
             #family
+            #into_owned
 
             impl #encode_kind _accp::EncodeValue<AccpKind> for #ident #ty #bounds {
                 fn encode_value(

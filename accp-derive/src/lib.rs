@@ -27,6 +27,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | an enum without data | `EncodeValue`, `DecodeValue`: an enumeration, for fields of type `enum(..)`, `string` or `any` |
 /// | an enum with data | the same: one frame a variant |
 ///
+/// Every item is `IntoOwned`, and one that borrows also has a method `into_owned` of its own.
+///
 /// # On the struct or enum
 ///
 /// - `schema = "TA"`: the code of the schema. Without it, every field is of type `any`.
@@ -39,6 +41,12 @@ use syn::{DeriveInput, parse_macro_input};
 ///   lost. Without this, such a struct does not compile: a frame that is read and written again
 ///   would say the default instead. `Typed::dropped` gives the fields that a frame had and the
 ///   struct does not hold.
+/// - `new`: a constructor `new`, which takes the fields that are never absent and have no default, in
+///   the order of the struct, and a setter for each of the others. An argument is anything that
+///   becomes the type of its field by [`Into`]; for a `Vec`, anything with such items. A setter of a
+///   field in an `Option` takes the type inside. All other fields begin absent, or with the default of
+///   the registry. If the constructor takes nothing, the struct is [`Default`]. A setter whose name
+///   would hide another method (`new`, `default`, `clone`, `into`, `into_owned`) begins with `with_`.
 /// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field

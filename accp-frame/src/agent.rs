@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 use accp_registry::lexical;
@@ -35,8 +36,7 @@ impl<'a> AgentId<'a> {
         if lexical::is_agent_id(&name) {
             return Ok(Self(name));
         }
-        let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");
-        Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
+        Err(not_an_id(ErrorCode::PARSE_ERROR, &name))
     }
 
     /// Takes text that the scanner has already checked against the production.
@@ -56,6 +56,14 @@ impl<'a> AgentId<'a> {
     }
 }
 
+/// Returns the error for a name that is not an agent id: E1001 where the grammar of a frame wants one,
+/// E1004 in a field of that type.
+#[cold]
+pub(crate) fn not_an_id(code: ErrorCode, name: &str) -> EncodeError {
+    let message = format!("`{name}` is not an agent id: letters, digits, '-' and '_' only");
+    EncodeError::new(code, message)
+}
+
 impl fmt::Display for AgentId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -65,6 +73,31 @@ impl fmt::Display for AgentId<'_> {
 impl AsRef<str> for AgentId<'_> {
     fn as_ref(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'a> From<&'a AgentId<'_>> for AgentId<'a> {
+    /// Borrows the name.
+    fn from(agent: &'a AgentId<'_>) -> Self {
+        Self(Cow::Borrowed(&agent.0))
+    }
+}
+
+impl<'a> From<AgentId<'a>> for Cow<'a, str> {
+    fn from(agent: AgentId<'a>) -> Self {
+        agent.0
+    }
+}
+
+impl<'a> From<&'a AgentId<'_>> for Cow<'a, str> {
+    fn from(agent: &'a AgentId<'_>) -> Self {
+        Cow::Borrowed(&agent.0)
+    }
+}
+
+impl From<AgentId<'_>> for String {
+    fn from(agent: AgentId<'_>) -> Self {
+        agent.0.into_owned()
     }
 }
 

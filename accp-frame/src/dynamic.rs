@@ -14,8 +14,8 @@ use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
 use crate::writer::Absent;
 use crate::{
-    DecodeError, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Number, Reader, Value,
-    Writer, kind,
+    DecodeError, DecodeOptions, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Number,
+    Reader, Value, Writer, kind,
 };
 
 /// The scope of a default: a frame with this intent and operation, or a nested map.
@@ -195,7 +195,7 @@ pub(crate) fn complete<'a>(
             continue;
         }
         if let Some(default) = place.default_of(schema, index) {
-            let mut r = Reader::new(default, crate::DecodeOptions::default())?;
+            let mut r = Reader::new(default, DecodeOptions::OF_A_DEFAULT)?;
             let value = read(&mut r, &field.ty, registry)?.into_owned();
             entries.push((Cow::Owned(field.name.clone()), value));
         }

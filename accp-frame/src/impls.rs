@@ -1,6 +1,7 @@
 //! The Rust types that carry each registry type.
 
 mod containers;
+mod owned;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -9,6 +10,7 @@ use alloc::string::String;
 
 use accp_registry::lexical::{self, Literal};
 
+use crate::agent::not_an_id;
 use crate::reader::Token;
 use crate::typed::DecodeValue;
 use crate::value::push_display;
@@ -99,7 +101,11 @@ impl EncodeValue<kind::Any> for str {
 impl EncodeValue<kind::Agent> for str {
     #[inline]
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-        EncodeValue::<kind::Agent>::encode_value(&AgentId::new(self)?, w)
+        if !lexical::is_agent_id(self) {
+            return Err(not_an_id(ErrorCode::INVALID_TYPE, self));
+        }
+        w.raw(self);
+        Ok(())
     }
 }
 

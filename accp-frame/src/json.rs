@@ -7,7 +7,7 @@ use alloc::string::{String, ToString as _};
 use accp_registry::lexical;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use crate::{EncodeError, Envelope, ErrorCode, Message, Number, Value};
+use crate::{EncodeError, Envelope, ErrorCode, Map, Message, Number, Value};
 
 /// The form of references in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,20 +49,7 @@ impl<'a> Value<'a> {
     pub fn to_json(&self) -> Json {
         match self {
             Value::Array(items) => items.iter().map(Value::to_json).collect(),
-            Value::Map(map) => {
-                let mut object: JsonMap<String, Json> = map
-                    .iter()
-                    .map(|(key, value)| (key.to_string(), value.to_json()))
-                    .collect();
-                if let Some(dollars) = reference_shape(&object) {
-                    let key = format!("${dollars}");
-                    object = object
-                        .into_iter()
-                        .map(|(_, value)| (key.clone(), value))
-                        .collect();
-                }
-                Json::Object(object)
-            }
+            Value::Map(map) => Json::Object(map.to_json()),
             Value::Ref(key) => json!({ "$ref": key }),
             scalar => scalar.scalar_to_json(),
         }
@@ -94,20 +81,28 @@ impl<'a> Value<'a> {
         match self {
             Value::Boolean(value) => Json::Bool(*value),
             Value::Integer(value) => json!(value),
-            Value::Decimal(value) => {
-                let float = value.to_f64();
-                let mut text = String::new();
-                lexical::write_float(&mut text, float);
-                if text == value.to_string() {
-                    json!(float)
-                } else {
-                    json!(value.to_string())
-                }
-            }
+            Value::Decimal(value) => json!(value),
             Value::Number(Number::Unsigned(value)) => json!(value),
             Value::Number(Number::Float(value)) => json!(value),
             Value::String(text) => json!(text),
             _ => Json::Null,
+        }
+    }
+}
+
+impl Map<'_> {
+    /// Returns the object, which is not a reference.
+    pub(crate) fn to_json(&self) -> JsonMap<String, Json> {
+        let entries = self
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_json()));
+        let object: JsonMap<String, Json> = entries.collect();
+        match reference_shape(&object).map(|dollars| format!("${dollars}")) {
+            Some(key) => {
+                let entries = object.into_iter();
+                entries.map(|(_, value)| (key.clone(), value)).collect()
+            }
+            None => object,
         }
     }
 }

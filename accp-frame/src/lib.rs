@@ -8,6 +8,8 @@
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
+//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
+//!   the form of [`Value::to_json`].
 #![no_std]
 
 extern crate alloc;
@@ -23,6 +25,7 @@ mod external;
 mod externalise;
 mod frame;
 mod impls;
+mod into_owned;
 mod json;
 pub mod kind;
 mod lenient;
@@ -33,6 +36,8 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+#[cfg(feature = "serde")]
+mod serde;
 mod tokens;
 mod tool;
 mod typed;
@@ -65,6 +70,7 @@ pub use envelope::Envelope;
 pub use error::{DecodeError, EncodeError, ErrorCode};
 pub use external::{External, Externals, Reason};
 pub use frame::{Frame, Param, RawValue};
+pub use into_owned::IntoOwned;
 pub use lenient::{Repair, Shorthand};
 pub use message::Message;
 pub use reader::{DecodeOptions, Header, Reader, Token};

@@ -3,19 +3,24 @@
 //! code of a struct stays small.
 
 mod extras;
+mod no_variant;
 mod shape;
 mod values;
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+pub use core::convert::Into;
 pub use core::default::Default;
+pub use core::iter::IntoIterator;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
+pub use no_variant::no_variant;
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
@@ -155,10 +160,38 @@ pub fn or_default<'a, K, T: DecodeValue<'a, K>>(
 ) -> Result<T, DecodeError> {
     match slot {
         Some(value) => Ok(value),
-        None => Reader::new(default, DecodeOptions::default())
+        None => Reader::new(default, DecodeOptions::OF_A_DEFAULT)
             .and_then(|mut text| T::decode_value(&mut text))
             .map_err(|error| unfit_default(r, &error, name)),
     }
+}
+
+/// Returns the registry's default, which is given by its wire text, for a field of a new value.
+///
+/// # Panics
+/// When `T` is a type with a hand-written `DecodeValue` that refuses the default of its own field.
+/// The derive refuses such types of its own at compile time.
+#[inline]
+pub fn preset<'a, K, T: DecodeValue<'a, K>>(name: &'static str, default: &'static str) -> T {
+    let text = Reader::new(default, DecodeOptions::default());
+    match text.and_then(|mut text| T::decode_value(&mut text)) {
+        Ok(value) => value,
+        Err(error) => no_preset(&error, name, default),
+    }
+}
+
+#[cold]
+#[expect(
+    clippy::panic,
+    reason = "a mistake in the program and not in its input: every frame without the field fails too"
+)]
+fn no_preset(error: &DecodeError, name: &str, default: &str) -> ! {
+    panic!("the type of `{name}` refuses the registry's default `{default}`: {error}")
+}
+
+/// Returns the items as a list.
+pub fn collect<T>(items: impl IntoIterator<Item: Into<T>>) -> Vec<T> {
+    items.into_iter().map(Into::into).collect()
 }
 
 #[cold]
@@ -244,29 +277,5 @@ fn named(error: DecodeError, frame: &FrameType<'_>) -> DecodeError {
         error
     } else {
         error.within(String::from(frame.name))
-    }
-}
-
-/// Refuses a frame that no variant of an enum accepts.
-#[cold]
-pub fn no_variant<T>(
-    header: &Header<'_>,
-    r: &Reader<'_>,
-    expected: &'static str,
-) -> Result<T, DecodeError> {
-    let code = match Intent::lookup(header.intent) {
-        Some(_) => ErrorCode::INVALID_TYPE,
-        None => ErrorCode::INVALID_INTENT,
-    };
-    let mut ahead = r.clone();
-    let mut scan = || {
-        while ahead.param()?.is_some() {
-            ahead.skip_value()?;
-        }
-        Envelope::read(&mut ahead)
-    };
-    match scan() {
-        Err(fault) if fault.code() == ErrorCode::PARSE_ERROR => Err(fault),
-        _ => Err(DecodeError::new(code, 2 + header.agent.len(), expected)),
     }
 }

@@ -6,17 +6,20 @@ use alloc::vec::Vec;
 use crate::{AccpFrame, AgentId, Decimal, Map, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
 /// Says something and asks for an answer.
 ///
 /// The frame `req:chat` of schema `CH`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CH", intent = "req", operation = "chat")]
+#[allow(dead_code)]
+#[accp(schema = "CH", intent = "req", operation = "chat", new)]
 #[accp(crate = crate)]
 pub struct ChatReq<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
@@ -47,7 +50,8 @@ pub struct ChatReq<'a> {
 ///
 /// The frame `done:chat` of schema `CH`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CH", intent = "done", operation = "chat")]
+#[allow(dead_code)]
+#[accp(schema = "CH", intent = "done", operation = "chat", new)]
 #[accp(crate = crate)]
 pub struct ChatDone<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
@@ -78,6 +82,7 @@ pub struct ChatDone<'a> {
 ///
 /// Any frame of schema `CH`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum ChatMessageFrame<'a> {
     /// Says something and asks for an answer.
@@ -94,7 +99,8 @@ pub enum ChatMessageFrame<'a> {
 ///
 /// The frame `fail:error` of schema `ER`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ER", intent = "fail", operation = "error")]
+#[allow(dead_code)]
+#[accp(schema = "ER", intent = "fail", operation = "error", new)]
 #[accp(crate = crate)]
 pub struct ErrorFail<'a> {
     /// The error code, E1001 to E9999.
@@ -147,7 +153,8 @@ pub struct ErrorFail<'a> {
 ///
 /// The frame `stream:infer` of schema `ST`. Its envelope must carry `cid`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ST", intent = "stream", operation = "infer")]
+#[allow(dead_code)]
+#[accp(schema = "ST", intent = "stream", operation = "infer", new)]
 #[accp(crate = crate)]
 pub struct InferStream<'a> {
     /// The place in the stream, from 0.
@@ -173,7 +180,8 @@ pub struct InferStream<'a> {
 ///
 /// The frame `req:schedule` of schema `TA`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "req", operation = "schedule", new)]
 #[accp(crate = crate)]
 pub struct ScheduleReq<'a> {
     /// Who is to do it.
@@ -212,7 +220,8 @@ pub struct ScheduleReq<'a> {
 ///
 /// The frame `req:execute` of schema `TA`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "req", operation = "execute")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "req", operation = "execute", new)]
 #[accp(crate = crate)]
 pub struct ExecuteReq<'a> {
     /// Who is to do it.
@@ -251,7 +260,8 @@ pub struct ExecuteReq<'a> {
 ///
 /// The frame `done:schedule` of schema `TA`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "done", operation = "schedule")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "done", operation = "schedule", new)]
 #[accp(crate = crate)]
 pub struct ScheduleDone<'a> {
     /// What is to be done.
@@ -272,7 +282,8 @@ pub struct ScheduleDone<'a> {
 ///
 /// The frame `done:execute` of schema `TA`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA", intent = "done", operation = "execute")]
+#[allow(dead_code)]
+#[accp(schema = "TA", intent = "done", operation = "execute", new)]
 #[accp(crate = crate)]
 pub struct ExecuteDone<'a> {
     /// What is to be done.
@@ -293,6 +304,7 @@ pub struct ExecuteDone<'a> {
 ///
 /// Any frame of schema `TA`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum TaskAssignmentFrame<'a> {
     /// Gives the task to an agent.
@@ -317,7 +329,8 @@ pub enum TaskAssignmentFrame<'a> {
 ///
 /// The frame `req:tool` of schema `TC`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TC", intent = "req", operation = "tool")]
+#[allow(dead_code)]
+#[accp(schema = "TC", intent = "req", operation = "tool", new)]
 #[accp(crate = crate)]
 pub struct ToolReq<'a> {
     /// The name of the tool.
@@ -334,7 +347,8 @@ pub struct ToolReq<'a> {
 ///
 /// The frame `done:tool` of schema `TC`. Its envelope must carry `cid`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TC", intent = "done", operation = "tool")]
+#[allow(dead_code)]
+#[accp(schema = "TC", intent = "done", operation = "tool", new)]
 #[accp(crate = crate)]
 pub struct ToolDone<'a> {
     /// The name of the tool.
@@ -364,6 +378,7 @@ pub struct ToolDone<'a> {
 ///
 /// Any frame of schema `TC`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum ToolCallFrame<'a> {
     /// Calls a tool.
@@ -380,7 +395,8 @@ pub enum ToolCallFrame<'a> {
 ///
 /// The frame `req:transaction` of schema `TX`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TX", intent = "req", operation = "transaction")]
+#[allow(dead_code)]
+#[accp(schema = "TX", intent = "req", operation = "transaction", new)]
 #[accp(crate = crate)]
 pub struct TransactionReq<'a> {
     /// The idempotency key: the same in every retry.
@@ -420,7 +436,8 @@ pub struct TransactionReq<'a> {
 ///
 /// The frame `done:transaction` of schema `TX`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TX", intent = "done", operation = "transaction")]
+#[allow(dead_code)]
+#[accp(schema = "TX", intent = "done", operation = "transaction", new)]
 #[accp(crate = crate)]
 pub struct TransactionDone<'a> {
     /// The idempotency key: the same in every retry.
@@ -441,8 +458,64 @@ pub struct TransactionDone<'a> {
 ///
 /// Any frame of schema `TX`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = crate)]
 pub enum TransactionFrame<'a> {
+    /// Asks for the transaction.
+    ///
+    /// The frame `req:transaction` of schema `TX`.
+    TransactionReq(TransactionReq<'a>),
+    /// Reports where it stands; what the request said is not said again.
+    ///
+    /// The frame `done:transaction` of schema `TX`.
+    TransactionDone(TransactionDone<'a>),
+}
+
+/// Any frame of this file.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(crate = crate)]
+pub enum AnyFrame<'a> {
+    /// Says something and asks for an answer.
+    ///
+    /// The frame `req:chat` of schema `CH`.
+    ChatReq(ChatReq<'a>),
+    /// Answers.
+    ///
+    /// The frame `done:chat` of schema `CH`.
+    ChatDone(ChatDone<'a>),
+    /// Reports an error.
+    ///
+    /// The frame `fail:error` of schema `ER`.
+    ErrorFail(ErrorFail<'a>),
+    /// Carries a piece; all pieces of a stream share one cid.
+    ///
+    /// The frame `stream:infer` of schema `ST`. Its envelope must carry `cid`.
+    InferStream(InferStream<'a>),
+    /// Gives the task to an agent.
+    ///
+    /// The frame `req:schedule` of schema `TA`.
+    ScheduleReq(ScheduleReq<'a>),
+    /// Asks an agent to do the task.
+    ///
+    /// The frame `req:execute` of schema `TA`.
+    ExecuteReq(ExecuteReq<'a>),
+    /// Reports on the task.
+    ///
+    /// The frame `done:schedule` of schema `TA`.
+    ScheduleDone(ScheduleDone<'a>),
+    /// Reports on the task.
+    ///
+    /// The frame `done:execute` of schema `TA`.
+    ExecuteDone(ExecuteDone<'a>),
+    /// Calls a tool.
+    ///
+    /// The frame `req:tool` of schema `TC`.
+    ToolReq(ToolReq<'a>),
+    /// Returns the result; cid names the call.
+    ///
+    /// The frame `done:tool` of schema `TC`. Its envelope must carry `cid`.
+    ToolDone(ToolDone<'a>),
     /// Asks for the transaction.
     ///
     /// The frame `req:transaction` of schema `TX`.

@@ -18,6 +18,14 @@ pub struct DecodeOptions {
     pub marks: bool,
 }
 
+impl DecodeOptions {
+    /// For the text of a default. No peer wrote it, so it has no limits.
+    pub(crate) const OF_A_DEFAULT: Self = Self {
+        limits: Limits::NONE,
+        marks: true,
+    };
+}
+
 impl Default for DecodeOptions {
     /// Returns the default limits, with marks understood.
     fn default() -> Self {

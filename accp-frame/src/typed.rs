@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use crate::writer::{EncodeOptions, FrameType, Writer};
 use crate::{
-    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, Reader,
+    AgentId, DecodeError, DecodeOptions, EncodeError, Envelope, ErrorCode, Header, IntoOwned,
+    Reader,
 };
 
 /// A type that is written as a frame.
@@ -39,6 +40,12 @@ pub trait DecodeFrame<'a>: Sized {
         header: &Header<'a>,
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
+
+    /// Calls `each` with every type of frame that is accepted, in their order. An error for a frame
+    /// that no variant of an enum accepts names them. An impl by hand may leave this out.
+    fn frame_types(each: &mut dyn FnMut(&FrameType<'static>)) {
+        let _ = each;
+    }
 }
 
 /// A frame type for every text that it can borrow from, so that a handler can be registered for it.
@@ -103,6 +110,19 @@ impl<'a, T> Typed<'a, T> {
             frame,
             envelope,
             dropped: Vec::new(),
+        }
+    }
+
+    /// Returns the same frame, owned, so that it can cross threads.
+    pub fn into_owned(self) -> Typed<'static, T::Owned>
+    where
+        T: IntoOwned,
+    {
+        Typed {
+            agent: self.agent.into_owned(),
+            frame: self.frame.into_owned(),
+            envelope: self.envelope.into_owned(),
+            dropped: self.dropped,
         }
     }
 

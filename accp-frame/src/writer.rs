@@ -254,24 +254,22 @@ impl<'w, 'e> Writer<'w, 'e> {
         value: &T,
         absent: Absent<'_>,
     ) -> Result<bool> {
-        let start = self.out.len();
+        // A long value may go out by reference only after it is known to differ from the default.
         if let Absent::Default(text) = absent
             && text.len() > LONG_VALUE
+            && self.is_default(value, text)
         {
-            // A long value may go out by reference only after it is known to differ from the
-            // default.
-            let (elements, inline) = (self.elements, self.options.inline);
-            self.options.inline = true;
-            let written = value.encode_value(self);
-            self.options.inline = inline;
-            written?;
-            if self.out.get(start..) == Some(text) {
-                return Ok(true);
-            }
-            self.out.truncate(start);
-            self.elements = elements;
+            return Ok(true);
         }
-        value.encode_value(self)?;
+        let (start, elements, depth) = (self.out.len(), self.elements, self.depth);
+        if let Err(error) = value.encode_value(self) {
+            self.out.truncate(start);
+            (self.elements, self.depth) = (elements, depth);
+            return match absent {
+                Absent::Default(text) if self.is_default(value, text) => Ok(true),
+                _ => Err(error),
+            };
+        }
         let written = self.out.get(start..);
         match absent {
             Absent::Nothing => Ok(false),
@@ -279,6 +277,22 @@ impl<'w, 'e> Writer<'w, 'e> {
             Absent::Fault if written == Some("~") => Err(no_value()),
             Absent::Fault => Ok(false),
         }
+    }
+
+    /// Returns whether a value has the text of its default, and writes nothing. A default is left out,
+    /// so it may be long, and nested deeper than a frame may be.
+    #[cold]
+    #[inline(never)]
+    fn is_default<K, T: EncodeValue<K> + ?Sized>(&mut self, value: &T, default: &str) -> bool {
+        let (start, elements, depth) = (self.out.len(), self.elements, self.depth);
+        let (inline, most) = (self.options.inline, self.options.limits.depth);
+        (self.options.inline, self.options.limits.depth) = (true, Limits::MAX_DEPTH);
+        let written = value.encode_value(self);
+        let is_default = written.is_ok() && self.out.get(start..) == Some(default);
+        (self.options.inline, self.options.limits.depth) = (inline, most);
+        self.out.truncate(start);
+        (self.elements, self.depth) = (elements, depth);
+        is_default
     }
 
     /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).

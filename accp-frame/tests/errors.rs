@@ -1,7 +1,7 @@
 //! Texts of errors: the place and the expectation, and a cure for the caller.
 
 use accp_runtime::profiles::{ScheduleReq, ToolDone};
-use accp_runtime::{AgentId, Frame, Message, Registry, Typed, Value};
+use accp_runtime::{AgentId, ErrorCode, Frame, Message, Registry, Typed, Value};
 use serde_json::json;
 
 fn all<T, E: std::fmt::Display>(results: impl IntoIterator<Item = Result<T, E>>) -> String {
@@ -178,6 +178,21 @@ fn of_the_caller() {
     `dev team` is not an agent id: letters, digits, '-' and '_' only
     "#);
     assert!(Value::try_from(f64::NAN).is_err());
+}
+
+/// A name that is not an agent id is a fault of the grammar where a frame names its sender, and a
+/// value of the wrong type in a field: a reader gives the same codes.
+#[test]
+fn of_an_agent_id_in_its_place() {
+    let sender = AgentId::new("dev team").unwrap_err();
+    assert_eq!(sender.code(), ErrorCode::PARSE_ERROR);
+    let message = Message::new("a", "req", "schedule").unwrap().under("TA");
+    let message = message.with("assignee", "dev team").with("task", "x");
+    let field = message.encode(Registry::shared()).unwrap_err();
+    assert_eq!(field.code(), ErrorCode::INVALID_TYPE);
+    let text = r#"@a>req:schedule{asgn:"dev_team|task:x|schema:TA}"#;
+    let read = Message::decode(text, Registry::shared()).unwrap_err();
+    assert_eq!(read.code(), field.code());
 }
 
 /// The lenient reader must repair only complete shorthands, and a repaired frame must need no

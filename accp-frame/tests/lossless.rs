@@ -231,6 +231,37 @@ fn the_param_of_other_keys_holds_only_those() {
     }
 }
 
+/// A default is left out, so it may be nested deeper than a frame may be where it stands. A reader
+/// fills it in, and the message that it makes must be a frame again.
+#[test]
+fn a_default_that_is_left_out_has_no_depth() {
+    let registry = json!({ "schemas": {
+        "inner": { "code": "IN", "fields": ["x"], "defaults": { "x": [[[1]]] } },
+        "outer": { "code": "OU", "fields": ["rows"], "types": { "rows": "[[IN]]" } } } });
+    let registry = Registry::from_json(&registry.to_string()).unwrap();
+    let text = "@a>req:plan{rows:[[{}]]|schema:OU}";
+    let message = Message::decode(text, &registry).unwrap();
+    let default = json!([[{ "x": [[[1]]] }]]);
+    assert_eq!(message.payload.get("rows").unwrap().to_json(), default);
+    assert_eq!(message.encode(&registry).as_deref(), Ok(text));
+    let other = json!([[{ "x": [[[2]]] }]]);
+    let deeper = message.with("rows", Value::from_json(&other));
+    assert!(deeper.encode(&registry).is_err());
+}
+
+/// A default may nest deeper than any frame, also through keys that make pairs of a map.
+#[test]
+fn a_default_has_no_limits() {
+    let default = json!({ "a-b": { "c-d": [[[[[1]]]]] } });
+    let registry = json!({ "schemas": { "deep": {
+        "code": "DE", "fields": ["x"], "defaults": { "x": default } } } });
+    let registry = Registry::from_json(&registry.to_string()).unwrap();
+    let text = "@a>req:plan{schema:DE}";
+    let message = Message::decode(text, &registry).unwrap();
+    assert_eq!(message.payload.get("x").unwrap().to_json(), default);
+    assert_eq!(message.encode(&registry).as_deref(), Ok(text));
+}
+
 /// No input of a caller may break out of its place in the frame.
 #[test]
 fn nothing_a_caller_gives_breaks_the_frame() {

@@ -30,6 +30,8 @@
 //! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
 //! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
 //! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
+//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
+//!   the form of [`Value::to_json`].
 #![no_std]
 
 #[cfg(feature = "context")]
@@ -41,9 +43,9 @@ pub use accp_frame::{AccpFrame, profiles};
 pub use accp_frame::{
     AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
     EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, External, Externals, Frame,
-    FrameFamily, FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Param, RawValue,
-    Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError, Typed, Value,
-    Within, kind,
+    FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map, Message, Param,
+    RawValue, Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError, Typed,
+    Value, Within, kind,
 };
 
 /// The context that a model reads, and the facts of which it is reminded (draft section 5).

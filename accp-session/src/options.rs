@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_registry::DeltaPolicy;
+use accp_registry::{DeltaPolicy, Problems};
 use serde::{Deserialize, Serialize};
 
 use crate::{GroupLimits, LogKey};
@@ -101,6 +101,34 @@ impl Options {
             schemas: DeltaPolicy::default(),
             snapshot_entries: 1000,
         }
+    }
+
+    /// Returns the default options for the registry of generated code, its `REGISTRY_JSON`.
+    ///
+    /// ```
+    /// # const REGISTRY_JSON: &str = r#"{ "schemas": { "refund": { "code": "RF", "fields": ["order"],
+    /// #     "frames": [{ "intent": "req", "operation": "refund" }] } } }"#;
+    /// use accp_runtime::AgentId;
+    /// use accp_runtime::session::Options;
+    ///
+    /// let options = Options::from_json("shop", AgentId::new("clerk")?, REGISTRY_JSON)?;
+    /// assert!(options.registry.schema("RF").is_some());
+    /// assert!(options.registry.schema("ER").is_some()); // a standard profile
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The standard profiles that the text does not have are added, as the derive and the command
+    /// do.
+    ///
+    /// # Errors
+    /// Every mistake in the text, with line and column.
+    pub fn from_json(
+        session: impl Into<String>,
+        agent: AgentId<'static>,
+        registry: &str,
+    ) -> Result<Self, Problems> {
+        let registry = Registry::from_json(registry)?.with_profiles();
+        Ok(Self::new(session, agent, Arc::new(registry)))
     }
 
     /// Returns the highest level of the draft (section 8) that a host with these options keeps to.

@@ -337,6 +337,7 @@ impl Side {
             frame_tokens: self.options.frame_tokens,
             counter: self.options.counter.as_deref().map(|counter| counter as _),
             agent: &self.options.agent,
+            session: &self.options.session,
             member: self.me(),
             last_put,
             parts,

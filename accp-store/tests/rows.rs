@@ -296,6 +296,35 @@ fn a_handler_s_rows_join_the_commit_of_its_mark() {
 }
 
 #[test]
+fn a_frame_is_sent_together_with_rows_and_nothing_that_arrives_meanwhile_is_lost() {
+    let (_folder, path) = file();
+    let (asked, side) = (asked(&path), SideId::new("s", "dev"));
+    let note = Message::new("dev", "qry", "plan").unwrap();
+    for works in [false, true] {
+        let mut member = member(&path);
+        member
+            .receive_all(MemberId::HOST, asked.clone(), NOW)
+            .unwrap();
+        let sent = member.send_with(&Outbound::message(&note), NOW, &mut |rows| {
+            insert(7)(rows)?;
+            if works { Ok(()) } else { Err("not now".into()) }
+        });
+        assert_eq!(sent.is_ok(), works);
+        let mut handled = 0;
+        if works {
+            let served = member.serve(NOW, |_| {
+                handled += 1;
+                Ok(vec![])
+            });
+            served.unwrap();
+        }
+        let kept = member.into_parts().0.load(&side).unwrap().unwrap();
+        let found = (kept.outbox.len(), rows_of(&path), handled);
+        assert_eq!(found, if works { (1, 1, 1) } else { (0, 0, 0) });
+    }
+}
+
+#[test]
 fn and_so_they_do_through_a_committer() {
     let (_folder, path) = file();
     let asked = asked(&path);
@@ -405,9 +434,13 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         .execute_batch("DROP TABLE app_done; CREATE TABLE app_done (position INTEGER)")
         .unwrap();
     let side = SideId::new("s", "dev");
-    let mut paid = 0;
-    for life in 0..40 {
-        kill("child_that_pays", &path, Duration::from_millis(25 + life));
+    let (mut life, mut paid) = (0, 0);
+    // A process of a busy machine may be killed before it comes to a payment.
+    while life < 40 || paid <= 40 {
+        assert!(life < 400, "no process comes to a payment: {paid}");
+        let patience = Duration::from_millis(25 + life);
+        kill("child_that_pays", &path, patience);
+        life += 1;
         let conn = Connection::open(&path).unwrap();
         let rows = conn.prepare("SELECT position FROM app_done ORDER BY position");
         let mut rows = rows.unwrap();
@@ -441,10 +474,6 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         }
         paid = rows.len();
     }
-    assert!(
-        paid > 40,
-        "the process came too seldom to a payment: {paid}"
-    );
 }
 
 #[test]

@@ -58,6 +58,12 @@ impl Places {
         }
     }
 
+    /// Returns whether the text has a part at this pointer.
+    #[cfg(feature = "std")]
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.offsets.contains_key(pointer)
+    }
+
     /// Returns the offset of the part at this pointer, or of the nearest part around it.
     pub(crate) fn find(&self, mut pointer: &str) -> usize {
         loop {

@@ -88,6 +88,7 @@ pub mod protocol;
 mod read;
 mod reader;
 mod rules;
+mod serde;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
@@ -106,7 +107,7 @@ pub use diff::{Change, diff};
 pub use hash::{Hash, HashSyntax};
 pub use limits::Limits;
 #[cfg(feature = "std")]
-pub use load::registry_files;
+pub use load::{registry_files, registry_place};
 pub use model::{Field, FrameSpec, Registry, Schema};
 pub use names::{identity_rank, words};
 pub use nearest::nearest;

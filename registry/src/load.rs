@@ -8,8 +8,9 @@ use std::{format, vec};
 
 use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
+use crate::json::Places;
 use crate::model::Registry;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Position, Problem, Problems};
 use crate::protocol::Protocol;
 
 impl Registry {
@@ -80,6 +81,33 @@ pub fn registry_files(path: &Path) -> Result<Vec<PathBuf>, Problems> {
         return Err(problem.into());
     }
     Ok(files)
+}
+
+/// Returns the file and the place of a part of a registry that [`Registry::load`] has read; `None` if
+/// no file has its schema. A part that the text does not spell out has the place of the nearest part
+/// around it.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use accp_registry::registry_place;
+///
+/// let profiles = Path::new("profiles"); // of this crate
+/// let (file, place) = registry_place(profiles, "/schemas/chat_message/fields/1").expect("a field");
+/// assert_eq!(file, profiles.join("CH.json"));
+/// assert!(place.line > 1);
+/// assert!(registry_place(profiles, "/schemas/no_such").is_none());
+/// ```
+pub fn registry_place(path: &Path, pointer: &str) -> Option<(PathBuf, Position)> {
+    let schema: Vec<&str> = pointer.split('/').take(3).collect();
+    let schema = schema.join("/");
+    registry_files(path).ok()?.into_iter().find_map(|file| {
+        let text = fs::read_to_string(&file).ok()?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let places = Places::of(text);
+        let place = Position::of(text, places.find(pointer));
+        places.has(&schema).then_some((file, place))
+    })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problem {

@@ -5,15 +5,18 @@ use std::borrow::Cow;
 use accp_runtime::{AccpFrame, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
-pub const REGISTRY_HASH: &str = "9ec8fd417728fb0b684a64dd53a332c13a96d8bd8724eac9216a2b42bb7d4344";
+#[allow(dead_code)]
+pub const REGISTRY_HASH: &str = "f62e1c5d3bdbb7a977a770ec7e5a28b7de70c52c00967d587119d3408d712f43";
 
 /// Schema `SR` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SR")]
+#[allow(dead_code)]
+#[accp(schema = "SR", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct SalesReport<'a> {
     /// `period` on the wire: a string; `"quarterly"` by default.
@@ -32,7 +35,8 @@ pub struct SalesReport<'a> {
 
 /// Schema `TA` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "TA")]
+#[allow(dead_code)]
+#[accp(schema = "TA", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct TaskAssignment<'a> {
     /// `assignee` on the wire: any value, optional.
@@ -49,23 +53,107 @@ pub struct TaskAssignment<'a> {
     pub deps: Vec<Value<'a>>,
 }
 
-/// The registry as JSON, for `Registry::from_json` where a program handles frames
-/// that it has no type for.
+/// The registry with the standard profiles as JSON: for `Options::from_json` of a
+/// session, and for `Registry::from_json` where a program handles frames that it has
+/// no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
+    "chat_message": {
+      "code": "CH",
+      "defaults": { "lang": "en", "role": "assistant" },
+      "doc": "A message of a conversation (draft section 10.1).",
+      "docs": {
+        "content": "What is said.",
+        "lang": "The language, as a BCP 47 tag.",
+        "reply_to": "The message that this one answers.",
+        "role": "Who speaks: user, assistant, system, tool or another role.",
+        "turn": "The turn in the conversation, from 1."
+      },
+      "fields": ["role", "content", "turn", "lang", "reply_to"],
+      "frames": [
+        {
+          "doc": "Says something and asks for an answer.",
+          "intent": "req",
+          "operation": "chat"
+        },
+        { "doc": "Answers.", "intent": "done", "operation": "chat" }
+      ],
+      "inline": ["content"],
+      "keep": [],
+      "required": ["content"],
+      "types": {
+        "content": "text",
+        "lang": "string",
+        "reply_to": "string",
+        "role": "string",
+        "turn": "integer"
+      },
+      "version": 1
+    },
+    "error": {
+      "abbreviations": {
+        "escalate_to": "esc",
+        "expected_sequence": "exp",
+        "sequence": "seq",
+        "tool_name": "tool",
+        "version": "v"
+      },
+      "code": "ER",
+      "doc": "An error (draft section 3.6).",
+      "docs": {
+        "at": "With E1001: the byte of the frame at fault.",
+        "code": "The error code, E1001 to E9999.",
+        "escalate_to": "The agent that takes over.",
+        "expected_sequence": "With E3003: the sequence number that was due.",
+        "field": "With E1004: the field at fault.",
+        "holder": "With E3002: the number of the member whose frame has this id.",
+        "msg": "What went wrong.",
+        "retry": "Whether sending again may help.",
+        "sequence": "With E3002: the sequence number that this frame took.",
+        "tool_name": "With E4001 to E4003: the tool.",
+        "version": "With E2001 on a delta: the version that is held."
+      },
+      "fields": ["code", "msg", "retry"],
+      "frames": [
+        {
+          "doc": "Reports an error.",
+          "intent": "fail",
+          "operation": "error",
+          "required": ["msg", "retry"]
+        }
+      ],
+      "inline": ["msg"],
+      "optional": [
+        "expected_sequence",
+        "version",
+        "field",
+        "at",
+        "holder",
+        "sequence",
+        "tool_name",
+        "escalate_to"
+      ],
+      "required": ["code"],
+      "types": {
+        "at": "integer",
+        "code": "string",
+        "escalate_to": "agent",
+        "expected_sequence": "integer",
+        "field": "string",
+        "holder": "integer",
+        "msg": "text",
+        "retry": "boolean",
+        "sequence": "integer",
+        "tool_name": "string",
+        "version": "integer"
+      },
+      "version": 1
+    },
     "sales_report": {
       "code": "SR",
-      "defaults": {
-        "period": "quarterly",
-        "segments": []
-      },
-      "fields": [
-        "period",
-        "revenue",
-        "growth_pct",
-        "segments",
-        "notes"
-      ],
+      "defaults": { "period": "quarterly", "segments": [] },
+      "fields": ["period", "revenue", "growth_pct", "segments", "notes"],
       "types": {
         "growth_pct": "any",
         "notes": "any",
@@ -75,22 +163,46 @@ pub const REGISTRY_JSON: &str = r#"{
       },
       "version": 1
     },
-    "task_assignment": {
+    "stream_chunk": {
       "abbreviations": {
-        "priority": "pri"
+        "chunk_index": "idx",
+        "data": "d",
+        "is_final": "done",
+        "total_chunks": "tot"
       },
-      "code": "TA",
-      "defaults": {
-        "deps": [],
-        "priority": "medium"
+      "code": "ST",
+      "defaults": { "is_final": false },
+      "doc": "A piece of a stream (draft section 10.4).",
+      "docs": {
+        "chunk_index": "The place in the stream, from 0.",
+        "data": "The piece itself.",
+        "is_final": "Whether this is the last chunk.",
+        "total_chunks": "How many chunks there are, where that is known."
       },
-      "fields": [
-        "assignee",
-        "task",
-        "priority",
-        "deadline",
-        "deps"
+      "fields": ["chunk_index", "total_chunks", "data", "is_final"],
+      "frames": [
+        {
+          "doc": "Carries a piece; all pieces of a stream share one cid.",
+          "envelope": ["cid"],
+          "intent": "stream",
+          "operation": "infer"
+        }
       ],
+      "inline": ["data"],
+      "required": ["chunk_index", "data"],
+      "types": {
+        "chunk_index": "integer",
+        "data": "text",
+        "is_final": "boolean",
+        "total_chunks": "integer"
+      },
+      "version": 1
+    },
+    "task_assignment": {
+      "abbreviations": { "priority": "pri" },
+      "code": "TA",
+      "defaults": { "deps": [], "priority": "medium" },
+      "fields": ["assignee", "task", "priority", "deadline", "deps"],
       "types": {
         "assignee": "any",
         "deadline": "any",
@@ -99,6 +211,105 @@ pub const REGISTRY_JSON: &str = r#"{
         "task": "any"
       },
       "version": 2
+    },
+    "tool_call": {
+      "abbreviations": {
+        "arguments": "args",
+        "result": "res",
+        "status": "stat",
+        "tool_name": "tool"
+      },
+      "code": "TC",
+      "defaults": { "status": "ok" },
+      "doc": "A tool call and its result (draft section 10.2).",
+      "docs": {
+        "arguments": "What the tool is called with, by name.",
+        "error_code": "The tool's own code for what went wrong.",
+        "result": "What the tool returned.",
+        "status": "How the call went.",
+        "tool_name": "The name of the tool."
+      },
+      "fields": ["tool_name", "arguments", "result", "status", "error_code"],
+      "frames": [
+        {
+          "doc": "Calls a tool.",
+          "fields": ["tool_name", "arguments"],
+          "intent": "req",
+          "operation": "tool",
+          "required": ["tool_name"]
+        },
+        {
+          "doc": "Returns the result; cid names the call.",
+          "envelope": ["cid"],
+          "intent": "done",
+          "operation": "tool",
+          "required": ["tool_name"]
+        }
+      ],
+      "inline": ["arguments"],
+      "types": {
+        "arguments": "{any}",
+        "error_code": "string",
+        "result": "any",
+        "status": "string",
+        "tool_name": "string"
+      },
+      "version": 1
+    },
+    "transaction": {
+      "abbreviations": {
+        "account": "acc",
+        "amount": "amt",
+        "status": "stat",
+        "transaction_id": "txn"
+      },
+      "code": "TX",
+      "defaults": { "currency": "USD", "retryable": false, "status": "pending" },
+      "doc": "A payment or another transfer of value (draft section 10.3).",
+      "docs": {
+        "account": "The account that is charged or credited.",
+        "amount": "The amount, exact to six places.",
+        "currency": "The ISO 4217 code of the currency.",
+        "reference": "What the transaction is for.",
+        "retryable": "Whether a failed transaction may be tried again.",
+        "status": "Where the transaction stands.",
+        "transaction_id": "The idempotency key: the same in every retry."
+      },
+      "fields": [
+        "transaction_id",
+        "amount",
+        "currency",
+        "account",
+        "reference",
+        "status",
+        "retryable"
+      ],
+      "frames": [
+        {
+          "doc": "Asks for the transaction.",
+          "intent": "req",
+          "operation": "transaction",
+          "required": ["amount"]
+        },
+        {
+          "doc": "Reports where it stands; what the request said is not said again.",
+          "fields": ["transaction_id", "reference", "status"],
+          "intent": "done",
+          "operation": "transaction",
+          "required": ["status"]
+        }
+      ],
+      "required": ["transaction_id"],
+      "types": {
+        "account": "string",
+        "amount": "decimal",
+        "currency": "string",
+        "reference": "string",
+        "retryable": "boolean",
+        "status": "string",
+        "transaction_id": "string"
+      },
+      "version": 1
     }
   },
   "version": 1

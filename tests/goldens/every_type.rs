@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 use accp_runtime::{AccpFrame, AgentId, Decimal, Map, Value};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 7;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
-pub const REGISTRY_HASH: &str = "6d3d785fd5bada78451033e5e5bdf8662e540a0b6f5685b533320cfc1107977c";
+#[allow(dead_code)]
+pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e40030f4316811f0e8e81c";
 
 /// Nothing here borrows.
 ///
 /// The frame `sync:counter` of schema `CN`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "CN", intent = "sync", operation = "counter")]
+#[allow(dead_code)]
+#[accp(schema = "CN", intent = "sync", operation = "counter", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct CounterSync {
     /// `total` on the wire: an integer.
@@ -32,7 +35,8 @@ pub struct CounterSync {
 ///
 /// The frame `req:store` of schema `SM`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SM", intent = "req", operation = "store")]
+#[allow(dead_code)]
+#[accp(schema = "SM", intent = "req", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreReq<'a> {
     /// Which one.
@@ -75,7 +79,8 @@ pub struct StoreReq<'a> {
 ///
 /// The frame `done:store` of schema `SM`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SM", intent = "done", operation = "store")]
+#[allow(dead_code)]
+#[accp(schema = "SM", intent = "done", operation = "store", new)]
 #[accp(registry = "goldens/every_type.json")]
 pub struct StoreDone<'a> {
     /// Which one.
@@ -118,6 +123,7 @@ pub struct StoreDone<'a> {
 ///
 /// Any frame of schema `SM`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 pub enum SampleFrame<'a> {
     /// Every field is required.
     ///
@@ -131,6 +137,7 @@ pub enum SampleFrame<'a> {
 
 /// A value of the field `level` of schema `SM`.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum SampleLevel {
     /// `low` on the wire.
     Low,
@@ -138,44 +145,134 @@ pub enum SampleLevel {
     High,
 }
 
-/// The registry as JSON, for `Registry::from_json` where a program handles frames
-/// that it has no type for.
+/// Any frame of this file.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+pub enum AnyFrame<'a> {
+    /// Nothing here borrows.
+    ///
+    /// The frame `sync:counter` of schema `CN`.
+    CounterSync(CounterSync),
+    /// Every field is required.
+    ///
+    /// The frame `req:store` of schema `SM`.
+    StoreReq(StoreReq<'a>),
+    /// Every field is optional.
+    ///
+    /// The frame `done:store` of schema `SM`.
+    StoreDone(StoreDone<'a>),
+}
+
+/// The registry with the standard profiles as JSON: for `Options::from_json` of a
+/// session, and for `Registry::from_json` where a program handles frames that it has
+/// no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
-    "counter": {
-      "code": "CN",
-      "defaults": {
-        "step": 1
+    "chat_message": {
+      "code": "CH",
+      "defaults": { "lang": "en", "role": "assistant" },
+      "doc": "A message of a conversation (draft section 10.1).",
+      "docs": {
+        "content": "What is said.",
+        "lang": "The language, as a BCP 47 tag.",
+        "reply_to": "The message that this one answers.",
+        "role": "Who speaks: user, assistant, system, tool or another role.",
+        "turn": "The turn in the conversation, from 1."
       },
-      "fields": [
-        "total",
-        "step",
-        "exact"
-      ],
+      "fields": ["role", "content", "turn", "lang", "reply_to"],
       "frames": [
         {
-          "doc": "Nothing here borrows.",
-          "intent": "sync",
-          "operation": "counter"
+          "doc": "Says something and asks for an answer.",
+          "intent": "req",
+          "operation": "chat"
+        },
+        { "doc": "Answers.", "intent": "done", "operation": "chat" }
+      ],
+      "inline": ["content"],
+      "keep": [],
+      "required": ["content"],
+      "types": {
+        "content": "text",
+        "lang": "string",
+        "reply_to": "string",
+        "role": "string",
+        "turn": "integer"
+      },
+      "version": 1
+    },
+    "counter": {
+      "code": "CN",
+      "defaults": { "step": 1 },
+      "fields": ["total", "step", "exact"],
+      "frames": [{ "doc": "Nothing here borrows.", "intent": "sync", "operation": "counter" }],
+      "required": ["total"],
+      "types": { "exact": "[boolean]", "step": "integer", "total": "integer" },
+      "version": 1
+    },
+    "error": {
+      "abbreviations": {
+        "escalate_to": "esc",
+        "expected_sequence": "exp",
+        "sequence": "seq",
+        "tool_name": "tool",
+        "version": "v"
+      },
+      "code": "ER",
+      "doc": "An error (draft section 3.6).",
+      "docs": {
+        "at": "With E1001: the byte of the frame at fault.",
+        "code": "The error code, E1001 to E9999.",
+        "escalate_to": "The agent that takes over.",
+        "expected_sequence": "With E3003: the sequence number that was due.",
+        "field": "With E1004: the field at fault.",
+        "holder": "With E3002: the number of the member whose frame has this id.",
+        "msg": "What went wrong.",
+        "retry": "Whether sending again may help.",
+        "sequence": "With E3002: the sequence number that this frame took.",
+        "tool_name": "With E4001 to E4003: the tool.",
+        "version": "With E2001 on a delta: the version that is held."
+      },
+      "fields": ["code", "msg", "retry"],
+      "frames": [
+        {
+          "doc": "Reports an error.",
+          "intent": "fail",
+          "operation": "error",
+          "required": ["msg", "retry"]
         }
       ],
-      "required": [
-        "total"
+      "inline": ["msg"],
+      "optional": [
+        "expected_sequence",
+        "version",
+        "field",
+        "at",
+        "holder",
+        "sequence",
+        "tool_name",
+        "escalate_to"
       ],
+      "required": ["code"],
       "types": {
-        "exact": "[boolean]",
-        "step": "integer",
-        "total": "integer"
+        "at": "integer",
+        "code": "string",
+        "escalate_to": "agent",
+        "expected_sequence": "integer",
+        "field": "string",
+        "holder": "integer",
+        "msg": "text",
+        "retry": "boolean",
+        "sequence": "integer",
+        "tool_name": "string",
+        "version": "integer"
       },
       "version": 1
     },
     "sample": {
       "code": "SM",
       "doc": "One field of every type.",
-      "docs": {
-        "id": "Which one.",
-        "price": "In the currency of the account."
-      },
+      "docs": { "id": "Which one.", "price": "In the currency of the account." },
       "fields": [
         "id",
         "note",
@@ -216,11 +313,7 @@ pub const REGISTRY_JSON: &str = r#"{
             "groups"
           ]
         },
-        {
-          "doc": "Every field is optional.",
-          "intent": "done",
-          "operation": "store"
-        }
+        { "doc": "Every field is optional.", "intent": "done", "operation": "store" }
       ],
       "types": {
         "active": "boolean",
@@ -240,6 +333,200 @@ pub const REGISTRY_JSON: &str = r#"{
         "tags": "[string]"
       },
       "version": 3
+    },
+    "stream_chunk": {
+      "abbreviations": {
+        "chunk_index": "idx",
+        "data": "d",
+        "is_final": "done",
+        "total_chunks": "tot"
+      },
+      "code": "ST",
+      "defaults": { "is_final": false },
+      "doc": "A piece of a stream (draft section 10.4).",
+      "docs": {
+        "chunk_index": "The place in the stream, from 0.",
+        "data": "The piece itself.",
+        "is_final": "Whether this is the last chunk.",
+        "total_chunks": "How many chunks there are, where that is known."
+      },
+      "fields": ["chunk_index", "total_chunks", "data", "is_final"],
+      "frames": [
+        {
+          "doc": "Carries a piece; all pieces of a stream share one cid.",
+          "envelope": ["cid"],
+          "intent": "stream",
+          "operation": "infer"
+        }
+      ],
+      "inline": ["data"],
+      "required": ["chunk_index", "data"],
+      "types": {
+        "chunk_index": "integer",
+        "data": "text",
+        "is_final": "boolean",
+        "total_chunks": "integer"
+      },
+      "version": 1
+    },
+    "task_assignment": {
+      "abbreviations": {
+        "assignee": "asgn",
+        "deadline": "dead",
+        "priority": "pri",
+        "progress": "prog",
+        "status": "stat"
+      },
+      "code": "TA",
+      "defaults": { "deps": [], "priority": "medium" },
+      "doc": "A task, given to an agent and reported on (draft sections 6.2 and 10.5).",
+      "docs": {
+        "assignee": "Who is to do it.",
+        "deadline": "When it is to be done.",
+        "deps": "The tasks that come before it.",
+        "priority": "How urgent it is.",
+        "progress": "How far it is, in percent.",
+        "status": "How far it is, in a word.",
+        "task": "What is to be done."
+      },
+      "fields": ["assignee", "task", "priority", "deadline", "deps"],
+      "frames": [
+        {
+          "doc": "Gives the task to an agent.",
+          "intent": "req",
+          "operation": "schedule",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Asks an agent to do the task.",
+          "intent": "req",
+          "operation": "execute",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "schedule"
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "execute"
+        }
+      ],
+      "optional": ["status", "progress"],
+      "required": ["task"],
+      "types": {
+        "assignee": "agent",
+        "deadline": "string",
+        "deps": "[string]",
+        "priority": "string",
+        "progress": "integer",
+        "status": "string",
+        "task": "string"
+      },
+      "version": 2
+    },
+    "tool_call": {
+      "abbreviations": {
+        "arguments": "args",
+        "result": "res",
+        "status": "stat",
+        "tool_name": "tool"
+      },
+      "code": "TC",
+      "defaults": { "status": "ok" },
+      "doc": "A tool call and its result (draft section 10.2).",
+      "docs": {
+        "arguments": "What the tool is called with, by name.",
+        "error_code": "The tool's own code for what went wrong.",
+        "result": "What the tool returned.",
+        "status": "How the call went.",
+        "tool_name": "The name of the tool."
+      },
+      "fields": ["tool_name", "arguments", "result", "status", "error_code"],
+      "frames": [
+        {
+          "doc": "Calls a tool.",
+          "fields": ["tool_name", "arguments"],
+          "intent": "req",
+          "operation": "tool",
+          "required": ["tool_name"]
+        },
+        {
+          "doc": "Returns the result; cid names the call.",
+          "envelope": ["cid"],
+          "intent": "done",
+          "operation": "tool",
+          "required": ["tool_name"]
+        }
+      ],
+      "inline": ["arguments"],
+      "types": {
+        "arguments": "{any}",
+        "error_code": "string",
+        "result": "any",
+        "status": "string",
+        "tool_name": "string"
+      },
+      "version": 1
+    },
+    "transaction": {
+      "abbreviations": {
+        "account": "acc",
+        "amount": "amt",
+        "status": "stat",
+        "transaction_id": "txn"
+      },
+      "code": "TX",
+      "defaults": { "currency": "USD", "retryable": false, "status": "pending" },
+      "doc": "A payment or another transfer of value (draft section 10.3).",
+      "docs": {
+        "account": "The account that is charged or credited.",
+        "amount": "The amount, exact to six places.",
+        "currency": "The ISO 4217 code of the currency.",
+        "reference": "What the transaction is for.",
+        "retryable": "Whether a failed transaction may be tried again.",
+        "status": "Where the transaction stands.",
+        "transaction_id": "The idempotency key: the same in every retry."
+      },
+      "fields": [
+        "transaction_id",
+        "amount",
+        "currency",
+        "account",
+        "reference",
+        "status",
+        "retryable"
+      ],
+      "frames": [
+        {
+          "doc": "Asks for the transaction.",
+          "intent": "req",
+          "operation": "transaction",
+          "required": ["amount"]
+        },
+        {
+          "doc": "Reports where it stands; what the request said is not said again.",
+          "fields": ["transaction_id", "reference", "status"],
+          "intent": "done",
+          "operation": "transaction",
+          "required": ["status"]
+        }
+      ],
+      "required": ["transaction_id"],
+      "types": {
+        "account": "string",
+        "amount": "decimal",
+        "currency": "string",
+        "reference": "string",
+        "retryable": "boolean",
+        "status": "string",
+        "transaction_id": "string"
+      },
+      "version": 1
     }
   },
   "tokenizer": "o200k_base",

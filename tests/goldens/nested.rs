@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 use accp_runtime::{AccpFrame, AgentId, Decimal};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
-pub const REGISTRY_HASH: &str = "64f6a3163436a95e8cc82cbf197478d4f95742972b6a4180e2f994d98da5e087";
+#[allow(dead_code)]
+pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168ac54c9926b2b8a06da";
 
 /// One finding; also sent alone.
 ///
 /// The frame `sync:finding` of schema `FD`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "FD", intent = "sync", operation = "finding")]
+#[allow(dead_code)]
+#[accp(schema = "FD", intent = "sync", operation = "finding", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct FindingSync<'a> {
     /// `topic` on the wire: a string.
@@ -32,7 +35,8 @@ pub struct FindingSync<'a> {
 ///
 /// Schema `FD` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "FD")]
+#[allow(dead_code)]
+#[accp(schema = "FD", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Finding<'a> {
     /// `topic` on the wire: a string.
@@ -48,7 +52,8 @@ pub struct Finding<'a> {
 ///
 /// Schema `ND` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "ND")]
+#[allow(dead_code)]
+#[accp(schema = "ND", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Node<'a> {
     /// `name` on the wire: a string.
@@ -64,7 +69,8 @@ pub struct Node<'a> {
 ///
 /// The frame `done:report` of schema `RP`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "RP", intent = "done", operation = "report")]
+#[allow(dead_code)]
+#[accp(schema = "RP", intent = "done", operation = "report", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct ReportDone<'a> {
     /// `title` on the wire: a text.
@@ -82,20 +88,23 @@ pub struct ReportDone<'a> {
 
 /// Schema `SC` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SC")]
+#[allow(dead_code)]
+#[accp(schema = "SC", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Source<'a> {
     /// `uri` on the wire: a string.
     pub uri: Cow<'a, str>,
-    /// `agent` on the wire: an agent id, optional.
-    pub agent: Option<AgentId<'a>>,
+    /// `agent` on the wire: an agent id; `"root"` by default.
+    #[accp(default)]
+    pub agent: AgentId<'a>,
 }
 
 /// A stretch; nothing in it borrows.
 ///
 /// Schema `SP` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "SP")]
+#[allow(dead_code)]
+#[accp(schema = "SP", new)]
 #[accp(registry = "goldens/nested.json")]
 pub struct Span {
     /// `start` on the wire: an integer.
@@ -104,83 +113,146 @@ pub struct Span {
     pub end: i64,
 }
 
-/// The registry as JSON, for `Registry::from_json` where a program handles frames
-/// that it has no type for.
+/// Any frame of this file.
+///
+/// It has no frames of the schemas that list none: `ND`, `SC`, `SP`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+pub enum AnyFrame<'a> {
+    /// One finding; also sent alone.
+    ///
+    /// The frame `sync:finding` of schema `FD`.
+    FindingSync(FindingSync<'a>),
+    /// Findings, with their sources.
+    ///
+    /// The frame `done:report` of schema `RP`.
+    ReportDone(ReportDone<'a>),
+}
+
+/// The registry with the standard profiles as JSON: for `Options::from_json` of a
+/// session, and for `Registry::from_json` where a program handles frames that it has
+/// no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
-    "finding": {
-      "code": "FD",
-      "defaults": {
-        "delta": 0.5
+    "chat_message": {
+      "code": "CH",
+      "defaults": { "lang": "en", "role": "assistant" },
+      "doc": "A message of a conversation (draft section 10.1).",
+      "docs": {
+        "content": "What is said.",
+        "lang": "The language, as a BCP 47 tag.",
+        "reply_to": "The message that this one answers.",
+        "role": "Who speaks: user, assistant, system, tool or another role.",
+        "turn": "The turn in the conversation, from 1."
       },
-      "doc": "One finding; also sent alone.",
-      "fields": [
-        "topic",
-        "delta",
-        "span"
-      ],
+      "fields": ["role", "content", "turn", "lang", "reply_to"],
       "frames": [
         {
-          "intent": "sync",
-          "operation": "finding"
+          "doc": "Says something and asks for an answer.",
+          "intent": "req",
+          "operation": "chat"
+        },
+        { "doc": "Answers.", "intent": "done", "operation": "chat" }
+      ],
+      "inline": ["content"],
+      "keep": [],
+      "required": ["content"],
+      "types": {
+        "content": "text",
+        "lang": "string",
+        "reply_to": "string",
+        "role": "string",
+        "turn": "integer"
+      },
+      "version": 1
+    },
+    "error": {
+      "abbreviations": {
+        "escalate_to": "esc",
+        "expected_sequence": "exp",
+        "sequence": "seq",
+        "tool_name": "tool",
+        "version": "v"
+      },
+      "code": "ER",
+      "doc": "An error (draft section 3.6).",
+      "docs": {
+        "at": "With E1001: the byte of the frame at fault.",
+        "code": "The error code, E1001 to E9999.",
+        "escalate_to": "The agent that takes over.",
+        "expected_sequence": "With E3003: the sequence number that was due.",
+        "field": "With E1004: the field at fault.",
+        "holder": "With E3002: the number of the member whose frame has this id.",
+        "msg": "What went wrong.",
+        "retry": "Whether sending again may help.",
+        "sequence": "With E3002: the sequence number that this frame took.",
+        "tool_name": "With E4001 to E4003: the tool.",
+        "version": "With E2001 on a delta: the version that is held."
+      },
+      "fields": ["code", "msg", "retry"],
+      "frames": [
+        {
+          "doc": "Reports an error.",
+          "intent": "fail",
+          "operation": "error",
+          "required": ["msg", "retry"]
         }
       ],
-      "required": [
-        "topic"
+      "inline": ["msg"],
+      "optional": [
+        "expected_sequence",
+        "version",
+        "field",
+        "at",
+        "holder",
+        "sequence",
+        "tool_name",
+        "escalate_to"
       ],
+      "required": ["code"],
       "types": {
-        "delta": "decimal",
-        "span": "SP",
-        "topic": "string"
+        "at": "integer",
+        "code": "string",
+        "escalate_to": "agent",
+        "expected_sequence": "integer",
+        "field": "string",
+        "holder": "integer",
+        "msg": "text",
+        "retry": "boolean",
+        "sequence": "integer",
+        "tool_name": "string",
+        "version": "integer"
       },
+      "version": 1
+    },
+    "finding": {
+      "code": "FD",
+      "defaults": { "delta": 0.5 },
+      "doc": "One finding; also sent alone.",
+      "fields": ["topic", "delta", "span"],
+      "frames": [{ "intent": "sync", "operation": "finding" }],
+      "required": ["topic"],
+      "types": { "delta": "decimal", "span": "SP", "topic": "string" },
       "version": 1
     },
     "node": {
       "code": "ND",
-      "defaults": {
-        "children": []
-      },
+      "defaults": { "children": [] },
       "doc": "A node that holds nodes.",
-      "fields": [
-        "name",
-        "first",
-        "children"
-      ],
-      "required": [
-        "name"
-      ],
-      "types": {
-        "children": "[ND]",
-        "first": "ND",
-        "name": "string"
-      },
+      "fields": ["name", "first", "children"],
+      "required": ["name"],
+      "types": { "children": "[ND]", "first": "ND", "name": "string" },
       "version": 1
     },
     "report": {
-      "abbreviations": {
-        "findings": "f"
-      },
+      "abbreviations": { "findings": "f" },
       "code": "RP",
-      "defaults": {
-        "findings": []
-      },
+      "defaults": { "findings": [] },
       "doc": "Findings, with their sources.",
-      "fields": [
-        "title",
-        "findings",
-        "sources",
-        "lead",
-        "tree"
-      ],
-      "frames": [
-        {
-          "intent": "done",
-          "operation": "report"
-        }
-      ],
-      "required": [
-        "title"
-      ],
+      "fields": ["title", "findings", "sources", "lead", "tree"],
+      "frames": [{ "intent": "done", "operation": "report" }],
+      "required": ["title"],
       "types": {
         "findings": "[FD]",
         "lead": "FD",
@@ -192,33 +264,211 @@ pub const REGISTRY_JSON: &str = r#"{
     },
     "source": {
       "code": "SC",
-      "fields": [
-        "uri",
-        "agent"
-      ],
-      "required": [
-        "uri"
-      ],
-      "types": {
-        "agent": "agent",
-        "uri": "string"
-      },
+      "defaults": { "agent": "root" },
+      "fields": ["uri", "agent"],
+      "required": ["uri"],
+      "types": { "agent": "agent", "uri": "string" },
       "version": 1
     },
     "span": {
       "code": "SP",
       "doc": "A stretch; nothing in it borrows.",
-      "fields": [
-        "start",
-        "end"
+      "fields": ["start", "end"],
+      "required": ["start", "end"],
+      "types": { "end": "integer", "start": "integer" },
+      "version": 1
+    },
+    "stream_chunk": {
+      "abbreviations": {
+        "chunk_index": "idx",
+        "data": "d",
+        "is_final": "done",
+        "total_chunks": "tot"
+      },
+      "code": "ST",
+      "defaults": { "is_final": false },
+      "doc": "A piece of a stream (draft section 10.4).",
+      "docs": {
+        "chunk_index": "The place in the stream, from 0.",
+        "data": "The piece itself.",
+        "is_final": "Whether this is the last chunk.",
+        "total_chunks": "How many chunks there are, where that is known."
+      },
+      "fields": ["chunk_index", "total_chunks", "data", "is_final"],
+      "frames": [
+        {
+          "doc": "Carries a piece; all pieces of a stream share one cid.",
+          "envelope": ["cid"],
+          "intent": "stream",
+          "operation": "infer"
+        }
       ],
-      "required": [
-        "start",
-        "end"
-      ],
+      "inline": ["data"],
+      "required": ["chunk_index", "data"],
       "types": {
-        "end": "integer",
-        "start": "integer"
+        "chunk_index": "integer",
+        "data": "text",
+        "is_final": "boolean",
+        "total_chunks": "integer"
+      },
+      "version": 1
+    },
+    "task_assignment": {
+      "abbreviations": {
+        "assignee": "asgn",
+        "deadline": "dead",
+        "priority": "pri",
+        "progress": "prog",
+        "status": "stat"
+      },
+      "code": "TA",
+      "defaults": { "deps": [], "priority": "medium" },
+      "doc": "A task, given to an agent and reported on (draft sections 6.2 and 10.5).",
+      "docs": {
+        "assignee": "Who is to do it.",
+        "deadline": "When it is to be done.",
+        "deps": "The tasks that come before it.",
+        "priority": "How urgent it is.",
+        "progress": "How far it is, in percent.",
+        "status": "How far it is, in a word.",
+        "task": "What is to be done."
+      },
+      "fields": ["assignee", "task", "priority", "deadline", "deps"],
+      "frames": [
+        {
+          "doc": "Gives the task to an agent.",
+          "intent": "req",
+          "operation": "schedule",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Asks an agent to do the task.",
+          "intent": "req",
+          "operation": "execute",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "schedule"
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "execute"
+        }
+      ],
+      "optional": ["status", "progress"],
+      "required": ["task"],
+      "types": {
+        "assignee": "agent",
+        "deadline": "string",
+        "deps": "[string]",
+        "priority": "string",
+        "progress": "integer",
+        "status": "string",
+        "task": "string"
+      },
+      "version": 2
+    },
+    "tool_call": {
+      "abbreviations": {
+        "arguments": "args",
+        "result": "res",
+        "status": "stat",
+        "tool_name": "tool"
+      },
+      "code": "TC",
+      "defaults": { "status": "ok" },
+      "doc": "A tool call and its result (draft section 10.2).",
+      "docs": {
+        "arguments": "What the tool is called with, by name.",
+        "error_code": "The tool's own code for what went wrong.",
+        "result": "What the tool returned.",
+        "status": "How the call went.",
+        "tool_name": "The name of the tool."
+      },
+      "fields": ["tool_name", "arguments", "result", "status", "error_code"],
+      "frames": [
+        {
+          "doc": "Calls a tool.",
+          "fields": ["tool_name", "arguments"],
+          "intent": "req",
+          "operation": "tool",
+          "required": ["tool_name"]
+        },
+        {
+          "doc": "Returns the result; cid names the call.",
+          "envelope": ["cid"],
+          "intent": "done",
+          "operation": "tool",
+          "required": ["tool_name"]
+        }
+      ],
+      "inline": ["arguments"],
+      "types": {
+        "arguments": "{any}",
+        "error_code": "string",
+        "result": "any",
+        "status": "string",
+        "tool_name": "string"
+      },
+      "version": 1
+    },
+    "transaction": {
+      "abbreviations": {
+        "account": "acc",
+        "amount": "amt",
+        "status": "stat",
+        "transaction_id": "txn"
+      },
+      "code": "TX",
+      "defaults": { "currency": "USD", "retryable": false, "status": "pending" },
+      "doc": "A payment or another transfer of value (draft section 10.3).",
+      "docs": {
+        "account": "The account that is charged or credited.",
+        "amount": "The amount, exact to six places.",
+        "currency": "The ISO 4217 code of the currency.",
+        "reference": "What the transaction is for.",
+        "retryable": "Whether a failed transaction may be tried again.",
+        "status": "Where the transaction stands.",
+        "transaction_id": "The idempotency key: the same in every retry."
+      },
+      "fields": [
+        "transaction_id",
+        "amount",
+        "currency",
+        "account",
+        "reference",
+        "status",
+        "retryable"
+      ],
+      "frames": [
+        {
+          "doc": "Asks for the transaction.",
+          "intent": "req",
+          "operation": "transaction",
+          "required": ["amount"]
+        },
+        {
+          "doc": "Reports where it stands; what the request said is not said again.",
+          "fields": ["transaction_id", "reference", "status"],
+          "intent": "done",
+          "operation": "transaction",
+          "required": ["status"]
+        }
+      ],
+      "required": ["transaction_id"],
+      "types": {
+        "account": "string",
+        "amount": "decimal",
+        "currency": "string",
+        "reference": "string",
+        "retryable": "boolean",
+        "status": "string",
+        "transaction_id": "string"
       },
       "version": 1
     }

@@ -1,6 +1,8 @@
 //! Checks that the tests and the fuzz targets share. A check that fails shows its input.
 
 pub mod judges;
+pub mod machine;
+pub mod messages;
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]

@@ -11,6 +11,8 @@
 mod agreement;
 #[path = "derive/held.rs"]
 mod held;
+#[path = "derive/made.rs"]
+mod made;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -412,8 +414,8 @@ fn an_enum_of_frames_takes_the_one_that_accepts() {
         assert!(text.contains(variant), "{text} {work:?}");
         assert_eq!(encode(work), text);
     }
-    insta::assert_snapshot!(error::<Work<'_>>("@a>req:schedule{asgn:dev|task:t|schema:TC}"), @"E1004 at byte 3: expected a frame of Work: Schedule, Report, Execute, Ping");
-    insta::assert_snapshot!(error::<Work<'_>>("@a>want:schedule{}"), @"E1002 at byte 3: expected a frame of Work: Schedule, Report, Execute, Ping");
+    insta::assert_snapshot!(error::<Work<'_>>("@a>req:schedule{asgn:dev|task:t|schema:TC}"), @"E1004 at byte 3: expected a frame of Work, which `req:schedule` of schema TC is not; there is `req:schedule` of schema TA");
+    insta::assert_snapshot!(error::<Work<'_>>("@a>want:schedule{}"), @"E1002 at byte 3: expected a frame of Work, which `want:schedule` without a schema is not; did you mean `done:schedule` of schema TA?");
     insta::assert_snapshot!(error::<Work<'_>>("@a>want:schedule{"), @"E1001 at byte 17: expected a key or '}' after '{', found the end");
 }
 

@@ -1,8 +1,14 @@
 //! Generated code in use: every golden compiles, and its types read and write frames.
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
+#[path = "generated/any.rs"]
+mod any;
 #[path = "generated/goldens.rs"]
 pub mod goldens;
+#[path = "generated/owned.rs"]
+mod owned;
+#[path = "generated/serde.rs"]
+mod serde;
 
 use std::fmt::Debug;
 
@@ -34,6 +40,7 @@ fn the_constants_tell_the_registry() {
     macro_rules! check {
         ($($golden:ident)*) => {$(
             let loaded = Registry::load(concat!("goldens/", stringify!($golden), ".json")).unwrap();
+            let loaded = loaded.with_profiles();
             assert_eq!(Registry::from_json($golden::REGISTRY_JSON).unwrap(), loaded);
             assert_eq!($golden::REGISTRY_HASH, loaded.hash().to_string());
             assert_eq!($golden::REGISTRY_VERSION, loaded.version);
@@ -159,7 +166,7 @@ fn schemas_nest() {
                 "crm".into(),
                 nested::Source {
                     uri: "crm.example".into(),
-                    agent: None,
+                    agent: agent("root"),
                 },
             )]
             .into(),

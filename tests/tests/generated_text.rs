@@ -12,6 +12,29 @@ use accp_registry::Registry;
 /// The registries in `goldens/`, each with the text that is generated from it.
 const GOLDENS: &[&str] = &["draft", "enums", "every_type", "frames", "names", "nested"];
 
+/// What a golden asks of the builder besides its registry.
+type Asks = fn(Builder) -> Builder;
+
+/// Derives that the feature `serde` of the runtime makes possible.
+const SERDE: &str = "#[derive(serde::Serialize, serde::Deserialize)]";
+
+/// Goldens that ask for more, each with the golden whose registry it has.
+const ASKING: &[(&str, &str, Asks)] = &[
+    ("every_type_owned", "every_type", |builder| {
+        builder.owned(true).type_attribute(".", SERDE)
+    }),
+    ("every_type_serde", "every_type", |builder| {
+        builder
+            .type_attribute(".", SERDE)
+            .field_attribute("StoreDone", "#[serde(default)]")
+            .field_attribute("sample.note", r#"#[serde(rename = "remark")]"#)
+            .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
+    }),
+    ("nested_owned", "nested", |builder| {
+        builder.owned(true).type_attribute(".", SERDE)
+    }),
+];
+
 fn is_blessing() -> bool {
     env::var_os("ACCP_BLESS").is_some_and(|value| value == "1")
 }
@@ -19,11 +42,12 @@ fn is_blessing() -> bool {
 #[test]
 fn goldens_are_what_the_registries_give() {
     let mut stale = Vec::new();
-    for name in GOLDENS {
-        let text = Builder::new()
-            .registry(format!("goldens/{name}.json"))
-            .generate()
-            .unwrap();
+    let plain = GOLDENS
+        .iter()
+        .map(|name| (*name, *name, (|builder| builder) as Asks));
+    for (name, registry, ask) in plain.chain(ASKING.iter().copied()) {
+        let builder = Builder::new().registry(format!("goldens/{registry}.json"));
+        let text = ask(builder).generate().unwrap();
         let golden = format!("goldens/{name}.rs");
         if is_blessing() {
             write(&golden, &text).unwrap();

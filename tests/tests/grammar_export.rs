@@ -11,10 +11,6 @@
 mod gbnf;
 #[path = "grammar_export/json_form.rs"]
 mod json_form;
-#[path = "grammar_export/machine.rs"]
-mod machine;
-#[path = "grammar_export/messages.rs"]
-mod messages;
 
 use std::sync::LazyLock;
 
@@ -29,8 +25,8 @@ use accp_runtime::{
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 
-use machine::Machine;
-use messages::{Metadata, OWN, message, text};
+use accp_tests::machine::Machine;
+use accp_tests::messages::{Metadata, OWN, message, text};
 
 /// A registry, its grammar, and machines that read the grammar.
 struct Subject {

@@ -6,9 +6,6 @@
     reason = "a test that panics has failed"
 )]
 
-#[path = "grammar_export/messages.rs"]
-mod messages;
-
 use accp_registry::export::{Export, Options, ToolForm};
 use accp_registry::{Registry, Tool, Type};
 use accp_runtime::{AgentId, EncodeOptions, Message, TokenCounter as _, Value};
@@ -16,7 +13,7 @@ use accp_tokens::Bpe;
 use proptest::prelude::*;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-use messages::{Metadata, OWN, message};
+use accp_tests::messages::{Metadata, OWN, message};
 
 const FORMS: [ToolForm; 3] = [ToolForm::OpenAi, ToolForm::Anthropic, ToolForm::Mcp];
 

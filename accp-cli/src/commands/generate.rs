@@ -15,6 +15,7 @@ use crate::registries;
 #[command(after_help = "Examples:
   accp generate registry -o src/frames.rs
   accp generate registry -o src/frames.rs --check
+  accp generate registry --owned --type-attribute '.=#[derive(serde::Serialize)]'
   accp generate --standard
   accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -34,6 +35,18 @@ pub(crate) struct Args {
     /// Generate frames that do not name a schema: their fields stand in untyped places
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
+    /// Generate types that own their texts, without lifetimes: String instead of Cow<str>
+    #[arg(long, conflicts_with = "tools")]
+    owned: bool,
+    /// The name of the enum over all frames, if it is not to be `AnyFrame`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
+    any_frame: Option<String>,
+    /// Add an attribute to types: all (.), a type, or those of a schema; may be repeated
+    #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
+    type_attribute: Vec<(String, String)>,
+    /// Add an attribute to fields: all (.), those of a type or schema, or TYPE.FIELD; may be repeated
+    #[arg(long, value_name = "PATH=ATTRIBUTE", value_parser = attribute, conflicts_with = "tools")]
+    field_attribute: Vec<(String, String)>,
     /// Generate tool definitions instead, for the API of a model provider: a tool for each frame
     #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
     tools: Option<Api>,
@@ -57,6 +70,14 @@ enum Api {
     Anthropic,
     /// The tools of a Model Context Protocol server
     Mcp,
+}
+
+/// Takes an attribute and its path apart.
+fn attribute(text: &str) -> Result<(String, String), String> {
+    let Some((path, attribute)) = text.split_once('=') else {
+        return Err("expected a path and an attribute, as in '.=#[derive(Eq)]'".to_owned());
+    };
+    Ok((path.to_owned(), attribute.to_owned()))
 }
 
 /// Runs the command.
@@ -102,7 +123,17 @@ fn rust(args: &Args) -> Result<String, Failure> {
         .standard_profiles(args.standard)
         .runtime(&args.runtime)
         .no_std(args.no_std)
-        .schemaless(args.schemaless);
+        .schemaless(args.schemaless)
+        .owned(args.owned);
+    if let Some(name) = &args.any_frame {
+        builder = builder.any_frame(name);
+    }
+    for (path, attribute) in &args.type_attribute {
+        builder = builder.type_attribute(path, attribute);
+    }
+    for (path, attribute) in &args.field_attribute {
+        builder = builder.field_attribute(path, attribute);
+    }
     if let Some(path) = &args.registry {
         std::fs::metadata(path).map_err(Failure::at(path))?;
         builder = builder.registry(path);

@@ -49,7 +49,17 @@ pub(crate) fn innermost(ty: &Type) -> &Type {
 }
 
 /// Returns the type inside an `Option`.
-pub(super) fn optional(ty: &RustType) -> Option<&RustType> {
+pub(crate) fn optional(ty: &RustType) -> Option<&RustType> {
+    inside(ty, "Option")
+}
+
+/// Returns the type of the items of a `Vec`.
+pub(crate) fn item_of(ty: &RustType) -> Option<&RustType> {
+    inside(ty, "Vec")
+}
+
+/// Returns the first type argument of a type with this name.
+fn inside<'t>(ty: &'t RustType, name: &str) -> Option<&'t RustType> {
     let RustType::Path(path) = ty else {
         return None;
     };
@@ -57,7 +67,7 @@ pub(super) fn optional(ty: &RustType) -> Option<&RustType> {
         .path
         .segments
         .last()
-        .filter(|last| last.ident == "Option")?;
+        .filter(|last| last.ident == name)?;
     match &last.arguments {
         PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(as_type),
         _ => None,

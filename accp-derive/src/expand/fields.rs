@@ -6,6 +6,7 @@ use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
 use super::kind;
+use super::owned::kind_to_read;
 use crate::plan::{Fields, Loose, Member, Role, Wire};
 
 /// Returns the local variable of a member.
@@ -142,7 +143,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let (kind, slot) = (
-            kind(span, &wire.ty),
+            kind_to_read(span, ty, &wire.ty),
             Ident::new(&slot(at).to_string(), span),
         );
         let Wire { name, key, .. } = wire;
@@ -210,7 +211,7 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
             Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
             Role::Flatten => quote!(#slot),
             Role::Wire(wire) => {
-                let kind = kind(span, &wire.ty);
+                let kind = kind_to_read(span, ty, &wire.ty);
                 let name = &wire.name;
                 match (&wire.default, &by_schema) {
                     (Some(default), _) => {

@@ -54,6 +54,9 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
             ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
                 #decode
             }
+            fn frame_types(each: &mut dyn ::core::ops::FnMut(&_p::FrameType<'static>)) {
+                each(&FRAME);
+            }
         }
     }
 }

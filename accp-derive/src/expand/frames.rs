@@ -20,11 +20,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     let encode_where = where_clause(input, &arm_bounds(input, arms, Way::Encode));
     let decode_where = where_clause(input, &arm_bounds(input, arms, Way::Decode));
 
-    let names: Vec<_> = arms
-        .iter()
-        .map(|arm| arm.variant.original.ident.to_string())
-        .collect();
-    let expected = format!("a {} of {ident}: {}", protocol.noun, names.join(", "));
+    let name = ident.to_string();
     let each = |write: &dyn Fn(usize, &Arm<'_>) -> TokenStream| -> TokenStream {
         arms.iter()
             .enumerate()
@@ -33,6 +29,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     };
     let constants = each(&|at, arm| constants(protocol, input, at, arm));
     let frame_types = each(&frame_type);
+    let types = each(&|at, arm| types(input, at, arm));
     let encodes = each(&encode);
     let accepts: Vec<_> = arms
         .iter()
@@ -70,7 +67,10 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
             ) -> _p::Result<(Self, &'static [&'static str]), _accp::DecodeError> {
                 let schema = r.schema_ahead()?;
                 #(#decodes)*
-                _p::no_variant(header, r, #expected)
+                _p::no_variant(header, schema, r, #name, Self::frame_types)
+            }
+            fn frame_types(each: &mut dyn ::core::ops::FnMut(&_p::FrameType<'static>)) {
+                #types
             }
         }
     }
@@ -154,6 +154,21 @@ fn accepts(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
         ArmContent::Fields(_) => {
             let constant = frame_constant(at);
             quote!(_p::accepts(header, schema, &#constant))
+        }
+    }
+}
+
+/// Returns the code that tells the frame types of a variant.
+fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
+    match &arm.content {
+        ArmContent::Newtype(ty) => {
+            let (span, lifetime) = (span_of(ty), text_lifetime(input));
+            let each = Ident::new("each", Span::call_site());
+            quote_spanned!(span=> <#ty as _accp::DecodeFrame<#lifetime>>::frame_types(#each);)
+        }
+        ArmContent::Fields(_) => {
+            let constant = frame_constant(at);
+            quote!(each(&#constant);)
         }
     }
 }

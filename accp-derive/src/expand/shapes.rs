@@ -88,8 +88,8 @@ fn shape(ty: &RustType) -> TokenStream {
     quote_spanned!(span=> _p::Probe::<#ty>::SHAPE)
 }
 
-/// Returns the tokens of a type with every lifetime `'static`: a constant allows no other.
-fn without_lifetimes(tokens: TokenStream) -> TokenStream {
+/// Returns the tokens of a type with every lifetime `'static`.
+pub(super) fn without_lifetimes(tokens: TokenStream) -> TokenStream {
     let mut is_lifetime = false;
     let replaced = tokens.into_iter().map(|tree| match tree {
         TokenTree::Punct(punct) => {

@@ -23,6 +23,7 @@ pub(crate) struct Encoder<'s> {
     pub frame_tokens: FrameTokenLimits,
     pub counter: Option<&'s dyn TokenCounter>,
     pub agent: &'s AgentId<'static>,
+    pub session: &'s str,
     pub member: MemberId,
     /// The number of the last value that this member put into cold state.
     pub last_put: u64,
@@ -218,10 +219,27 @@ impl Encoder<'_> {
             timestamp: Some(self.now.as_secs()),
             correlation_id: outbound.cid.clone().map(Cow::Owned),
             causation_id: outbound.aid.clone().map(Cow::Owned),
-            session_id: None,
+            session_id: self
+                .names_session(outbound)
+                .then(|| self.session.to_owned().into()),
             ttl: outbound.ttl,
             extra: Map::new(),
         }
+    }
+
+    /// Returns whether the frame must name its session.
+    fn names_session(&self, outbound: &Outbound<'_>) -> bool {
+        let message: &Message<'_> = match &outbound.content {
+            Content::Typed(frame) => return frame.frame_type().envelope.contains(&"sid"),
+            Content::Owned(frame) => return frame.frame_type().envelope.contains(&"sid"),
+            Content::Message(message) => message,
+            Content::OwnedMessage(message) => message,
+        };
+        let schema = message.schema.as_deref();
+        let schema = schema.and_then(|code| self.registry.schema(code));
+        let head = [message.intent.as_str(), &*message.operation];
+        let spec = schema.and_then(|schema| schema.frame(&head));
+        spec.is_some_and(|spec| spec.envelope.iter().any(|field| field == "sid"))
     }
 
     fn write(

@@ -13,7 +13,7 @@ use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
 
 /// A frame to send: a typed frame or a [`Message`], with the rest of its envelope. The session sets
-/// `mid`, `seq` and `ts`.
+/// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
 ///
 /// ```
 /// use accp_runtime::Message;

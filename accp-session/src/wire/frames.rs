@@ -8,6 +8,7 @@ use accp_frame::{AccpFrame, Value};
 ///
 /// The frame `sync:open` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "open")]
 #[accp(crate = accp_frame)]
 pub struct OpenSync<'a> {
@@ -30,6 +31,7 @@ pub struct OpenSync<'a> {
 ///
 /// The frame `sync:join` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "join")]
 #[accp(crate = accp_frame)]
 pub struct JoinSync<'a> {
@@ -53,6 +55,7 @@ pub struct JoinSync<'a> {
 ///
 /// The frame `sync:leave` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "leave")]
 #[accp(crate = accp_frame)]
 pub struct LeaveSync {
@@ -67,6 +70,7 @@ pub struct LeaveSync {
 ///
 /// The frame `sync:grant` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "grant")]
 #[accp(crate = accp_frame)]
 pub struct GrantSync<'a> {
@@ -85,6 +89,7 @@ pub struct GrantSync<'a> {
 ///
 /// The frame `sync:expire` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "expire")]
 #[accp(crate = accp_frame)]
 pub struct ExpireSync<'a> {
@@ -98,6 +103,7 @@ pub struct ExpireSync<'a> {
 ///
 /// The frame `sync:schemas` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "schemas")]
 #[accp(crate = accp_frame)]
 pub struct SchemasSync<'a> {
@@ -111,6 +117,7 @@ pub struct SchemasSync<'a> {
 ///
 /// The frame `sync:veto` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "veto")]
 #[accp(crate = accp_frame)]
 pub struct VetoSync<'a> {
@@ -124,6 +131,7 @@ pub struct VetoSync<'a> {
 ///
 /// The frame `sync:level` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "level")]
 #[accp(crate = accp_frame)]
 pub struct LevelSync {
@@ -138,6 +146,7 @@ pub struct LevelSync {
 ///
 /// The frame `sync:put` of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "put")]
 #[accp(crate = accp_frame)]
 pub struct PutSync<'a> {
@@ -151,6 +160,7 @@ pub struct PutSync<'a> {
 ///
 /// Any frame of schema `CT`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = accp_frame)]
 pub enum ControlFrame<'a> {
     /// Opens the session.
@@ -195,6 +205,7 @@ pub enum ControlFrame<'a> {
 ///
 /// The frame `sync:registry` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "registry")]
 #[accp(crate = accp_frame)]
 pub struct RegistrySync<'a> {
@@ -281,6 +292,7 @@ pub struct RegistrySync<'a> {
 ///
 /// The frame `qry:bytes` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "qry", operation = "bytes")]
 #[accp(crate = accp_frame)]
 pub struct BytesQry<'a> {
@@ -298,6 +310,7 @@ pub struct BytesQry<'a> {
 ///
 /// The frame `sync:bytes` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "sync", operation = "bytes")]
 #[accp(crate = accp_frame)]
 pub struct BytesSync<'a> {
@@ -329,6 +342,7 @@ pub struct BytesSync<'a> {
 ///
 /// The frame `ack:frame` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "ack", operation = "frame")]
 #[accp(crate = accp_frame)]
 pub struct FrameAck {}
@@ -337,6 +351,7 @@ pub struct FrameAck {}
 ///
 /// The frame `ping:link` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "ping", operation = "link")]
 #[accp(crate = accp_frame)]
 pub struct LinkPing {}
@@ -345,6 +360,7 @@ pub struct LinkPing {}
 ///
 /// The frame `pong:link` of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(intent = "pong", operation = "link")]
 #[accp(crate = accp_frame)]
 pub struct LinkPong {}
@@ -353,6 +369,7 @@ pub struct LinkPong {}
 ///
 /// Any frame of schema `LK`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
 #[accp(crate = accp_frame)]
 pub enum LinkFrame<'a> {
     /// Says which registry it knows and how much of the log it holds.

@@ -13,6 +13,12 @@ pub mod enums;
 /// Fields of every type.
 #[path = "../../goldens/every_type.rs"]
 pub mod every_type;
+/// Fields of every type, owned.
+#[path = "../../goldens/every_type_owned.rs"]
+pub mod every_type_owned;
+/// Fields of every type, for serde.
+#[path = "../../goldens/every_type_serde.rs"]
+pub mod every_type_serde;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
@@ -22,3 +28,6 @@ pub mod names;
 /// Schemas inside schemas.
 #[path = "../../goldens/nested.rs"]
 pub mod nested;
+/// Schemas inside schemas, owned.
+#[path = "../../goldens/nested_owned.rs"]
+pub mod nested_owned;

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 
-use crate::machine::Machine;
-use crate::messages::{Metadata, message};
 use crate::own;
+use accp_tests::machine::Machine;
+use accp_tests::messages::{Metadata, message};
 
 /// A registry and the JSON Schema of its frames.
 struct Subject {

@@ -2,12 +2,13 @@
 //! `pong`, INT-02 (11.2). `docs/conformance.md` lists the tests of each requirement.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use accp_runtime::profiles::{ToolDone, ToolReq};
 use accp_runtime::session::{MemberId, Mid, Outbound, Rules, Scope, Time};
-use accp_runtime::{ErrorCode, Message};
-use accp_session::EntryKind;
+use accp_runtime::{ErrorCode, Message, Registry};
+use accp_session::{Codec, EntryKind};
 use proptest::prelude::*;
 
 use crate::room::Room;
@@ -231,6 +232,24 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
         &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{SESSION}")),
     );
     desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ""));
+}
+
+/// A registry may require `sid`. The session writes its own name then, and in no other frame.
+#[test]
+fn env_04_accepts_a_frame_that_must_name_its_session() {
+    let registry = r#"{ "schemas": { "note": { "code": "NT", "fields": ["text"], "frames": [
+        { "intent": "req", "operation": "named", "envelope": ["sid"] },
+        { "intent": "req", "operation": "bare" } ] } } }"#;
+    let mut options = options("hub");
+    options.registry = Arc::new(Registry::from_json(registry).unwrap().with_profiles());
+    let mut desk = open_desk(options, Rules::default());
+    for (operation, named) in [("named", Some(SESSION)), ("bare", None)] {
+        let message = Message::new("hub", "req", operation).unwrap().under("NT");
+        let outbound = Outbound::message(&message);
+        let encoded = Codec::new(desk.session_mut()).encode(&outbound, NOW);
+        let envelope = envelope(&encoded.unwrap().frames[0]).unwrap();
+        assert_eq!(envelope.session_id.as_deref(), named, "{operation}");
+    }
 }
 
 #[test]

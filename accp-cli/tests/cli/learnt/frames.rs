@@ -6,15 +6,18 @@ use std::collections::BTreeMap;
 use accp_runtime::{AccpFrame, Decimal};
 
 /// The version of the registry: the `v` of `sync:registry`.
+#[allow(dead_code)]
 pub const REGISTRY_VERSION: u64 = 1;
 
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
-pub const REGISTRY_HASH: &str = "8ab2c458ff935dca1572ebe9f5cadb3f5f1302d34c6a91b201182164c5385c62";
+#[allow(dead_code)]
+pub const REGISTRY_HASH: &str = "ec03389d4306e68186fa900637e14c0364d2709cfaa5c97aa6a14c2dc858b0ab";
 
 /// Schema `B` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "B")]
+#[allow(dead_code)]
+#[accp(schema = "B", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct Book<'a> {
     /// `isbn` on the wire: a string.
@@ -40,6 +43,7 @@ pub struct Book<'a> {
 
 /// A value of the field `shelf` of schema `B`.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(dead_code)]
 pub enum BookShelf {
     /// `cellar` on the wire.
     Cellar,
@@ -51,7 +55,8 @@ pub enum BookShelf {
 
 /// The frame `done:lend` of schema `E`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "E", intent = "done", operation = "lend")]
+#[allow(dead_code)]
+#[accp(schema = "E", intent = "done", operation = "lend", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct LendDone<'a> {
     /// `loan` on the wire: a string.
@@ -64,7 +69,8 @@ pub struct LendDone<'a> {
 
 /// The frame `req:lend` of schema `A`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "A", intent = "req", operation = "lend")]
+#[allow(dead_code)]
+#[accp(schema = "A", intent = "req", operation = "lend", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct LendReq<'a> {
     /// `id` on the wire: a string.
@@ -75,7 +81,8 @@ pub struct LendReq<'a> {
 
 /// Schema `L` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
-#[accp(schema = "L")]
+#[allow(dead_code)]
+#[accp(schema = "L", new)]
 #[accp(registry = "tests/cli/learnt/registry.json")]
 pub struct Loan<'a> {
     /// `due` on the wire: a string.
@@ -84,15 +91,27 @@ pub struct Loan<'a> {
     pub times: i64,
 }
 
-/// The registry as JSON, for `Registry::from_json` where a program handles frames
-/// that it has no type for.
+/// Any frame of this file.
+///
+/// It has no frames of the schemas that list none: `B`, `L`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+pub enum AnyFrame<'a> {
+    /// The frame `done:lend` of schema `E`.
+    LendDone(LendDone<'a>),
+    /// The frame `req:lend` of schema `A`.
+    LendReq(LendReq<'a>),
+}
+
+/// The registry with the standard profiles as JSON: for `Options::from_json` of a
+/// session, and for `Registry::from_json` where a program handles frames that it has
+/// no type for.
+#[allow(dead_code)]
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "book": {
       "code": "B",
-      "defaults": {
-        "language": "en"
-      },
+      "defaults": { "language": "en" },
       "fields": [
         "isbn",
         "title",
@@ -104,19 +123,8 @@ pub const REGISTRY_JSON: &str = r#"{
         "keywords",
         "loans"
       ],
-      "keep": [
-        "isbn"
-      ],
-      "required": [
-        "isbn",
-        "title",
-        "shelf",
-        "copies",
-        "lent",
-        "price",
-        "keywords",
-        "loans"
-      ],
+      "keep": ["isbn"],
+      "required": ["isbn", "title", "shelf", "copies", "lent", "price", "keywords", "loans"],
       "types": {
         "copies": "integer",
         "isbn": "string",
@@ -130,78 +138,316 @@ pub const REGISTRY_JSON: &str = r#"{
       },
       "version": 1
     },
-    "lend": {
-      "abbreviations": {
-        "loan_id": "loan",
-        "member_id": "member"
+    "chat_message": {
+      "code": "CH",
+      "defaults": { "lang": "en", "role": "assistant" },
+      "doc": "A message of a conversation (draft section 10.1).",
+      "docs": {
+        "content": "What is said.",
+        "lang": "The language, as a BCP 47 tag.",
+        "reply_to": "The message that this one answers.",
+        "role": "Who speaks: user, assistant, system, tool or another role.",
+        "turn": "The turn in the conversation, from 1."
       },
-      "code": "E",
-      "fields": [
-        "loan_id",
-        "isbn",
-        "member_id"
-      ],
+      "fields": ["role", "content", "turn", "lang", "reply_to"],
       "frames": [
         {
-          "intent": "done",
-          "operation": "lend"
-        }
+          "doc": "Says something and asks for an answer.",
+          "intent": "req",
+          "operation": "chat"
+        },
+        { "doc": "Answers.", "intent": "done", "operation": "chat" }
       ],
+      "inline": ["content"],
       "keep": [],
-      "required": [
-        "loan_id",
-        "isbn",
-        "member_id"
-      ],
+      "required": ["content"],
       "types": {
-        "isbn": "string",
-        "loan_id": "string",
-        "member_id": "string"
+        "content": "text",
+        "lang": "string",
+        "reply_to": "string",
+        "role": "string",
+        "turn": "integer"
       },
       "version": 1
     },
-    "lend_arguments": {
+    "error": {
       "abbreviations": {
-        "member_id": "id"
+        "escalate_to": "esc",
+        "expected_sequence": "exp",
+        "sequence": "seq",
+        "tool_name": "tool",
+        "version": "v"
       },
-      "code": "A",
-      "fields": [
-        "member_id",
-        "isbn"
-      ],
+      "code": "ER",
+      "doc": "An error (draft section 3.6).",
+      "docs": {
+        "at": "With E1001: the byte of the frame at fault.",
+        "code": "The error code, E1001 to E9999.",
+        "escalate_to": "The agent that takes over.",
+        "expected_sequence": "With E3003: the sequence number that was due.",
+        "field": "With E1004: the field at fault.",
+        "holder": "With E3002: the number of the member whose frame has this id.",
+        "msg": "What went wrong.",
+        "retry": "Whether sending again may help.",
+        "sequence": "With E3002: the sequence number that this frame took.",
+        "tool_name": "With E4001 to E4003: the tool.",
+        "version": "With E2001 on a delta: the version that is held."
+      },
+      "fields": ["code", "msg", "retry"],
       "frames": [
         {
-          "intent": "req",
-          "operation": "lend"
+          "doc": "Reports an error.",
+          "intent": "fail",
+          "operation": "error",
+          "required": ["msg", "retry"]
         }
       ],
-      "keep": [
-        "member_id"
+      "inline": ["msg"],
+      "optional": [
+        "expected_sequence",
+        "version",
+        "field",
+        "at",
+        "holder",
+        "sequence",
+        "tool_name",
+        "escalate_to"
       ],
-      "required": [
-        "member_id",
-        "isbn"
-      ],
+      "required": ["code"],
       "types": {
-        "isbn": "string",
-        "member_id": "string"
+        "at": "integer",
+        "code": "string",
+        "escalate_to": "agent",
+        "expected_sequence": "integer",
+        "field": "string",
+        "holder": "integer",
+        "msg": "text",
+        "retry": "boolean",
+        "sequence": "integer",
+        "tool_name": "string",
+        "version": "integer"
       },
+      "version": 1
+    },
+    "lend": {
+      "abbreviations": { "loan_id": "loan", "member_id": "member" },
+      "code": "E",
+      "fields": ["loan_id", "isbn", "member_id"],
+      "frames": [{ "intent": "done", "operation": "lend" }],
+      "keep": [],
+      "required": ["loan_id", "isbn", "member_id"],
+      "types": { "isbn": "string", "loan_id": "string", "member_id": "string" },
+      "version": 1
+    },
+    "lend_arguments": {
+      "abbreviations": { "member_id": "id" },
+      "code": "A",
+      "fields": ["member_id", "isbn"],
+      "frames": [{ "intent": "req", "operation": "lend" }],
+      "keep": ["member_id"],
+      "required": ["member_id", "isbn"],
+      "types": { "isbn": "string", "member_id": "string" },
       "version": 1
     },
     "loan": {
       "code": "L",
-      "fields": [
-        "due",
-        "times"
-      ],
+      "fields": ["due", "times"],
       "keep": [],
-      "required": [
-        "due",
-        "times"
+      "required": ["due", "times"],
+      "types": { "due": "string", "times": "integer" },
+      "version": 1
+    },
+    "stream_chunk": {
+      "abbreviations": {
+        "chunk_index": "idx",
+        "data": "d",
+        "is_final": "done",
+        "total_chunks": "tot"
+      },
+      "code": "ST",
+      "defaults": { "is_final": false },
+      "doc": "A piece of a stream (draft section 10.4).",
+      "docs": {
+        "chunk_index": "The place in the stream, from 0.",
+        "data": "The piece itself.",
+        "is_final": "Whether this is the last chunk.",
+        "total_chunks": "How many chunks there are, where that is known."
+      },
+      "fields": ["chunk_index", "total_chunks", "data", "is_final"],
+      "frames": [
+        {
+          "doc": "Carries a piece; all pieces of a stream share one cid.",
+          "envelope": ["cid"],
+          "intent": "stream",
+          "operation": "infer"
+        }
       ],
+      "inline": ["data"],
+      "required": ["chunk_index", "data"],
       "types": {
-        "due": "string",
-        "times": "integer"
+        "chunk_index": "integer",
+        "data": "text",
+        "is_final": "boolean",
+        "total_chunks": "integer"
+      },
+      "version": 1
+    },
+    "task_assignment": {
+      "abbreviations": {
+        "assignee": "asgn",
+        "deadline": "dead",
+        "priority": "pri",
+        "progress": "prog",
+        "status": "stat"
+      },
+      "code": "TA",
+      "defaults": { "deps": [], "priority": "medium" },
+      "doc": "A task, given to an agent and reported on (draft sections 6.2 and 10.5).",
+      "docs": {
+        "assignee": "Who is to do it.",
+        "deadline": "When it is to be done.",
+        "deps": "The tasks that come before it.",
+        "priority": "How urgent it is.",
+        "progress": "How far it is, in percent.",
+        "status": "How far it is, in a word.",
+        "task": "What is to be done."
+      },
+      "fields": ["assignee", "task", "priority", "deadline", "deps"],
+      "frames": [
+        {
+          "doc": "Gives the task to an agent.",
+          "intent": "req",
+          "operation": "schedule",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Asks an agent to do the task.",
+          "intent": "req",
+          "operation": "execute",
+          "required": ["assignee"]
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "schedule"
+        },
+        {
+          "doc": "Reports on the task.",
+          "fields": ["task", "status", "progress"],
+          "intent": "done",
+          "operation": "execute"
+        }
+      ],
+      "optional": ["status", "progress"],
+      "required": ["task"],
+      "types": {
+        "assignee": "agent",
+        "deadline": "string",
+        "deps": "[string]",
+        "priority": "string",
+        "progress": "integer",
+        "status": "string",
+        "task": "string"
+      },
+      "version": 2
+    },
+    "tool_call": {
+      "abbreviations": {
+        "arguments": "args",
+        "result": "res",
+        "status": "stat",
+        "tool_name": "tool"
+      },
+      "code": "TC",
+      "defaults": { "status": "ok" },
+      "doc": "A tool call and its result (draft section 10.2).",
+      "docs": {
+        "arguments": "What the tool is called with, by name.",
+        "error_code": "The tool's own code for what went wrong.",
+        "result": "What the tool returned.",
+        "status": "How the call went.",
+        "tool_name": "The name of the tool."
+      },
+      "fields": ["tool_name", "arguments", "result", "status", "error_code"],
+      "frames": [
+        {
+          "doc": "Calls a tool.",
+          "fields": ["tool_name", "arguments"],
+          "intent": "req",
+          "operation": "tool",
+          "required": ["tool_name"]
+        },
+        {
+          "doc": "Returns the result; cid names the call.",
+          "envelope": ["cid"],
+          "intent": "done",
+          "operation": "tool",
+          "required": ["tool_name"]
+        }
+      ],
+      "inline": ["arguments"],
+      "types": {
+        "arguments": "{any}",
+        "error_code": "string",
+        "result": "any",
+        "status": "string",
+        "tool_name": "string"
+      },
+      "version": 1
+    },
+    "transaction": {
+      "abbreviations": {
+        "account": "acc",
+        "amount": "amt",
+        "status": "stat",
+        "transaction_id": "txn"
+      },
+      "code": "TX",
+      "defaults": { "currency": "USD", "retryable": false, "status": "pending" },
+      "doc": "A payment or another transfer of value (draft section 10.3).",
+      "docs": {
+        "account": "The account that is charged or credited.",
+        "amount": "The amount, exact to six places.",
+        "currency": "The ISO 4217 code of the currency.",
+        "reference": "What the transaction is for.",
+        "retryable": "Whether a failed transaction may be tried again.",
+        "status": "Where the transaction stands.",
+        "transaction_id": "The idempotency key: the same in every retry."
+      },
+      "fields": [
+        "transaction_id",
+        "amount",
+        "currency",
+        "account",
+        "reference",
+        "status",
+        "retryable"
+      ],
+      "frames": [
+        {
+          "doc": "Asks for the transaction.",
+          "intent": "req",
+          "operation": "transaction",
+          "required": ["amount"]
+        },
+        {
+          "doc": "Reports where it stands; what the request said is not said again.",
+          "fields": ["transaction_id", "reference", "status"],
+          "intent": "done",
+          "operation": "transaction",
+          "required": ["status"]
+        }
+      ],
+      "required": ["transaction_id"],
+      "types": {
+        "account": "string",
+        "amount": "decimal",
+        "currency": "string",
+        "reference": "string",
+        "retryable": "boolean",
+        "status": "string",
+        "transaction_id": "string"
       },
       "version": 1
     }

@@ -1,11 +1,12 @@
 //! Random messages of any registry: fields of their schema, with values of their types.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use accp_registry::{Field, FrameSpec, Schema, Type};
+use accp_registry::{Field, Schema, Type};
 use accp_runtime::{Decimal, Envelope, Map, Message, Registry, Value};
 use proptest::prelude::*;
 
 /// A registry with every type, with nested types and difficult names.
-pub(crate) const OWN: &str = r#"{ "schemas": {
+pub const OWN: &str = r#"{ "schemas": {
     "tree": {
         "code": "TR", "fields": ["label", "children", "weight"],
         "types": { "label": "string", "children": "[TR]", "weight": "number" },
@@ -41,32 +42,46 @@ pub(crate) const OWN: &str = r#"{ "schemas": {
 
 /// The metadata of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Metadata {
+pub enum Metadata {
+    /// The fields of the envelope that the frame must carry.
     Required,
+    /// `mid` and `seq`, and the others now and then.
     Whole,
 }
 
 /// Returns any message of any frame of the registry.
-pub(crate) fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Message<'static>> {
+pub fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Message<'static>> {
     let frames: Vec<_> = registry
         .schemas()
         .flat_map(|schema| schema.frames.iter().map(move |spec| (schema, spec)))
-        .map(|(schema, spec)| frame(registry, schema, spec, metadata))
+        .map(|(schema, spec)| {
+            frame(
+                registry,
+                schema,
+                [spec.intent(), spec.operation()],
+                metadata,
+            )
+        })
         .collect();
     proptest::strategy::Union::new(frames).boxed()
 }
 
-fn frame(
+/// Returns any message of a schema with this head, which the schema need not list.
+///
+/// # Panics
+/// If the intent is not one of the draft, or the operation is not a name.
+pub fn frame(
     registry: &Registry,
     schema: &Schema,
-    spec: &FrameSpec,
+    [intent, operation]: [&str; 2],
     metadata: Metadata,
 ) -> BoxedStrategy<Message<'static>> {
-    let required: Vec<&str> = schema.required(&spec.head).collect();
+    let required: Vec<&str> = schema.required(&[intent, operation]).collect();
     let payload = fields(registry, &schema.fields, &required, 3);
-    let (intent, operation) = (spec.intent().to_owned(), spec.operation().to_owned());
+    let spec = schema.frame(&[intent, operation]);
+    let envelope = envelope(spec.map_or(&[][..], |spec| &spec.envelope), metadata);
+    let (intent, operation) = (intent.to_owned(), operation.to_owned());
     let code = schema.code.clone();
-    let envelope = envelope(&spec.envelope, metadata);
     ("[A-Za-z0-9_-]{1,8}", payload, envelope)
         .prop_map(move |(agent, payload, envelope)| {
             let message = Message::new(agent, &intent, operation.clone()).unwrap();
@@ -160,7 +175,7 @@ fn fields(
 }
 
 /// Returns a value of the type, or a null. Maps and lists are nested `depth` levels at most.
-fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'static>> {
+pub fn value(registry: &Registry, ty: &Type, depth: u32) -> BoxedStrategy<Value<'static>> {
     given(registry, ty, depth, true)
 }
 
@@ -205,7 +220,8 @@ fn given(
     prop_oneof![8 => value, 1 => carried].boxed()
 }
 
-fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
+/// Returns a value without a declared type.
+pub fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
     let scalar = prop_oneof![
         4 => text().prop_map(Value::from),
         1 => any::<bool>().prop_map(Value::from),
@@ -230,7 +246,7 @@ fn map(value: impl Strategy<Value = Value<'static>>) -> impl Strategy<Value = Va
 }
 
 /// Returns texts with many special characters.
-pub(crate) fn text() -> impl Strategy<Value = String> {
+pub fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,6}",
         2 => "[_ %]{1,3}",

@@ -1,4 +1,5 @@
 //! Runs llguidance with one token for each byte: tests texts against a grammar, and samples texts.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use accp_testkit::Rng;
 use llguidance::api::TopLevelGrammar;
@@ -6,18 +7,26 @@ use llguidance::toktrie::ApproximateTokEnv;
 use llguidance::{Matcher, ParserFactory};
 
 /// A compiled grammar.
-pub(crate) struct Machine {
+pub struct Machine {
     matcher: Matcher,
     /// The bytes that lead to an end, best first.
     ending: &'static [u8],
 }
 
 impl Machine {
-    pub(crate) fn lark(text: String) -> Self {
+    /// Compiles a grammar in the form of Lark.
+    ///
+    /// # Panics
+    /// If it is not one.
+    pub fn lark(text: String) -> Self {
         Self::new(TopLevelGrammar::from_lark(text), b"~}]|:,")
     }
 
-    pub(crate) fn json_schema(text: &str) -> Self {
+    /// Compiles a JSON Schema.
+    ///
+    /// # Panics
+    /// If it is not one.
+    pub fn json_schema(text: &str) -> Self {
         let mut schema: serde_json::Value = serde_json::from_str(text).unwrap();
         // Compact JSON, as a message writes itself.
         schema["x-guidance"] = serde_json::json!({ "whitespace_flexible": false });
@@ -39,7 +48,10 @@ impl Machine {
     }
 
     /// Returns whether the grammar accepts the text.
-    pub(crate) fn takes(&self, text: &str) -> bool {
+    ///
+    /// # Panics
+    /// If the matcher fails.
+    pub fn takes(&self, text: &str) -> bool {
         let mut matcher = self.matcher.clone();
         let bytes: Vec<u32> = text.bytes().map(u32::from).collect();
         let taken = matcher.try_consume_tokens(&bytes).unwrap();
@@ -48,7 +60,10 @@ impl Machine {
 
     /// Returns a text of the grammar. It picks random allowed bytes and, after `length` bytes,
     /// bytes that lead to an end.
-    pub(crate) fn sample(&self, seed: u64, length: usize) -> String {
+    ///
+    /// # Panics
+    /// If the sample has no end.
+    pub fn sample(&self, seed: u64, length: usize) -> String {
         let mut rng = Rng::new(seed);
         let mut matcher = self.matcher.clone();
         let mut text = Vec::new();

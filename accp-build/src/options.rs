@@ -1,0 +1,87 @@
+//! The inputs of the generated text besides the registry.
+
+use accp_registry::{ACCP, Protocol};
+
+/// The inputs of the generated text besides the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub struct Options {
+    /// The place where the derive finds the registry: a path, absolute or relative to the folder of
+    /// the `Cargo.toml` of the crate that compiles the text. `None` when the only registry is that
+    /// of the standard profiles, which the derive knows.
+    pub registry: Option<String>,
+    /// Whether to generate the standard profiles too, if the registry does not define them itself.
+    /// They are available, already generated, in `accp_runtime::profiles`.
+    pub standard_profiles: bool,
+    /// The path of the runtime crate: `accp_runtime`.
+    pub runtime: String,
+    /// Whether the text uses `alloc` instead of `std`, as the runtime's own text does (runtime
+    /// `crate`). The crate that compiles the text must say `extern crate alloc;`.
+    pub no_std: bool,
+    /// Whether the frames name no schema, like the control frames of a session. Their fields stand
+    /// in untyped places, and the text has neither the constants of the registry nor its JSON.
+    pub schemaless: bool,
+    /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
+    /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.
+    pub owned: bool,
+    /// The name of the enum over the frames of all schemas; `AnyFrame` by default.
+    pub any_frame: Option<String>,
+    /// Attributes for types, each with the path of the types that get it; see
+    /// [`Builder::type_attribute`](crate::Builder::type_attribute).
+    pub type_attributes: Vec<(String, String)>,
+    /// Attributes for fields and variants, each with the path of those that get it; see
+    /// [`Builder::field_attribute`](crate::Builder::field_attribute).
+    pub field_attributes: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            registry: None,
+            standard_profiles: false,
+            runtime: ACCP.rust.runtime.to_owned(),
+            no_std: false,
+            schemaless: false,
+            owned: false,
+            any_frame: None,
+            type_attributes: Vec::new(),
+            field_attributes: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Returns the command that generates with these options.
+    pub(crate) fn command(&self, protocol: &Protocol) -> String {
+        let mut words = vec!["accp".to_owned(), "generate".to_owned()];
+        words.extend(self.registry.clone());
+        let mut flag = |is_set: bool, name: &str| words.extend(is_set.then(|| name.to_owned()));
+        flag(self.standard_profiles, "--standard");
+        if self.runtime != protocol.rust.runtime {
+            flag(true, "--runtime");
+            flag(true, &self.runtime);
+        }
+        flag(self.no_std, "--no-std");
+        flag(self.schemaless, "--schemaless");
+        flag(self.owned, "--owned");
+        if let Some(name) = &self.any_frame {
+            flag(true, "--any-frame");
+            flag(true, name);
+        }
+        for (name, attributes) in [
+            ("--type-attribute", &self.type_attributes),
+            ("--field-attribute", &self.field_attributes),
+        ] {
+            for (path, attribute) in attributes {
+                flag(true, name);
+                flag(true, &quoted(&format!("{path}={attribute}")));
+            }
+        }
+        words.join(" ")
+    }
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -1,0 +1,173 @@
+//! The constructor of `#[accp(new)]`, and its setters.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type as RustType;
+
+use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
+use super::kind;
+use crate::ast::Input;
+use crate::check::{is_argument, item_of, optional, setter};
+use crate::plan::{Fields, Member, Plan, Role};
+
+pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
+    let (Plan::Frame(crate::plan::Frame { fields, .. }) | Plan::Nested(fields)) = plan else {
+        return TokenStream::new();
+    };
+    if input.attrs.new.is_none() {
+        return TokenStream::new();
+    }
+    let (ident, vis) = (input.ident(), &input.original.vis);
+    let arguments: Vec<_> = members(fields)
+        .filter(|member| is_argument(member))
+        .collect();
+    let parameters = arguments.iter().map(|member| parameter(member));
+    let values = members(fields).map(value);
+    let setters = members(fields)
+        .filter(|member| !is_argument(member) && !matches!(member.role, Role::Skip))
+        .map(|member| set(input, member));
+    let default = arguments.is_empty().then(|| default(input, fields));
+    let doc = doc(&arguments);
+    let (generics, clause) = generics(input, fields);
+    let (params, ..) = generics.split_for_impl();
+    let (_, ty, _) = input.original.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        #[allow(
+            dead_code, clippy::fn_params_excessive_bools, clippy::needless_pass_by_value,
+            clippy::should_implement_trait, clippy::too_many_arguments,
+            clippy::wrong_self_convention
+        )]
+        impl #params #ident #ty #clause {
+            #[doc = #doc]
+            #[must_use]
+            #vis fn new(#(#parameters),*) -> Self {
+                Self { #(#values)* }
+            }
+
+            #(#setters)*
+        }
+
+        #default
+    }
+}
+
+fn members<'f>(fields: &'f Fields<'_>) -> impl Iterator<Item = &'f Member<'f>> {
+    fields.members.iter()
+}
+
+/// Returns the parameters and the where clause of the impls. Defaults of a generic type are read as
+/// by a reader.
+fn generics(input: &Input<'_>, fields: &Fields<'_>) -> (syn::Generics, TokenStream) {
+    let bounds = bounds(input, fields, Way::Decode);
+    let generics = if bounds.is_empty() {
+        input.original.generics.clone()
+    } else {
+        decode_generics(input)
+    };
+    (generics, where_clause(input, &bounds))
+}
+
+fn doc(arguments: &[&Member<'_>]) -> String {
+    let names: Vec<_> = arguments
+        .iter()
+        .map(|member| format!("`{}`", member.field.ident))
+        .collect();
+    match names.as_slice() {
+        [] => String::from(
+            "Returns a value without optional fields and with the defaults of the registry.",
+        ),
+        names => format!(
+            "Returns a value with {}, without optional fields and with the defaults of the registry.",
+            names.join(", ")
+        ),
+    }
+}
+
+/// Returns the parameter for a field: anything that becomes its type, or items that become its
+/// items.
+fn parameter(member: &Member<'_>) -> TokenStream {
+    let ident = member.field.ident;
+    let into = into(member.field.ty);
+    quote!(#ident: #into)
+}
+
+fn into(ty: &RustType) -> TokenStream {
+    let span = span_of(ty);
+    match item_of(ty) {
+        Some(item) => quote_spanned!(span=> impl _p::IntoIterator<Item: _p::Into<#item>>),
+        None => quote_spanned!(span=> impl _p::Into<#ty>),
+    }
+}
+
+/// Returns the parameter as a value of the type.
+fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
+    match item_of(ty) {
+        Some(_) => quote!(_p::collect(#ident)),
+        None => quote!(_p::Into::into(#ident)),
+    }
+}
+
+/// Returns the first value of a field.
+fn value(member: &Member<'_>) -> TokenStream {
+    let (ident, ty) = (member.field.ident, member.field.ty);
+    let span = span_of(ty);
+    let value = match &member.role {
+        _ if is_argument(member) => converted(ident, ty),
+        Role::Skip | Role::Flatten => quote_spanned!(span=> <#ty as _p::Default>::default()),
+        Role::Wire(wire) => match &wire.default {
+            Some(text) => {
+                let (kind, name) = (kind(span, &wire.ty), &wire.name);
+                quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text))
+            }
+            None => quote!(_p::None),
+        },
+    };
+    quote!(#ident: #value,)
+}
+
+fn set(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
+    let (field, vis) = (member.field, &input.original.vis);
+    let (ident, name) = (field.ident, setter(field.ident));
+    let doc = match &member.role {
+        Role::Wire(wire) => match &wire.default {
+            Some(text) => format!("Sets `{ident}`, which begins with the registry's `{text}`."),
+            None => format!("Sets `{ident}`, which begins absent."),
+        },
+        _ => format!("Sets `{ident}`, which begins empty."),
+    };
+    let inner = optional(field.ty);
+    let ty = inner.unwrap_or(field.ty);
+    let into = into(ty);
+    let value = converted(ident, ty);
+    let value = if inner.is_some() {
+        quote!(_p::Some(#value))
+    } else {
+        value
+    };
+    let this = Ident::new("self", Span::call_site());
+    quote! {
+        #[doc = #doc]
+        #[must_use]
+        #vis fn #name(mut #this, #ident: #into) -> Self {
+            #this.#ident = #value;
+            #this
+        }
+    }
+}
+
+/// Returns the `Default` of an item that requires nothing.
+fn default(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
+    let ident = input.ident().to_token_stream();
+    let (generics, clause) = generics(input, fields);
+    let (params, ..) = generics.split_for_impl();
+    let (_, ty, _) = input.original.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #params _p::Default for #ident #ty #clause {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    }
+}

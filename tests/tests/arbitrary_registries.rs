@@ -1,0 +1,313 @@
+//! One verdict on a frame of any registry. What the encoder writes, the check, the message, the
+//! host of a session and the exported grammar accept, and the values come back equal. What one of
+//! them refuses, all refuse, with the same code.
+//!
+//! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test arbitrary_registries`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that panics has failed"
+)]
+
+#[path = "arbitrary_registries/faults.rs"]
+mod faults;
+#[path = "generated/goldens.rs"]
+pub mod goldens;
+#[path = "arbitrary_registries/host.rs"]
+mod host;
+#[path = "arbitrary_registries/registries.rs"]
+mod registries;
+#[path = "arbitrary_registries/typed.rs"]
+mod typed;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use accp_registry::Type;
+use accp_registry::export::{Export, Options};
+use accp_runtime::{DecodeError, EncodeOptions, ErrorCode, Message, Registry, Value};
+use accp_tests::machine::Machine;
+use accp_tests::messages::{self, Metadata};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{TestRng, TestRunner};
+
+use faults::{Fault, Faulty, faulty};
+use host::Host;
+use registries::{Described, registry};
+
+type Verdict = Result<(), ErrorCode>;
+
+/// A registry, a message of it, and a choice of faults.
+#[derive(Clone)]
+struct Case {
+    described: Described,
+    message: Message<'static>,
+    /// Whether the schema lists the frame.
+    listed: bool,
+    faults: Vec<Index>,
+    /// Raw values that take the place of others.
+    raw: Vec<String>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (described, message) = (&self.described, self.message.to_json());
+        write!(f, "{message} of {described:?}")
+    }
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let choices = (any::<Index>(), any::<Index>(), 0..4_u8, any::<bool>());
+    (registry(), choices).prop_flat_map(|(described, (schema, frame, open, long))| {
+        let registry = &described.registry;
+        let schemas: Vec<_> = registry.schemas().collect();
+        let schema = schema.get(&schemas);
+        let listed = schema
+            .frames
+            .iter()
+            .map(|spec| [spec.intent(), spec.operation()]);
+        let mut heads: Vec<_> = listed.collect();
+        // A schema that lists no frame takes any; one that lists some takes others without defaults.
+        if heads.is_empty() || open == 0 {
+            heads = vec![["req", "unlisted"]];
+        }
+        let head = *frame.get(&heads);
+        let listed = head[1] != "unlisted";
+        let texts: Vec<String> = schema
+            .fields
+            .iter()
+            .filter(|field| matches!(field.ty, Type::String | Type::Text | Type::Any))
+            .map(|field| field.name.clone())
+            .collect();
+        let message = messages::frame(registry, schema, head, Metadata::Whole);
+        let message = message.prop_map(move |mut message| {
+            // The codec takes any integer, a session only the seconds until the end.
+            let ttl = &mut message.envelope.ttl;
+            *ttl = ttl.map(|ttl| ttl & 0xffff);
+            for name in texts.iter().filter(|_| long) {
+                message = message.with(name.clone(), "more than fifty characters ".repeat(3));
+            }
+            message
+        });
+        let faults = prop::collection::vec(any::<Index>(), 8);
+        let raw = prop::collection::vec(accp_grammar::testing::value(), 4);
+        (Just(described), message, faults, raw).prop_map(
+            move |(described, message, faults, raw)| Case {
+                described,
+                message,
+                listed,
+                faults,
+                raw,
+            },
+        )
+    })
+}
+
+/// How often each thing was seen.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Messages that every judge accepts.
+    accepted: u64,
+    /// Those that the grammar describes too.
+    by_grammar: u64,
+    /// Those with values that go by reference in a session.
+    apart: u64,
+    /// Texts with any value in the place of another.
+    raw_accepted: u64,
+    raw_refused: u64,
+    faults: BTreeMap<Fault, u64>,
+}
+
+fn inline() -> EncodeOptions<'static> {
+    EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    }
+}
+
+/// Gives the verdict of `accp check`.
+fn check(text: &str, registry: &Registry) -> Verdict {
+    accp_grammar::parse_bytes(text.as_bytes()).map_err(|_| ErrorCode::PARSE_ERROR)?;
+    let message = Message::decode_bytes(text.as_bytes(), registry);
+    message.map(drop).map_err(|error| error.code())
+}
+
+/// The judges of one registry.
+struct Judges<'r> {
+    registry: &'r Registry,
+    host: Host,
+    /// The grammar of the frame, if a schema lists it.
+    grammar: Option<Machine>,
+}
+
+impl<'r> Judges<'r> {
+    fn new(registry: &'r Registry, listed: Option<String>) -> Self {
+        let grammar = listed.map(|frame| {
+            let options = Options {
+                frames: vec![frame],
+                envelope: true,
+            };
+            let export = Export::of(registry, &options).unwrap();
+            Machine::lark(export.grammar(Export::DEPTH).unwrap().to_lark())
+        });
+        Self {
+            registry,
+            host: Host::new(registry),
+            grammar,
+        }
+    }
+
+    /// Judges a text, and fails unless all judges give one verdict.
+    fn judge(
+        &mut self,
+        text: &str,
+        shown: &str,
+    ) -> Result<Option<Message<'static>>, TestCaseError> {
+        let read = Message::decode(text, self.registry);
+        let verdict = read.as_ref().map(drop).map_err(DecodeError::code);
+        prop_assert_eq!(check(text, self.registry), verdict, "check: {}", shown);
+        let delivered = self.host.receive(text);
+        // No error answers an error that cannot be read.
+        let is_silent = |code: ErrorCode| text.contains(">fail:").then_some(code);
+        let refused = |told: &Option<ErrorCode>| told.or_else(|| is_silent(verdict.err()?));
+        let hosted = delivered.as_ref().map(drop).map_err(refused);
+        let verdict = verdict.map_err(Some);
+        prop_assert_eq!(hosted, verdict, "host: {} {:?}", shown, read);
+        if let (Ok(read), Ok(delivered)) = (&read, &delivered) {
+            prop_assert_eq!(&read.payload, &delivered.payload, "host: {}", shown);
+        }
+        if let (Err(error), Some(grammar)) = (&read, &self.grammar) {
+            // No grammar can say that a key of a map stands only once, nor count.
+            let beyond =
+                error.expected().contains("once") || error.expected().starts_with("at most");
+            prop_assert!(
+                beyond || !grammar.takes(text),
+                "grammar: {} {}",
+                shown,
+                error
+            );
+        }
+        Ok(read.ok().map(Message::into_owned))
+    }
+}
+
+fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
+    let Case {
+        described, message, ..
+    } = case;
+    let registry = &described.registry;
+    let code = message.schema.as_deref().unwrap();
+    let head = [message.intent.as_str(), &*message.operation];
+    let mut judges = Judges::new(registry, case.listed.then(|| head.join(":")));
+    let mut counts = counts.borrow_mut();
+    let text = match message.encode_with(registry, inline()) {
+        Ok(text) => text,
+        // A map that is written as pairs may nest its values too deep.
+        Err(error) => {
+            prop_assert!(error.to_string().contains("deeper"), "{}", error);
+            return Ok(());
+        }
+    };
+    let whole = described.completed(&message.payload, code, &head);
+    // A member sends it. Long values travel apart, and come back.
+    let sent = judges.host.send(message);
+    let sent = sent.map_err(|code| TestCaseError::fail(format!("session: {code} {text}")))?;
+    prop_assert_eq!(&sent.payload, &whole, "session: {}", text);
+    let short = message.encode_with(registry, EncodeOptions::default());
+    counts.apart += u64::from(short.is_err());
+
+    let read = judges.judge(&text, &text)?;
+    let read = read.ok_or_else(|| TestCaseError::fail(format!("refused: {text}")))?;
+    prop_assert_eq!(&read.payload, &whole, "message: {}", text);
+    prop_assert_eq!(&read.envelope, &message.envelope, "message: {}", text);
+    let again = read.encode_with(registry, inline());
+    prop_assert_eq!(again.as_ref(), Ok(&text));
+    counts.accepted += 1;
+    if let Some(grammar) = &judges.grammar {
+        prop_assert!(grammar.takes(&text), "grammar: {}", text);
+        counts.by_grammar += 1;
+    }
+
+    let all = faulty(message, registry);
+    for index in &case.faults {
+        let Faulty {
+            fault,
+            text,
+            message,
+        } = index.get(&all);
+        let shown = shortened(text);
+        prop_assert!(
+            judges.judge(text, &shown)?.is_none(),
+            "accepted {:?}: {}",
+            fault,
+            shown
+        );
+        let code = Message::decode(text, registry).unwrap_err().code();
+        if let Some(message) = message {
+            let written = message.encode_with(registry, inline()).map(drop);
+            let written = written.map_err(|error| error.code());
+            prop_assert_eq!(written, Err(code), "encode, {:?}: {}", fault, shown);
+            // Values that are too large for a frame travel apart.
+            if !matches!(fault, Fault::Elements | Fault::Bytes | Fault::Depth) {
+                let sent = judges.host.send(message).map(drop);
+                prop_assert_eq!(sent, Err(code), "session, {:?}: {}", fault, shown);
+            }
+        }
+        *counts.faults.entry(*fault).or_default() += 1;
+    }
+
+    // Any value in the place of any other: the judges need not refuse it, but must agree.
+    let names: Vec<&str> = message.payload.iter().map(|(name, _)| name).collect();
+    for (raw, index) in case.raw.iter().zip(&case.faults) {
+        // A host refuses a reference to a value that nobody has put.
+        if names.is_empty() || raw.contains('$') {
+            continue;
+        }
+        let hole = Value::Ref("HOLE".into());
+        let hole = message.clone().with(index.get(&names).to_string(), hole);
+        let Ok(text) = hole.encode_with(registry, inline()) else {
+            continue;
+        };
+        let text = text.replace("$HOLE", raw);
+        match judges.judge(&text, &text)? {
+            Some(_) => counts.raw_accepted += 1,
+            None => counts.raw_refused += 1,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the start of a text, for people.
+fn shortened(text: &str) -> String {
+    text.chars().take(600).collect()
+}
+
+#[test]
+fn all_judges_give_one_verdict() {
+    let counts = RefCell::default();
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    // The same cases in each run, so that the counts are the same.
+    let rng = TestRng::deterministic_rng(config.rng_algorithm);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let result = runner.run(&case(), |case| run(&case, &counts));
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let counts = counts.into_inner();
+    println!("{counts:?}");
+    let Counts {
+        accepted,
+        by_grammar,
+        apart,
+        raw_accepted,
+        raw_refused,
+        faults,
+    } = &counts;
+    let each = [accepted, by_grammar, apart, raw_accepted, raw_refused];
+    assert!(each.iter().all(|count| **count > 0), "{counts:?}");
+    assert_eq!(faults.len(), Fault::ALL.len(), "{counts:?}");
+}

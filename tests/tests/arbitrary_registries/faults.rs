@@ -1,0 +1,337 @@
+//! Frames with one fault each, made of a frame without any.
+
+use accp_registry::protocol::NO_HEAD;
+use accp_registry::{Registry, Schema, Type};
+use accp_runtime::{EncodeOptions, Frame, Limits, Map, Message, Value};
+
+/// A fault of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    Missing,
+    Null,
+    WrongType,
+    Envelope,
+    Schema,
+    Intent,
+    Twice,
+    Elements,
+    Bytes,
+    Depth,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Missing,
+        Self::Null,
+        Self::WrongType,
+        Self::Envelope,
+        Self::Schema,
+        Self::Intent,
+        Self::Twice,
+        Self::Elements,
+        Self::Bytes,
+        Self::Depth,
+    ];
+}
+
+/// A frame with a fault.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    pub(crate) fault: Fault,
+    pub(crate) text: String,
+    /// The same as a message, if a message can have the fault.
+    pub(crate) message: Option<Message<'static>>,
+}
+
+/// A reference in the place of a value, which may be of any type. The text around it stays as it
+/// is when another value takes its place.
+const HOLE: &str = "HOLE.HOLE.HOLE";
+
+/// A place in a payload that has a type.
+struct Place<'r> {
+    path: Vec<Step>,
+    ty: &'r Type,
+    /// The key of the field on the wire, if the frame requires the field.
+    required: Option<&'r str>,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Returns every frame that has one fault more than the message, which has none.
+pub(crate) fn faulty(message: &Message<'static>, registry: &Registry) -> Vec<Faulty> {
+    let Some(text) = written(message, registry) else {
+        return Vec::new();
+    };
+    let code = message.schema.as_deref().unwrap();
+    let schema = registry.schema(code).unwrap();
+    let head = [message.intent.as_str(), &*message.operation];
+    let mut places = Vec::new();
+    record(&message.payload, schema, &head, registry, &[], &mut places);
+    let mut all = Vec::new();
+    for place in &places {
+        in_place(message, place, registry, &mut all);
+    }
+    envelope(message, schema, registry, &mut all);
+    all.push(Faulty {
+        fault: Fault::Schema,
+        text: text.replace(&format!("schema:{code}}}"), "schema:UNKNOWN}"),
+        message: Some(message.clone().under("UNKNOWN")),
+    });
+    all.push(Faulty {
+        fault: Fault::Intent,
+        text: text.replacen(&format!(">{}:", head[0]), ">ask:", 1),
+        message: None,
+    });
+    all.push(Faulty {
+        fault: Fault::Twice,
+        text: text.replacen('{', "{zz:1|zz:1|", 1),
+        message: None,
+    });
+    over(message, registry, &mut all);
+    all
+}
+
+/// Returns the text of a message, if it is within the limits.
+fn written(message: &Message<'static>, registry: &Registry) -> Option<String> {
+    let inline = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    message.encode_with(registry, inline).ok()
+}
+
+/// Notes the places of the fields of a record.
+fn record<'r>(
+    map: &Map<'_>,
+    schema: &'r Schema,
+    head: &[&str],
+    registry: &'r Registry,
+    path: &[Step],
+    out: &mut Vec<Place<'r>>,
+) {
+    for (name, value) in map.iter() {
+        let Some((_, field)) = schema.field(name) else {
+            continue;
+        };
+        let required = schema.requires(field, head).then_some(field.short.as_str());
+        let path = [path, &[Step::Key(name.to_owned())]].concat();
+        inside(value, &field.ty, required, registry, path, out);
+    }
+}
+
+fn inside<'r>(
+    value: &Value<'_>,
+    ty: &'r Type,
+    required: Option<&'r str>,
+    registry: &'r Registry,
+    path: Vec<Step>,
+    out: &mut Vec<Place<'r>>,
+) {
+    match (value, ty) {
+        (Value::Array(items), Type::List(ty)) => {
+            for (index, item) in items.iter().enumerate() {
+                let path = [&path[..], &[Step::Index(index)]].concat();
+                inside(item, ty, None, registry, path, out);
+            }
+        }
+        (Value::Map(map), Type::Map(ty)) => {
+            for (key, item) in map.iter() {
+                let path = [&path[..], &[Step::Key(key.to_owned())]].concat();
+                inside(item, ty, None, registry, path, out);
+            }
+        }
+        (Value::Map(map), Type::Schema(code)) => {
+            let schema = registry.schema(code).unwrap();
+            record(map, schema, NO_HEAD, registry, &path, out);
+        }
+        _ => {}
+    }
+    out.push(Place { path, ty, required });
+}
+
+/// Adds the faults that the value in a place may have.
+fn in_place(
+    message: &Message<'static>,
+    place: &Place<'_>,
+    registry: &Registry,
+    out: &mut Vec<Faulty>,
+) {
+    let hole = format!("${HOLE}");
+    let reference = Value::Ref(HOLE.into());
+    let Some(text) = written(&with(message, &place.path, Some(reference)), registry) else {
+        return;
+    };
+    for wrong in wrong(place.ty) {
+        let text = text.replace(&hole, &wrong.to_string());
+        // A list may be one level too many, which is another fault.
+        if Frame::parse(&text).is_err() {
+            continue;
+        }
+        out.push(Faulty {
+            fault: Fault::WrongType,
+            text,
+            message: Some(with(message, &place.path, Some(wrong))),
+        });
+    }
+    let Some(short) = place.required else {
+        return;
+    };
+    out.push(Faulty {
+        fault: Fault::Null,
+        text: text.replace(&hole, "~"),
+        message: Some(with(message, &place.path, Some(Value::Null))),
+    });
+    out.push(Faulty {
+        fault: Fault::Missing,
+        text: without(&text, &format!("{short}:{hole}")),
+        message: Some(with(message, &place.path, None)),
+    });
+}
+
+/// Returns the text without an entry and the mark between it and its neighbour.
+fn without(text: &str, entry: &str) -> String {
+    let start = text.find(entry).unwrap();
+    let end = start + entry.len();
+    match text[end..].chars().next() {
+        Some('|' | ',') => format!("{}{}", &text[..start], &text[end + 1..]),
+        _ if text[..start].ends_with([',', '|']) => {
+            format!("{}{}", &text[..start - 1], &text[end..])
+        }
+        _ => format!("{}{}", &text[..start], &text[end..]),
+    }
+}
+
+/// Returns the message with another value in a place, or with none.
+fn with(
+    message: &Message<'static>,
+    path: &[Step],
+    value: Option<Value<'static>>,
+) -> Message<'static> {
+    let mut message = message.clone();
+    let Some((Step::Key(name), rest)) = path.split_first() else {
+        unreachable!("a place is in a field");
+    };
+    put(&mut message.payload, name, rest, value);
+    message
+}
+
+fn put(map: &mut Map<'static>, name: &str, rest: &[Step], value: Option<Value<'static>>) {
+    if rest.is_empty() {
+        match value {
+            Some(value) => map.insert(name.to_owned(), value),
+            None => map.remove(name),
+        };
+        return;
+    }
+    put_inside(map.get_mut(name).unwrap(), rest, value);
+}
+
+fn put_inside(held: &mut Value<'static>, path: &[Step], value: Option<Value<'static>>) {
+    match (held, path) {
+        (Value::Map(map), [Step::Key(name), rest @ ..]) => put(map, name, rest, value),
+        (Value::Array(items), [Step::Index(index)]) => items[*index] = value.unwrap(),
+        (Value::Array(items), [Step::Index(index), rest @ ..]) => {
+            put_inside(&mut items[*index], rest, value);
+        }
+        (held, path) => unreachable!("{path:?} in {held}"),
+    }
+}
+
+/// Returns values that are not of the type, and whose spelling is not that of a value of the type.
+fn wrong(ty: &Type) -> Vec<Value<'static>> {
+    let map = || Value::Map([("k", Value::Integer(1))].into_iter().collect());
+    let list = || Value::Array(vec![Value::Integer(1)]);
+    let tiny = || Value::try_from(0.000_000_1).unwrap();
+    match ty {
+        Type::Any => Vec::new(),
+        Type::String | Type::Text => vec![map(), list()],
+        Type::Integer => vec![true.into(), "two words".into(), tiny(), list()],
+        Type::Decimal => vec![true.into(), "two words".into(), tiny(), map()],
+        Type::Number => vec![true.into(), "two words".into(), list()],
+        Type::Boolean => vec![Value::Integer(1), "yes".into(), map()],
+        Type::Agent => vec!["two words".into(), "a:b".into(), list()],
+        Type::Enum(_) => vec!["unlisted".into(), map()],
+        Type::List(_) => vec![Value::Integer(1), "x".into(), map()],
+        Type::Map(_) | Type::Schema(_) => vec![Value::Integer(1), "x".into(), list()],
+        other => unreachable!("{other}"),
+    }
+}
+
+/// Adds the frame without an envelope field that it must have.
+fn envelope(
+    message: &Message<'static>,
+    schema: &Schema,
+    registry: &Registry,
+    out: &mut Vec<Faulty>,
+) {
+    let head = [message.intent.as_str(), &*message.operation];
+    let required = schema
+        .frame(&head)
+        .into_iter()
+        .flat_map(|spec| &spec.envelope);
+    for short in required {
+        let mut message = message.clone();
+        let envelope = &mut message.envelope;
+        match short.as_str() {
+            "cid" => envelope.correlation_id = None,
+            "aid" => envelope.causation_id = None,
+            "ttl" => envelope.ttl = None,
+            // A session sets the others.
+            _ => continue,
+        }
+        // Another operation has no demands on its envelope.
+        let mut other = message.clone();
+        other.schema = None;
+        other.payload = Map::new();
+        let (Some(bare), Some(text)) = (written(&other, registry), text_of(&message, registry))
+        else {
+            continue;
+        };
+        let start = bare.find("}[").map_or("", |at| &bare[at + 1..]);
+        out.push(Faulty {
+            fault: Fault::Envelope,
+            text: format!("{text}{start}"),
+            message: Some(message),
+        });
+    }
+}
+
+/// Returns the text of a message without its envelope, which may lack a field.
+fn text_of(message: &Message<'static>, registry: &Registry) -> Option<String> {
+    let mut message = message.clone();
+    let envelope = &mut message.envelope;
+    envelope.correlation_id.get_or_insert("c".into());
+    envelope.causation_id.get_or_insert("c".into());
+    envelope.ttl.get_or_insert(0);
+    let mut text = written(&message, registry)?;
+    text.truncate(text.rfind("}[")? + 1);
+    Some(text)
+}
+
+/// Adds frames over the limits.
+fn over(message: &Message<'static>, registry: &Registry, out: &mut Vec<Faulty>) {
+    let nested = (0..8).fold(Value::Integer(1), |inner, _| Value::Array(vec![inner]));
+    let many = Value::Array(vec![Value::Integer(1); 4100]);
+    let long = Value::from("x".repeat(66_000));
+    for (fault, value) in [
+        (Fault::Depth, nested),
+        (Fault::Elements, many),
+        (Fault::Bytes, long),
+    ] {
+        let message = message.clone().with("zz", value);
+        let options = EncodeOptions {
+            limits: Limits::NONE,
+            inline: true,
+            ..EncodeOptions::default()
+        };
+        out.push(Faulty {
+            fault,
+            text: message.encode_with(registry, options).unwrap(),
+            message: Some(message),
+        });
+    }
+}
