@@ -15,7 +15,7 @@ use accp_runtime::{ErrorCode, Message};
 use accp_tests::judges::agree;
 
 use crate::room::{Passed, Room};
-use crate::sides::STANDARD;
+use crate::sides::{Node as _, STANDARD, Side};
 
 /// Longer than the longest wait before a resend.
 const LONG: Duration = Duration::from_secs(32);
@@ -52,12 +52,26 @@ fn spoil_link(room: &mut Room) {
     });
 }
 
-/// Kills every side, and opens it again from its store.
+/// Kills every side, and opens it again from its store. From then on a side keeps snapshots of its
+/// state, so that it has gone on from its log after the first kill, and goes on from a snapshot after
+/// the next.
 fn kill_all(room: &mut Room) {
     let sides: Vec<MemberId> = room.sides().map(|side| side.id).collect();
     for side in sides {
+        room.side(side).unwrap().options.snapshot_entries = 1;
         room.restart(side).unwrap();
     }
+}
+
+/// Kills a host that the test plays with by hand, and opens it again: from its log, and then from a
+/// snapshot.
+fn kill(desk: &mut Side) {
+    let mut options = desk.options.clone();
+    options.snapshot_entries = 1;
+    for _ in 0..2 {
+        desk.restart_as(options.clone());
+    }
+    assert!(desk.stored().snapshot.is_some());
 }
 
 /// Heals the link, lets time pass until everything that can arrive has arrived, and checks that all

@@ -5,7 +5,7 @@ use accp_runtime::session::{Input, Outbound, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
-use super::{LONG, calm, kill_all, kill_all_and_calm};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
 use crate::room::Room;
 use crate::sides::{
     NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_desk, options, plan, tokens,
@@ -13,10 +13,6 @@ use crate::sides::{
 
 fn desk() -> Side {
     open_desk(counting("hub"), Rules::default())
-}
-
-fn kill(desk: &mut Side) {
-    desk.restart_as(counting("hub"));
 }
 
 /// Returns what a reference leads to at the host, and at the first member.

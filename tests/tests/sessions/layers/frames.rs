@@ -8,7 +8,7 @@ use accp_runtime::{ErrorCode, Intent};
 use accp_session::EntryKind;
 use proptest::prelude::*;
 
-use super::{LONG, verdict};
+use super::{LONG, kill, verdict};
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, frame, open_desk, options, plan};
 
@@ -315,7 +315,7 @@ fn sec_04_limits_hold_at_the_gate_and_for_frames_in_parts() {
         frame(&head, n, n.into(), &format!(",pt:{place},of:101000001001"))
     };
     assert!(desk.takes(101, &part(1, "1/2")).inbound.is_empty());
-    desk.restart_as(options("hub"));
+    kill(&mut desk);
     let refused = desk.refuses(101, &part(2, "2/2"));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }

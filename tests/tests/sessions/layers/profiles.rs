@@ -7,7 +7,7 @@ use accp_runtime::profiles::{
 use accp_runtime::session::{Inbound, Input, Outbound, Rules, StreamLimits, Streams};
 use accp_runtime::{AgentId, EncodeFrame, ErrorCode, Map, Message, Value};
 
-use super::{calm, kill_all, kill_all_and_calm, spoil_link};
+use super::{calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::room::Room;
 use crate::sides::{NOW, Node, counting, envelope, frame, member, open_desk, options};
 
@@ -179,7 +179,7 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
             let registry = &desk.session().options().registry;
             heard.inbound[0].message(registry).unwrap();
         }
-        desk.restart_as(options("hub"));
+        kill(&mut desk);
     }
     let registry = Registry::from_json(include_str!("../../../registry/warehouse.json")).unwrap();
     let mut alone = options("hub");

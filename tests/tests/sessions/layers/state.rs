@@ -6,7 +6,7 @@ use accp_runtime::{ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{LONG, calm, kill_all, kill_all_and_calm, spoil_link};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options};
 
@@ -14,10 +14,6 @@ const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be
 
 fn desk() -> Side {
     open_desk(options("hub"), Rules::default())
-}
-
-fn kill(desk: &mut Side) {
-    desk.restart_as(options("hub"));
 }
 
 proptest! {
