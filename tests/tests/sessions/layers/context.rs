@@ -5,7 +5,7 @@ use accp_runtime::session::{Input, Outbound, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
-use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm, lose};
 use crate::room::Room;
 use crate::sides::{
     NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_desk, options, plan, tokens,
@@ -238,10 +238,7 @@ fn ckp_05_comp_triggers_once_whoever_is_killed() {
 #[test]
 fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
     let mut room = Room::counting(&["dev", "qa"]);
-    room.on_the_way(|passed| {
-        let is_lost = passed.to == member(102);
-        Vec::from_iter((!is_lost).then(|| passed.text.clone()))
-    });
+    lose(&mut room, |passed| passed.to == member(102));
     for (intent, task, stage) in [
         ("wait", "T1", "cut"),
         ("wait", "T2", "glued"),

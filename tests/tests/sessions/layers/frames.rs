@@ -1,9 +1,11 @@
 //! The grammar, the vocabulary and the limits at the gate of a host: FRAME-01 to FRAME-05, OPT-01,
 //! OPT-05, KEY-01, INT-01 and SEC-04.
 
+use std::collections::BTreeSet;
+
 use accp_grammar::testing::value;
 use accp_runtime::profiles::ScheduleReq;
-use accp_runtime::session::{MemberId, Outbound, Rules};
+use accp_runtime::session::{Inbound, MemberId, Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent};
 use accp_session::EntryKind;
 use proptest::prelude::*;
@@ -84,7 +86,7 @@ proptest! {
     #[test]
     fn frame_01_damaged_on_its_way_arrives_whole(at: prop::sample::Index, byte in 0x20..0x7f_u8, kills: bool) {
         let mut room = Room::new(&["dev", "qa"]);
-        let mut spoilt = std::collections::BTreeSet::new();
+        let mut spoilt = BTreeSet::new();
         room.on_the_way(move |passed| {
             let mut text = passed.text.clone();
             if text.contains(">req:plan{") && spoilt.insert((passed.from, passed.to)) {
@@ -106,7 +108,7 @@ proptest! {
         room.check_replicas();
         let sent = room.passed(101, 100).find(|text| text.contains(">req:plan{")).unwrap().to_owned();
         for inbox in [&room.host.inbox, &room.members[1].inbox] {
-            let texts: Vec<&str> = inbox.iter().map(accp_runtime::session::Inbound::text).collect();
+            let texts: Vec<&str> = inbox.iter().map(Inbound::text).collect();
             prop_assert_eq!(&texts, &[&sent]);
         }
     }

@@ -224,16 +224,14 @@ fn heard(inbox: &[Inbound]) -> Vec<(String, String, Option<bool>)> {
                 found.push((cid.clone(), String::new(), None));
                 found.len() - 1
             });
-        match inbound.decode::<InferStream<'_>>() {
-            Ok(chunk) => {
-                streams.push(inbound.sender(), &cid, &chunk.frame).unwrap();
-                let ready = streams.ready(inbound.sender(), &cid);
-                found[at].1.extend(ready.map(|chunk| chunk.data));
-            }
-            Err(_) => {
-                let ended = streams.end(inbound.sender(), &cid).unwrap();
-                found[at].2 = Some(ended.is_complete());
-            }
+        if inbound.text().contains(">end:") {
+            let ended = streams.end(inbound.sender(), &cid).unwrap();
+            found[at].2 = Some(ended.is_complete());
+        } else {
+            let chunk = inbound.decode::<InferStream<'_>>().unwrap().frame;
+            streams.push(inbound.sender(), &cid, &chunk).unwrap();
+            let ready = streams.ready(inbound.sender(), &cid);
+            found[at].1.extend(ready.map(|chunk| chunk.data));
         }
     }
     found

@@ -11,10 +11,10 @@ use serde_json::{Value as Json, json};
 
 use super::{LONG, kill_all};
 use crate::room::Room;
-use crate::sides::{NOW, Node, frame, open_desk, options};
+use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options};
 use crate::whole::Pair;
 
-fn desk() -> crate::sides::Side {
+fn desk() -> Side {
     open_desk(options("hub"), Rules::default())
 }
 
@@ -41,7 +41,7 @@ fn said(fields: &[(&str, Value<'static>)]) -> String {
 /// Returns the payload as a handler of the session reads it.
 fn heard(params: &str) -> Map<'static> {
     let heard = desk().takes(101, &frame(&format!("@dev>req:plan{{{params}}}"), 1, 1, ""));
-    let message = heard.inbound[0].message(&crate::sides::STANDARD);
+    let message = heard.inbound[0].message(&STANDARD);
     message.unwrap().payload.into_owned()
 }
 

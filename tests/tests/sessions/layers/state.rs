@@ -1,14 +1,14 @@
 //! Shared state, references and schemas after kills: DEL, SEC-02, SEC-05, REG-02 and OP-01.
 
 use accp_registry::{Field, FrameSpec, Schema, Type};
-use accp_runtime::session::{Input, Outbound, ReadError, Reference, Rules, StateUpdate};
+use accp_runtime::session::{Event, Input, Outbound, ReadError, Reference, Rules, StateUpdate};
 use accp_runtime::{ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm, lose, spoil_link};
 use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options};
+use crate::sides::{NOW, Node, Side, counting, frame, member, open_desk, options};
 
 const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
 
@@ -64,10 +64,7 @@ fn del_02_the_version_is_held_after_a_kill() {
         let update = StateUpdate::Delta { version, changes };
         update.to_message("dev").unwrap().into_owned()
     };
-    room.on_the_way(|passed| {
-        let is_lost = passed.to == crate::sides::member(102);
-        Vec::from_iter((!is_lost).then(|| passed.text.clone()))
-    });
+    lose(&mut room, |passed| passed.to == member(102));
     for version in 1..=3 {
         room.say(0, &Outbound::message(&delta(version, 1)));
     }
@@ -80,7 +77,7 @@ fn del_02_the_version_is_held_after_a_kill() {
         room.members[0].events.clear();
         room.say(0, &Outbound::message(&delta(stale, 2)));
         let held = room.members[0].events.iter().find_map(|event| match event {
-            accp_runtime::session::Event::Refused(_, error) => Some((error.code, error.version)),
+            Event::Refused(_, error) => Some((error.code, error.version)),
             _ => None,
         });
         assert_eq!(held, Some((ErrorCode::REF_NOT_FOUND, Some(3))), "{stale}");
