@@ -206,6 +206,45 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     assert_eq!(kinds, [EntryKind::Dropped]);
 }
 
+/// A frame whose time passes while its sender and its host are down is dropped without a word. Its
+/// sender finds out once, and its later frames go on.
+#[test]
+fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
+    for scope in [Scope::Shared, Scope::Sender] {
+        let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
+        lose(&mut room, |_| true);
+        let late = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
+        room.say(0, &Outbound::message(&plan("dev", 2)));
+        room.now = room.now + 4 * LONG;
+        kill_all(&mut room);
+        lose(&mut room, |passed| passed.from == MemberId::HOST);
+        room.pass(LONG);
+        kill_all(&mut room);
+        calm(&mut room);
+        let errors = room
+            .passed(100, 101)
+            .filter(|text| text.contains(">fail:error{"));
+        // The host may correct a number, and says nothing about the frame.
+        let about = errors.filter(|text| sides::of(text).as_ref() == Some(&late));
+        let codes: Vec<&str> = about.filter(|text| !text.contains("code:E3003|")).collect();
+        assert_eq!(codes, [""; 0], "{scope:?}");
+        let is_over = |event: &&Event| **event == Event::Expired(late.clone());
+        let events = &room.members[0].events;
+        assert_eq!(
+            events.iter().filter(is_over).count(),
+            1,
+            "{scope:?}: {events:?}"
+        );
+        for inbox in [&room.host.inbox, &room.members[1].inbox] {
+            let texts: Vec<&str> = inbox.iter().map(Inbound::text).collect();
+            assert!(
+                matches!(&texts[..], [only] if only.contains("{n:2}")),
+                "{texts:?}"
+            );
+        }
+    }
+}
+
 /// A refusal that is lost with the host is said again with its code, and the caller hears it once.
 #[test]
 fn err_01_a_lost_refusal_is_said_again() {
