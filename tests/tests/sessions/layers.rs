@@ -29,11 +29,6 @@ fn verdict(text: &str) -> Result<(), ErrorCode> {
     message.map(drop).map_err(|error| error.code())
 }
 
-/// Makes the link lose these frames from now on.
-fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static) {
-    room.on_the_way(move |passed| Vec::from_iter((!is_lost(passed)).then(|| passed.text.clone())));
-}
-
 /// Makes the link lose two of seven frames from now on, repeat one, and hold one back until the next
 /// frame on its way has passed.
 fn spoil_link(room: &mut Room) {

@@ -5,7 +5,8 @@ use accp_runtime::session::{Input, Outbound, Reference, Rules};
 use accp_runtime::{ErrorCode, Message, Value};
 use proptest::prelude::*;
 
-use super::{LONG, calm, kill, kill_all, kill_all_and_calm, lose};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
+use crate::returns::lose;
 use crate::room::Room;
 use crate::sides::{
     NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_desk, options, plan, tokens,

@@ -2,13 +2,15 @@
 //! ERR-01, SIZE, BUD-02, REG-03 and API-02.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use accp_runtime::session::{Event, Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError};
 use accp_runtime::{ErrorCode, Intent, Message, Value};
 use accp_session::EntryKind;
 use proptest::prelude::*;
 
-use super::{LONG, calm, kill, kill_all, lose, spoil_link};
+use super::{LONG, calm, kill, kill_all, spoil_link};
+use crate::returns::lose;
 use crate::room::Room;
 use crate::sides::{
     self, NOW, Node, envelope, frame, frame_tokens, member, mid_of, numbers, open_desk, options,
@@ -159,6 +161,45 @@ proptest! {
             prop_assert!(said.is_sorted_by(|a, b| a < b), "{:?}", said);
         }
     }
+}
+
+/// A peer that cannot take a frame for now is asked less and less often, each time under a new id, and
+/// has the frame once in the end.
+#[test]
+fn dlv_03_a_frame_that_is_refused_again_and_again_waits_longer_each_time() {
+    let mut room = Room::new(&["dev"]);
+    lose(&mut room, |passed| passed.text.contains(">req:plan{"));
+    let mut mid = room.say(0, &Outbound::message(&plan("dev", 1)).in_chain("c1"));
+    let (mut waits, mut mids) = (Vec::new(), BTreeSet::from([mid.clone()]));
+    for n in 0..8 {
+        let refusal = format!(
+            "@hub>fail:error{{code:E9999|msg:later|retry:true|schema:ER}}[mid:91000000990{n},seq:3,of:{mid}]"
+        );
+        let now = room.now;
+        let dev = room.members[0].session_mut();
+        dev.receive(MemberId::HOST, refusal.as_bytes(), now);
+        room.passed.clear();
+        room.settle();
+        assert_eq!(of_dev(&room), [""; 0]);
+        while of_dev(&room).is_empty() {
+            room.pass(Duration::from_millis(500));
+        }
+        waits.push((room.now.as_millis() - now.as_millis()) / 500);
+        mid = mid_of(&of_dev(&room)[0]).unwrap();
+        assert!(mids.insert(mid.clone()), "{mid} again");
+    }
+    assert!(
+        waits.is_sorted() && waits[0] < 8 && waits[7] > 32,
+        "{waits:?}"
+    );
+    calm(&mut room);
+    let [only] = &room.host.frames()[..] else {
+        panic!("{:?}", room.host.frames());
+    };
+    assert_eq!(
+        envelope(&only.text).unwrap().correlation_id.as_deref(),
+        Some("c1")
+    );
 }
 
 /// A chain stays cancelled for its frames and its handlers after everybody was killed.

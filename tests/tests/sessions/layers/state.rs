@@ -6,7 +6,8 @@ use accp_runtime::{ErrorCode, Map, Message, Value};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{LONG, calm, kill, kill_all, kill_all_and_calm, lose, spoil_link};
+use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
+use crate::returns::lose;
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, counting, frame, member, open_desk, options};
 
