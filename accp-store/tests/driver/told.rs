@@ -1,6 +1,7 @@
 //! What a driver tells of the frames on their way (draft section 9, item 1).
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use accp_runtime::session::{MemberId, Outbound, Rules};
@@ -15,21 +16,35 @@ use crate::{START, log, open, options, plan};
 /// An agent, what it does with a frame, and the frame.
 type Said = [String; 3];
 
-/// Collects what drivers tell.
-#[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Said>>>);
-
-impl Told {
-    /// Returns the frames that an agent was told to treat so, in their order.
-    fn frames(&self, agent: &str, way: &str) -> Vec<String> {
-        let told = self.0.lock().unwrap();
-        let is_it = |said: &&Said| said[0] == agent && said[1] == way;
-        told.iter()
-            .filter(is_it)
-            .map(|said| said[2].clone())
-            .collect()
-    }
+thread_local! {
+    /// What the drivers of this thread have told, while somebody listens.
+    static TOLD: RefCell<Option<Vec<Said>>> = const { RefCell::new(None) };
 }
+
+/// Returns what the drivers of this thread tell while this runs. Other tests run at the same time.
+fn listen(run: impl FnOnce()) -> Vec<Said> {
+    static START: Once = Once::new();
+    START.call_once(|| {
+        tracing::subscriber::set_global_default(Ears).unwrap();
+        // Another test may have told something before.
+        tracing::callsite::rebuild_interest_cache();
+    });
+    TOLD.set(Some(Vec::new()));
+    run();
+    TOLD.take().unwrap()
+}
+
+/// Returns the frames that an agent was told to treat so, in their order.
+fn frames(told: &[Said], agent: &str, way: &str) -> Vec<String> {
+    let is_it = |said: &&Said| said[0] == agent && said[1] == way;
+    told.iter()
+        .filter(is_it)
+        .map(|said| said[2].clone())
+        .collect()
+}
+
+/// Keeps what drivers tell to their thread.
+struct Ears;
 
 /// The fields of an event that tell of a frame.
 struct Fields<'a>(&'a mut Said);
@@ -47,7 +62,7 @@ impl Visit for Fields<'_> {
     fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
 }
 
-impl Subscriber for Told {
+impl Subscriber for Ears {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == "accp::frames"
     }
@@ -63,7 +78,7 @@ impl Subscriber for Told {
     fn event(&self, event: &Event<'_>) {
         let mut said = Said::default();
         event.record(&mut Fields(&mut said));
-        self.0.lock().unwrap().push(said);
+        TOLD.with_borrow_mut(|told| told.as_mut().map(|told| told.push(said)));
     }
 
     fn enter(&self, _: &Id) {}
@@ -75,10 +90,9 @@ impl Subscriber for Told {
 /// the refused ones, over a link that fails and when everybody is killed.
 #[test]
 fn each_frame_is_told_whoever_is_killed() {
-    let told = Told::default();
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());
     let store = Shared::default();
-    tracing::subscriber::with_default(told.clone(), || {
+    let told = listen(|| {
         let mut room = open("s", &store);
         let faults = Faults {
             loss: 200,
@@ -120,17 +134,17 @@ fn each_frame_is_told_whoever_is_killed() {
     for (agent, is_host) in [("hub", true), ("dev", false)] {
         let is_mine = |id: MemberId| (id == MemberId::HOST) == is_host;
         assert_eq!(
-            told.frames(agent, "sends"),
+            frames(&told, agent, "sends"),
             texts(&sent, &|frame| is_mine(frame.from))
         );
         assert_eq!(
-            told.frames(agent, "receives"),
+            frames(&told, agent, "receives"),
             texts(&arrived, &|frame| is_mine(frame.to))
         );
         let side = SideId::new("s", agent);
         let entries = log(&store, &side);
         let kept: Vec<String> = entries.iter().map(|entry| entry.text.to_string()).collect();
-        assert_eq!(told.frames(agent, "keeps"), kept);
+        assert_eq!(frames(&told, agent, "keeps"), kept);
         let has_refused = kept.iter().any(|text| text.starts_with("@boss>"));
         assert_eq!((kept.len() > 6, has_refused), (true, is_host), "{kept:?}");
     }
@@ -139,9 +153,8 @@ fn each_frame_is_told_whoever_is_killed() {
 /// What a store refuses is neither kept nor sent, and is not told so.
 #[test]
 fn what_is_not_durable_is_not_told() {
-    let told = Told::default();
     let (options, rules) = (options("s", "hub"), Rules::default());
-    tracing::subscriber::with_default(told.clone(), || {
+    let told = listen(|| {
         let full = Tapped::new(Shared::default(), |_, _| {
             let what = "the disk is full";
             Err(StoreError::new(StoreErrorKind::Full, what))
@@ -151,5 +164,5 @@ fn what_is_not_durable_is_not_told() {
         let mut host = Side::open(id, store, vec![], options, Some(rules), START).unwrap();
         host.carry_out(START).unwrap_err();
     });
-    assert_eq!(*told.0.lock().unwrap(), Vec::<Said>::new());
+    assert_eq!(told, Vec::<Said>::new());
 }
