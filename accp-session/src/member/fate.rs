@@ -104,9 +104,14 @@ impl Member {
                 self.outbox.was_there(&mid, error.sequence, LATER);
                 self.outbox.accepted(&mid);
             }
-            // Another member has used this id, or the host could not take the frame for now.
-            code if code == ErrorCode::DUPLICATE || code.is_retryable() == Some(true) => {
-                self.retry(&mid, code);
+            // Another member has used this id.
+            ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
+            // The host could not take the frame for now. It would be asked without end if the frame
+            // went out again at once.
+            code if code.is_retryable() == Some(true) => {
+                if let Some(new) = self.retry(&mid, code) {
+                    self.outbox.refused_for_now(&new, &self.side.clock);
+                }
             }
             // The host consumed nothing, so the same frame goes out again.
             code if error.retry => {
@@ -134,17 +139,18 @@ impl Member {
         }
     }
 
-    /// Sends a frame again under a new id. The old id is its cause, except for a duplicate. When the
-    /// ids are used up, the frame is given up.
-    pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) {
+    /// Sends a frame again under a new id, and returns the id. The old id is its cause, except for a
+    /// duplicate. When the ids are used up, the frame is given up.
+    pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) -> Option<Mid> {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
-            return;
+            return None;
         }
         let new = match self.side.next_mid() {
             Ok(new) => new,
             Err(error) => {
                 let refusal = Refusal::new(error.code(), error.to_string());
-                return self.give_up(old, refusal.about(Some(old.clone())));
+                self.give_up(old, refusal.about(Some(old.clone())));
+                return None;
             }
         };
         let cause = (code != ErrorCode::DUPLICATE).then(|| old.to_string());
@@ -155,8 +161,9 @@ impl Member {
             outbox.push(OutboxChange::Remove(before.clone()));
             outbox.push(OutboxChange::Put(frame));
         }
-        let old = old.clone();
+        let (old, again) = (old.clone(), new.clone());
         self.side.tell(Event::Retried { old, new, code });
+        Some(again)
     }
 
     /// Sends a frame under a new id whose id an earlier run has used, of which this store is an older

@@ -4,6 +4,7 @@
 
 mod awaiting;
 mod reading;
+mod told;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

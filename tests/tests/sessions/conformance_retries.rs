@@ -149,6 +149,8 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
         .session_mut()
         .receive(MemberId::HOST, refusal.as_bytes(), NOW);
     room.settle();
+    assert!(room.host.frames().is_empty(), "not at once");
+    room.pass(LONG);
     let entry = room.host.frames().pop().unwrap();
     let envelope = envelope(&entry.text).unwrap();
     assert_ne!(entry.mid, old);

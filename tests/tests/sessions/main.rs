@@ -28,6 +28,7 @@ mod corners;
 mod enemies;
 mod ids;
 mod large;
+mod layers;
 mod lineage;
 mod numbering;
 mod repeats;

@@ -15,11 +15,11 @@ type Store = Arc<Mutex<MemoryStore>>;
 type Node = Driver<Store, Vec<Transmit>>;
 
 /// A host and a member, each with a store of its own, so that values have to travel.
-struct Pair {
-    host: Node,
+pub(crate) struct Pair {
+    pub(crate) host: Node,
     member: Node,
     stores: [Store; 2],
-    now: Time,
+    pub(crate) now: Time,
     /// The time that a frame takes on the link.
     step: Duration,
     /// Whether the link loses the bytes of values.
@@ -29,7 +29,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(Duration::from_millis(200))
     }
 
@@ -59,7 +59,7 @@ impl Pair {
     }
 
     /// Delivers what is on the link, and lets the sides carry out, but no handler.
-    fn pass(&mut self, rounds: usize) {
+    pub(crate) fn pass(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.now = self.now + self.step;
             let hub = self.host.serve(self.now, |_| Err("not yet".into()));
@@ -87,14 +87,14 @@ impl Pair {
     }
 
     /// Kills the member, and opens it again.
-    fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         let store = self.stores[1].clone();
         self.member = Driver::open_member(store, vec![], options("dev"), self.now).unwrap();
     }
 
     /// Lets the member handle its frames for some rounds. Returns what it read, and the errors of
     /// its handler.
-    fn member_serves<R>(
+    pub(crate) fn member_serves<R>(
         &mut self,
         rounds: usize,
         read: impl Fn(&Inbound) -> Result<R, DecodeError>,

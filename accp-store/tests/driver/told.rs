@@ -1,0 +1,168 @@
+//! What a driver tells of the frames on their way (draft section 9, item 1).
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
+
+use accp_runtime::session::{MemberId, Outbound, Rules};
+use accp_store::{SideId, StoreError, StoreErrorKind};
+use accp_testkit::{Delivery, Faults, Shared, Side, Tapped, Wire};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::{START, log, open, options, plan};
+
+/// An agent, what it does with a frame, and the frame.
+type Said = [String; 3];
+
+thread_local! {
+    /// What the drivers of this thread have told, while somebody listens.
+    static TOLD: RefCell<Option<Vec<Said>>> = const { RefCell::new(None) };
+}
+
+/// Returns what the drivers of this thread tell while this runs. Other tests run at the same time.
+fn listen(run: impl FnOnce()) -> Vec<Said> {
+    static START: Once = Once::new();
+    START.call_once(|| {
+        tracing::subscriber::set_global_default(Ears).unwrap();
+        // Another test may have told something before.
+        tracing::callsite::rebuild_interest_cache();
+    });
+    TOLD.set(Some(Vec::new()));
+    run();
+    TOLD.take().unwrap()
+}
+
+/// Returns the frames that an agent was told to treat so, in their order.
+fn frames(told: &[Said], agent: &str, way: &str) -> Vec<String> {
+    let is_it = |said: &&Said| said[0] == agent && said[1] == way;
+    told.iter()
+        .filter(is_it)
+        .map(|said| said[2].clone())
+        .collect()
+}
+
+/// Keeps what drivers tell to their thread.
+struct Ears;
+
+/// The fields of an event that tell of a frame.
+struct Fields<'a>(&'a mut Said);
+
+impl Visit for Fields<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let at = ["agent", "way", "frame"]
+            .iter()
+            .position(|name| *name == field.name());
+        if let Some(said) = at.and_then(|at| self.0.get_mut(at)) {
+            value.clone_into(said);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl Subscriber for Ears {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "accp::frames"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut said = Said::default();
+        event.record(&mut Fields(&mut said));
+        TOLD.with_borrow_mut(|told| told.as_mut().map(|told| told.push(said)));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Each frame that leaves a side, arrives there or is kept there is told once, with the repeated and
+/// the refused ones, over a link that fails and when everybody is killed.
+#[test]
+fn each_frame_is_told_whoever_is_killed() {
+    let (mut sent, mut arrived) = (Vec::new(), Vec::new());
+    let store = Shared::default();
+    let told = listen(|| {
+        let mut room = open("s", &store);
+        let faults = Faults {
+            loss: 200,
+            duplication: 200,
+            latency: Duration::from_millis(50),
+            ..Faults::default()
+        };
+        room.wire = Wire::new(7, faults);
+        let ids = [MemberId::HOST, room.members[0].id];
+        for turn in 0..60 {
+            if turn % 10 == 5 {
+                let now = room.now;
+                for (id, agent) in ids.into_iter().zip(["hub", "dev"]) {
+                    let driver = &mut room.side(id).unwrap().driver;
+                    // A side that was just opened waits for its host.
+                    drop(driver.send(&Outbound::message(&plan(agent)), now));
+                }
+                let refused = format!("@boss>req:plan{{}}[mid:1010000090{turn},seq:1]");
+                room.wire.send(now, ids[1], ids[0], refused);
+                room.wire.send(now, ids[1], ids[0], "no frame");
+            }
+            if turn % 20 == 19 {
+                room.restart(ids[0]).unwrap();
+                room.restart(ids[1]).unwrap();
+            }
+            room.now = room.now + Duration::from_secs(1);
+            arrived.extend(room.arrive().unwrap());
+            sent.extend(room.step(Duration::ZERO).unwrap());
+        }
+        assert!(room.wire.faulted().lost > 0 && room.wire.faulted().duplicated > 0);
+    });
+    let texts = |frames: &[Delivery], is_it: &dyn Fn(&Delivery) -> bool| -> Vec<String> {
+        frames
+            .iter()
+            .filter(|frame| is_it(frame))
+            .map(|frame| frame.text.clone())
+            .collect()
+    };
+    for (agent, is_host) in [("hub", true), ("dev", false)] {
+        let is_mine = |id: MemberId| (id == MemberId::HOST) == is_host;
+        assert_eq!(
+            frames(&told, agent, "sends"),
+            texts(&sent, &|frame| is_mine(frame.from))
+        );
+        assert_eq!(
+            frames(&told, agent, "receives"),
+            texts(&arrived, &|frame| is_mine(frame.to))
+        );
+        let side = SideId::new("s", agent);
+        let entries = log(&store, &side);
+        let kept: Vec<String> = entries.iter().map(|entry| entry.text.to_string()).collect();
+        assert_eq!(frames(&told, agent, "keeps"), kept);
+        let has_refused = kept.iter().any(|text| text.starts_with("@boss>"));
+        assert_eq!((kept.len() > 6, has_refused), (true, is_host), "{kept:?}");
+    }
+}
+
+/// What a store refuses is neither kept nor sent, and is not told so.
+#[test]
+fn what_is_not_durable_is_not_told() {
+    let (options, rules) = (options("s", "hub"), Rules::default());
+    let told = listen(|| {
+        let full = Tapped::new(Shared::default(), |_, _| {
+            let what = "the disk is full";
+            Err(StoreError::new(StoreErrorKind::Full, what))
+        });
+        let store = Arc::new(Mutex::new(full));
+        let id = MemberId::HOST;
+        let mut host = Side::open(id, store, vec![], options, Some(rules), START).unwrap();
+        host.carry_out(START).unwrap_err();
+    });
+    assert_eq!(told, Vec::<Said>::new());
+}

@@ -1,0 +1,99 @@
+//! Requirements of the draft where a user meets them: in a frame of a session, and after frames were
+//! lost and sides were killed. `docs/conformance.md` (Layers) lists the tests of each layer.
+
+mod context;
+mod delivery;
+mod frames;
+mod profiles;
+mod spelling;
+mod state;
+
+use std::time::Duration;
+
+use accp_runtime::session::MemberId;
+use accp_runtime::{ErrorCode, Message};
+use accp_tests::judges::agree;
+
+use crate::room::{Passed, Room};
+use crate::sides::{Node as _, STANDARD, Side};
+
+/// Longer than the longest wait before a resend.
+const LONG: Duration = Duration::from_secs(32);
+
+/// Returns what the codec says of a text: both judges, then the types of the registry.
+fn verdict(text: &str) -> Result<(), ErrorCode> {
+    if !agree(text.as_bytes()) {
+        return Err(ErrorCode::PARSE_ERROR);
+    }
+    let message = Message::decode(text, &STANDARD);
+    message.map(drop).map_err(|error| error.code())
+}
+
+/// Makes the link lose two of seven frames from now on, repeat one, and hold one back until the next
+/// frame on its way has passed.
+fn spoil_link(room: &mut Room) {
+    let mut count = 0;
+    let mut late: Vec<Passed> = Vec::new();
+    room.on_the_way(move |passed| {
+        count += 1;
+        let mut texts = match count % 7 {
+            0 | 3 => vec![],
+            1 => vec![passed.text.clone(); 2],
+            5 => {
+                late.push(passed.clone());
+                return vec![];
+            }
+            _ => vec![passed.text.clone()],
+        };
+        let way = (passed.from, passed.to);
+        let due = late.extract_if(.., |late| (late.from, late.to) == way);
+        texts.extend(due.map(|late| late.text));
+        texts
+    });
+}
+
+/// Kills every side, and opens it again from its store. From then on a side keeps snapshots of its
+/// state, so that it has gone on from its log after the first kill, and goes on from a snapshot after
+/// the next.
+fn kill_all(room: &mut Room) {
+    let sides: Vec<MemberId> = room.sides().map(|side| side.id).collect();
+    for side in sides {
+        room.side(side).unwrap().options.snapshot_entries = 1;
+        room.restart(side).unwrap();
+    }
+}
+
+/// Kills a host that the test plays with by hand, and opens it again: from its log, and then from a
+/// snapshot.
+fn kill(desk: &mut Side) {
+    let mut options = desk.options.clone();
+    options.snapshot_entries = 1;
+    for _ in 0..2 {
+        desk.restart_as(options.clone());
+    }
+    assert!(desk.stored().snapshot.is_some());
+}
+
+/// Heals the link, lets time pass until everything that can arrive has arrived, and checks that all
+/// sides have the same state. Whatever a side has written keeps to the grammar, link frames too.
+fn calm(room: &mut Room) {
+    room.heal();
+    for _ in 0..40 {
+        room.pass(LONG);
+    }
+    room.check_replicas();
+    for passed in &room.passed {
+        assert!(agree(passed.text.as_bytes()), "{}", passed.text);
+    }
+}
+
+/// Kills every side amid frames that get lost, and lets them come to rest.
+fn kill_all_and_calm(room: &mut Room) {
+    spoil_link(room);
+    kill_all(room);
+    for _ in 0..4 {
+        room.pass(LONG);
+    }
+    kill_all(room);
+    calm(room);
+}
