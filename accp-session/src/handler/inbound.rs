@@ -200,25 +200,34 @@ fn whole(
     };
     let mut whole = None;
     for (key, value) in values {
-        for (_, held) in message.payload.iter_mut() {
-            put(held, key, value);
-        }
-        let options = EncodeOptions {
-            limits: Limits::NONE,
-            inline: true,
-            ..EncodeOptions::default()
-        };
-        let written = message.encode_with(registry, options);
-        whole = Some(written.map_err(|error| {
-            let at = text.find(&format!("${key}")).unwrap_or_default();
-            DecodeError::new(
-                error.code(),
-                at,
-                format!("a reference to a value that fits: {error}"),
-            )
-        })?);
+        whole = Some(supply(&mut message, text, key, value, registry)?);
     }
     Ok(whole.map(Arc::from))
+}
+
+/// Puts a value in the place of the references with this key, and returns the text of the message
+/// then. Fails if the value is not one of the field's type.
+pub(crate) fn supply(
+    message: &mut Message<'_>,
+    text: &str,
+    key: &str,
+    value: &Value<'static>,
+    registry: &Registry,
+) -> Result<String, DecodeError> {
+    for (_, held) in message.payload.iter_mut() {
+        put(held, key, value);
+    }
+    let options = EncodeOptions {
+        limits: Limits::NONE,
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let written = message.encode_with(registry, options);
+    written.map_err(|error| {
+        let at = text.find(&format!("${key}")).unwrap_or_default();
+        let expected = format!("a reference to a value that fits: {error}");
+        DecodeError::new(error.code(), at, expected)
+    })
 }
 
 /// Puts a value in the place of every reference with this key.

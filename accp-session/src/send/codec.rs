@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use accp_registry::Schema;
 
+use crate::handler::inbound::supply;
+use crate::refs::reference::references;
 use crate::refs::reference::{Reference, Walk};
 use crate::wire::scan::Scanned;
 use crate::{Answer, Cold, Input, InputError, Located, Mid, Outbound, SendError, Session, Time};
 use accp_context::read_head;
 use accp_context::{Checkpoint, TokenBudget};
-use accp_frame::{DecodeError, DecodeOptions, Map, Message, Value};
+use accp_frame::{DecodeError, DecodeOptions, Message, Value};
 
 /// `Encode`, `Decode`, `Checkpoint`, `GetBudget` and `RegisterSchema` of the draft (section
 /// 7.1), under its names.
@@ -67,11 +69,12 @@ impl<'s> Codec<'s> {
     /// value has to be read from the store.
     ///
     /// # Errors
-    /// As [`Message::decode`].
+    /// As [`Message::decode`], and E1004 when a reference leads to a value of another type than that
+    /// of its field.
     pub fn decode<'a>(&self, frame: &'a str) -> Result<Message<'a>, DecodeError> {
         let side = self.session.side();
         // 1: the whole grammar.
-        Scanned::new(frame, side.options.limits)?;
+        let scanned = Scanned::new(frame, side.options.limits)?;
         // 3 to 5: names, defaults, the message.
         let options = DecodeOptions {
             limits: side.options.limits,
@@ -79,7 +82,11 @@ impl<'s> Codec<'s> {
         };
         let mut message = Message::decode_with(frame, &side.options.registry, &options)?;
         // 2: the values of the references. The grammar does not depend on them.
-        resolve(&mut message.payload, self.session);
+        for key in references(scanned.head()) {
+            if let Some(value) = self.session.resolve(key) {
+                supply(&mut message, frame, key, &value, &side.options.registry)?;
+            }
+        }
         // 6: the message, for the context.
         Ok(message)
     }
@@ -109,27 +116,6 @@ impl<'s> Codec<'s> {
         self.session
             .handle(Input::Register(Box::new(schema)), now)?;
         Ok(())
-    }
-}
-
-fn resolve(payload: &mut Map<'_>, session: &Session) {
-    for (_, value) in payload.iter_mut() {
-        resolve_value(value, session);
-    }
-}
-
-fn resolve_value(value: &mut Value<'_>, session: &Session) {
-    match value {
-        Value::Map(map) => resolve(map, session),
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| resolve_value(item, session)),
-        Value::Ref(key) => {
-            if let Some(found) = session.resolve(key) {
-                *value = found;
-            }
-        }
-        _ => {}
     }
 }
 

@@ -257,6 +257,33 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
 }
 
 #[test]
+fn api_03_refuses_a_reference_to_a_value_of_another_type() {
+    let mut room = Room::new(&["dev"]);
+    let delta: accp_runtime::Map<'_> = [("owner", "dev".into()), ("much", 7.into())]
+        .into_iter()
+        .collect();
+    let shared = Message::new("dev", "sync", "state").unwrap();
+    let shared = shared.with("version", 1).with("delta", Value::Map(delta));
+    room.say(0, &Outbound::message(&shared));
+    let codec = Codec::new(room.host.session_mut());
+    let report = |key: &str| format!("@dev>done:schedule{{task:x|prog:$ctx.{key}|schema:TA}}");
+    let text = report("much");
+    let progress = codec
+        .decode(&text)
+        .unwrap()
+        .payload
+        .get("progress")
+        .cloned();
+    assert_eq!(progress, Some(Value::Integer(7)));
+    let text = report("owner");
+    let error = codec.decode(&text).unwrap_err();
+    assert_eq!(
+        (error.code(), error.at()),
+        (ErrorCode::INVALID_TYPE, text.find('$').unwrap())
+    );
+}
+
+#[test]
 fn api_03_refuses_a_frame_before_any_reference_is_followed() {
     let mut node = open_desk(options("hub"), Rules::default());
     let codec = Codec::new(node.session_mut());
