@@ -7,6 +7,7 @@ mod frame;
 mod frames;
 mod generics;
 mod into_owned;
+mod judged;
 mod nested;
 mod shapes;
 

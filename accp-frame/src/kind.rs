@@ -4,6 +4,25 @@
 //! `#[derive(AccpFrame)]` writes `<T as DecodeValue<'_, kind::Text>>` for a field that the registry
 //! declares as `text`. A Rust type that cannot hold text does not compile. The choice costs nothing
 //! at run time.
+//!
+//! | In the registry | Rust types |
+//! |---|---|
+//! | `string`, `text` | `Cow<str>`, `String` |
+//! | `string` | also [`AgentId`](crate::AgentId), and an enum without data that derives `AccpFrame` |
+//! | `integer` | the integers up to 64 bits |
+//! | `decimal` | [`Decimal`](crate::Decimal) |
+//! | `number` | `f64` |
+//! | `boolean` | `bool` |
+//! | `agent` | [`AgentId`](crate::AgentId); `Cow<str>` and `String`, which are checked when they are written |
+//! | `enum(..)` | an enum without data that derives `AccpFrame`, with these variants |
+//! | `[T]` | `Vec` of a type that holds `T` |
+//! | `{T}` | `BTreeMap` from texts to a type that holds `T`; of `{any}` also [`Map`](crate::Map) |
+//! | the code of a schema | a struct that derives `AccpFrame` with this schema |
+//! | `any` | [`Value`](crate::Value), and all of these but agents and structs of a schema |
+//!
+//! `Option`, `Box` and references hold what the type inside holds. Other types convert to one of these
+//! by `#[accp(with = module)]`, or implement [`EncodeValue`](crate::EncodeValue) and
+//! [`DecodeValue`](crate::DecodeValue).
 
 use core::marker::PhantomData;
 

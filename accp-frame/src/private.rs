@@ -3,6 +3,8 @@
 //! code of a struct stays small.
 
 mod extras;
+mod holds;
+mod said;
 mod shape;
 mod values;
 
@@ -19,7 +21,9 @@ pub use core::result::Result::{self, Err, Ok};
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
-pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
+pub use holds::Holds;
+pub use said::{Said, names_fault};
+pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
 
 use crate::dynamic::{required_null, twice};

@@ -3,8 +3,6 @@
 use accp_registry::protocol::UnknownKeys;
 use accp_registry::{Field as Spec, Protocol, Schema, Type, nearest};
 
-use quote::ToTokens as _;
-
 use super::{Owner, hint, types};
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
@@ -225,11 +223,24 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
 
 /// Checks that the Rust type holds the registry type, if both are known here.
 fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
-    let Role::Wire(wire) = role else { return };
+    let wire = match role {
+        Role::Wire(wire) => wire,
+        Role::Flatten => return takes_params(cx, field),
+        Role::Skip => return,
+    };
+    if let Some(default) = &wire.default
+        && let Some(ty) = types::too_small(field.ty, default)
+    {
+        let (shown, name) = (types::shown(ty), &wire.name);
+        cx.error(
+            ty,
+            format!("`{shown}` cannot hold {default}, the default of `{name}`"),
+        );
+    }
     let Some((ty, of)) = types::misfit(field.ty, &wire.ty) else {
         return;
     };
-    let shown = ty.to_token_stream().to_string().replace(' ', "");
+    let shown = types::shown(ty);
     let holders = types::holders(cx.protocol, of);
     let message = match place.schema {
         Some(schema) => {
@@ -248,6 +259,17 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     cx.error(ty, message);
 }
 
+/// Refuses well-known types that cannot take the params without a field.
+fn takes_params(cx: &Ctxt, field: &Field<'_>) {
+    if let Some(shown) = types::no_map(field.ty) {
+        let rest = cx.protocol.rust.rest;
+        let message = format!(
+            "`{shown}` cannot take the params of `{rest}`: use `Map<'_>`, or a `BTreeMap` from texts to values"
+        );
+        cx.error(field.ty, message);
+    }
+}
+
 /// Refuses an `Option` for a required field: the field is never absent and never null.
 fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     let (Role::Wire(wire), Some(schema)) = (role, place.schema) else {
@@ -255,7 +277,7 @@ fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     let inner = types::optional(field.ty).filter(|_| wire.is_required);
     if let Some(inner) = inner {
-        let inner = inner.to_token_stream().to_string().replace(' ', "");
+        let inner = types::shown(inner);
         let (code, name, frame) = (&schema.code, &wire.name, place.in_frame(cx.protocol));
         let message = format!(
             "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"

@@ -2,6 +2,7 @@
 //! their traits. These are reported here, once, in the words of the registry.
 
 use accp_registry::{Protocol, Type};
+use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 /// Returns the part of the type that cannot hold its part of the registry type.
@@ -38,6 +39,60 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
         _ => true,
     };
     (!fits).then_some((ty, of))
+}
+
+/// Returns the part of the type that is an integer too small for the default with this text.
+pub(super) fn too_small<'t>(ty: &'t RustType, default: &str) -> Option<&'t RustType> {
+    if let Some(inner) = inside(ty, "Option").or_else(|| inside(ty, "Box")) {
+        return too_small(inner, default);
+    }
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let value: i64 = default.parse().ok()?;
+    let fits = match path.path.get_ident()?.to_string().as_str() {
+        "i8" => i8::try_from(value).is_ok(),
+        "i16" => i16::try_from(value).is_ok(),
+        "i32" => i32::try_from(value).is_ok(),
+        "u8" => u8::try_from(value).is_ok(),
+        "u16" => u16::try_from(value).is_ok(),
+        "u32" => u32::try_from(value).is_ok(),
+        "u64" | "usize" => value >= 0,
+        _ => true,
+    };
+    (!fits).then_some(ty)
+}
+
+/// Returns the words for a well-known type that is no map from texts to values.
+pub(super) fn no_map(ty: &RustType) -> Option<String> {
+    well_known(ty, &[])
+}
+
+/// Returns the words for a well-known type that is not a message.
+pub(super) fn no_frame(ty: &RustType) -> Option<String> {
+    well_known(ty, &["Map", "BTreeMap", "HashMap"])
+}
+
+fn well_known(ty: &RustType, others: &[&str]) -> Option<String> {
+    const KNOWN: [&str; 11] = [
+        "Vec", "String", "Cow", "Option", "Value", "AgentId", "bool", "i64", "u64", "f64", "char",
+    ];
+    let is_known = match ty {
+        RustType::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| KNOWN.iter().chain(others).any(|name| last.ident == name)),
+        RustType::Tuple(_) | RustType::Reference(_) | RustType::Slice(_) => true,
+        _ => false,
+    };
+    is_known.then(|| shown(ty))
+}
+
+/// Returns a type as a user writes it.
+pub(super) fn shown(ty: &RustType) -> String {
+    let text = ty.to_token_stream().to_string().replace(' ', "");
+    text.replace(',', ", ").replace("&'static", "&'static ")
 }
 
 /// Returns the innermost item type of lists and maps.

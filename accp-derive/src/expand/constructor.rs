@@ -5,6 +5,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
 use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
+use super::judged::judged;
 use super::kind;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};
@@ -22,7 +23,7 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
         .filter(|member| is_argument(member))
         .collect();
     let parameters = arguments.iter().map(|member| parameter(member));
-    let values = members(fields).map(value);
+    let values = members(fields).map(|member| value(input, member));
     let setters = members(fields)
         .filter(|member| !is_argument(member) && !matches!(member.role, Role::Skip))
         .map(|member| set(input, member));
@@ -109,7 +110,7 @@ fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
 }
 
 /// Returns the first value of a field.
-fn value(member: &Member<'_>) -> TokenStream {
+fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     let (ident, ty) = (member.field.ident, member.field.ty);
     let span = span_of(ty);
     let value = match &member.role {
@@ -118,7 +119,12 @@ fn value(member: &Member<'_>) -> TokenStream {
         Role::Wire(wire) => match &wire.default {
             Some(text) => {
                 let (kind, name) = (kind(span, &wire.ty), &wire.name);
-                quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text))
+                match judged(input, ty, wire) {
+                    Some(judged) => {
+                        quote_spanned!(span=> #judged::back(_p::preset::<#kind, _>(#name, #text)))
+                    }
+                    None => quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text)),
+                }
             }
             None => quote!(_p::None),
         },

@@ -1,11 +1,14 @@
 //! Straight-line code for fields, in structs and in variants alike.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
+use super::judged::judged;
 use super::kind;
+use crate::ast::Input;
 use crate::plan::{Fields, Loose, Member, Role, Wire};
 
 /// Returns the local variable of a member.
@@ -50,7 +53,7 @@ fn absent(wire: &Wire) -> TokenStream {
 }
 
 /// Returns the code that writes the params of a frame, in the order of the wire.
-pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream {
+pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Access) -> TokenStream {
     let flatten = fields
         .members
         .iter()
@@ -86,6 +89,7 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
             name, key, inline, ..
         } = wire;
         let absent = absent(wire);
+        let value = held(input, ty, wire, value);
         // Without a schema, fields and unknown params ascend together by key.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
@@ -103,13 +107,14 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
 }
 
 /// Returns the code that writes the entries of a map, in the order of the wire.
-pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
+pub(super) fn encode_entries(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let entries = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let value = Access::OfSelf.of(fields, at);
         let kind = kind(span, &wire.ty);
         let Wire { name, key, .. } = wire;
         let absent = absent(wire);
+        let value = held(input, ty, wire, value);
         quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;)
     });
     quote!(#(#entries)* _p::Ok(()))
@@ -121,11 +126,18 @@ fn by_schema(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Returns the variables that reading fills.
-pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
+pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let slots = fields.members.iter().enumerate().filter_map(|(at, member)| {
         let (ty, slot) = (member.field.ty, slot(at));
         match member.role {
-            Role::Wire(_) => Some(quote!(let mut #slot: _p::Option<#ty> = _p::None;)),
+            Role::Wire(ref wire) => {
+                let span = match judged(input, ty, wire) {
+                    Some(_) => ty.span(),
+                    None => Span::call_site(),
+                };
+                let ty = read_as(input, ty, wire);
+                Some(quote_spanned!(span=> let mut #slot: _p::Option<#ty> = _p::None;))
+            }
             Role::Flatten => {
                 let span = span_of(ty);
                 Some(quote_spanned!(span=> let mut #slot: #ty = <#ty as _p::Default>::default();))
@@ -137,7 +149,7 @@ pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
 }
 
 /// Returns a match arm for each key, under its full and its short name, and one for all other keys.
-pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
+pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = by_schema(fields);
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
@@ -149,6 +161,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
         let [name_bytes, key_bytes] =
             [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
         let short = (key != name).then(|| quote!(| #key_bytes));
+        let ty = read_as(input, ty, wire);
         let read = match &by_schema {
             Some(by) if wire.is_required && wire.default.is_none() => {
                 quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
@@ -200,7 +213,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
 }
 
 /// Returns the fields of the value that was read. A missing field gets its default or is an error.
-pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
+pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = by_schema(fields);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
         let (ident, ty) = (member.field.ident, member.field.ty);
@@ -212,7 +225,9 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
             Role::Wire(wire) => {
                 let kind = kind(span, &wire.ty);
                 let name = &wire.name;
-                match (&wire.default, &by_schema) {
+                let judged = judged(input, ty, wire);
+                let ty = read_as(input, ty, wire);
+                let value = match (&wire.default, &by_schema) {
                     (Some(default), _) => {
                         quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
                     }
@@ -220,12 +235,33 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
                         quote_spanned!(span=> _p::demand::<#ty>(r, #slot, #name, #by)?)
                     }
                     _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
+                };
+                match judged {
+                    Some(judged) => quote_spanned!(ty.span()=> #judged::back(#value)),
+                    None => value,
                 }
             }
         };
         quote!(#ident: #value,)
     });
     quote!(#(#values)*)
+}
+
+/// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
+/// the field that takes the value.
+fn read_as(input: &Input<'_>, ty: &RustType, wire: &Wire) -> TokenStream {
+    match judged(input, ty, wire) {
+        Some(_) => quote_spanned!(ty.span()=> _),
+        None => ty.to_token_stream(),
+    }
+}
+
+/// Returns a value that is written; the compiler may have to judge its type.
+fn held(input: &Input<'_>, ty: &RustType, wire: &Wire, value: TokenStream) -> TokenStream {
+    match judged(input, ty, wire) {
+        Some(judged) => quote_spanned!(ty.span()=> #judged::of(#value)),
+        None => value,
+    }
 }
 
 /// Returns the members that travel, in the order of the wire.

@@ -5,6 +5,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use super::said::equal;
+
 /// The shape of a derived type.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
@@ -63,33 +65,6 @@ impl<T: Shaped> Probe<T> {
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
-/// Returns whether a type can represent an enumeration of the registry with these values.
-pub const fn has_names(shape: Option<Shape>, names: &[(&str, &str)]) -> bool {
-    let own = match shape {
-        Some(Shape::Names(own)) => own,
-        Some(Shape::Schema(_)) => return false,
-        None => return true,
-    };
-    if own.len() != names.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < names.len() {
-        let (name, wire) = names[at];
-        let mut found = false;
-        let mut other = 0;
-        while other < own.len() {
-            found |= equal(own[other].0, name) && equal(own[other].1, wire);
-            other += 1;
-        }
-        if !found {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
 /// Returns whether a type can hold a default with this text.
 pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     let Some(Shape::Names(own)) = shape else {
@@ -112,13 +87,4 @@ pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
         Some(Shape::Names(_)) => false,
         None => true,
     }
-}
-
-const fn equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
 }
