@@ -24,6 +24,9 @@ pub(crate) struct Attrs {
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
+    pub(crate) transparent: Option<Ident>,
+    /// The module that converts the value of a field.
+    pub(crate) with: Option<Path>,
     /// The fields of the schema that may be lost.
     pub(crate) ignore: Vec<LitStr>,
 }
@@ -60,10 +63,12 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("deny_unknown_fields", &[Container, Variant]),
         ("ignore", &[Container, Variant]),
         ("new", &[Container]),
+        ("transparent", &[Container]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
         ("skip", &[Field]),
         (protocol.rust.rest, &[Field]),
+        ("with", &[Field]),
         ("symbol", &[Variant]),
     ]);
     known
@@ -136,6 +141,8 @@ impl Attrs {
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
             "new" => item.flag(cx, &mut self.new),
+            "transparent" => item.flag(cx, &mut self.transparent),
+            "with" => item.path(cx, &mut self.with),
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);

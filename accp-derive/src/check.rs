@@ -55,6 +55,10 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
             constructor::constructor(cx, input, &fields);
             Plan::Nested(fields)
         }
+        Body::Newtype(member, ty) => {
+            alone(cx, &input.attrs);
+            Plan::Newtype(member, ty)
+        }
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
             if variants.is_empty() {
@@ -97,7 +101,7 @@ fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
         Body::Enum(variants) => variants
             .iter()
             .any(|variant| variant.attrs.schema.is_some()),
-        Body::Struct(_) => false,
+        Body::Struct(_) | Body::Newtype(..) => false,
     };
     in_variants || input.attrs.schema.is_some()
 }
@@ -130,6 +134,17 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
             flag,
             "an enum has no constructor: its variants are the constructors",
         );
+    }
+}
+
+/// Refuses attributes beside `transparent`.
+fn alone(cx: &Ctxt, attrs: &Attrs) {
+    let message = "a transparent struct is the value of its field: this belongs on another struct";
+    for text in attrs.identity().chain(&attrs.ignore) {
+        cx.error(text, message);
+    }
+    for flag in attrs.deny_unknown_fields.iter().chain(&attrs.new) {
+        cx.error(flag, message);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{AgentId, Decimal, Map, Number, Value};
 /// threads or outlive the frame.
 ///
 /// `#[derive(AccpFrame)]` implements the trait. A type of your own that holds the lifetime of the
-/// frame implements it by hand. Type parameters stay as they are.
+/// frame implements it by hand.
 ///
 /// ```
 /// use accp_runtime::profiles::ScheduleReq;

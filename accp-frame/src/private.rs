@@ -7,6 +7,7 @@ mod holds;
 mod said;
 mod shape;
 mod values;
+mod with;
 
 use alloc::format;
 use alloc::string::String;
@@ -23,8 +24,9 @@ pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
 pub use holds::Holds;
 pub use said::{Said, names_fault};
-pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value};
+pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
+pub use with::{converted, or_default_with, preset_with, read_with};
 
 use crate::dynamic::{required_null, twice};
 use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};

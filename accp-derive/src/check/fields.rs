@@ -88,6 +88,14 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
             format!("`{name}` and `{}` exclude each other", set[at - 1].0),
         );
     }
+    if let (Some(with), Some((name, _))) =
+        (&attrs.with, set.iter().find(|(name, _)| *name != "default"))
+    {
+        cx.error(
+            with,
+            format!("`with` and `{name}` exclude each other: such a field has no value to convert"),
+        );
+    }
     if let (Some(rename), Some((name, _))) = (
         &attrs.rename,
         set.iter().find(|(name, _)| *name != "default"),
@@ -228,6 +236,10 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
         Role::Flatten => return takes_params(cx, field),
         Role::Skip => return,
     };
+    // A module converts the value.
+    if field.attrs.with.is_some() {
+        return;
+    }
     if let Some(default) = &wire.default
         && let Some(ty) = types::too_small(field.ty, default)
     {

@@ -7,6 +7,7 @@ use syn::Type as RustType;
 use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
 use super::judged::judged;
 use super::kind;
+use super::with::With;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};
 use crate::plan::{Fields, Member, Plan, Role};
@@ -95,17 +96,18 @@ fn parameter(member: &Member<'_>) -> TokenStream {
 
 fn into(ty: &RustType) -> TokenStream {
     let span = span_of(ty);
-    match item_of(ty) {
-        Some(item) => quote_spanned!(span=> impl _p::IntoIterator<Item: _p::Into<#item>>),
-        None => quote_spanned!(span=> impl _p::Into<#ty>),
-    }
+    item_of(ty).map_or_else(
+        || quote_spanned!(span=> impl _p::Into<#ty>),
+        |item| quote_spanned!(span=> impl _p::IntoIterator<Item: _p::Into<#item>>),
+    )
 }
 
 /// Returns the parameter as a value of the type.
 fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
-    match item_of(ty) {
-        Some(_) => quote!(_p::collect(#ident)),
-        None => quote!(_p::Into::into(#ident)),
+    if item_of(ty).is_some() {
+        quote!(_p::collect(#ident))
+    } else {
+        quote!(_p::Into::into(#ident))
     }
 }
 
@@ -116,18 +118,22 @@ fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     let value = match &member.role {
         _ if is_argument(member) => converted(ident, ty),
         Role::Skip | Role::Flatten => quote_spanned!(span=> <#ty as _p::Default>::default()),
-        Role::Wire(wire) => match &wire.default {
-            Some(text) => {
-                let (kind, name) = (kind(span, &wire.ty), &wire.name);
-                match judged(input, ty, wire) {
-                    Some(judged) => {
-                        quote_spanned!(span=> #judged::back(_p::preset::<#kind, _>(#name, #text)))
-                    }
-                    None => quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text)),
+        Role::Wire(wire) => {
+            let Some(text) = &wire.default else {
+                return quote!(#ident: _p::None,);
+            };
+            let (kind, name) = (kind(span, &wire.ty), &wire.name);
+            match (
+                With::of(member.field, wire),
+                judged(input, member.field, wire),
+            ) {
+                (Some(with), _) => with.preset(text),
+                (None, Some(judged)) => {
+                    quote_spanned!(span=> #judged::back(_p::preset::<#kind, _>(#name, #text)))
                 }
+                (None, None) => quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text)),
             }
-            None => quote!(_p::None),
-        },
+        }
     };
     quote!(#ident: #value,)
 }

@@ -8,7 +8,8 @@ use syn::{LitByteStr, Type as RustType};
 use super::generics::span_of;
 use super::judged::judged;
 use super::kind;
-use crate::ast::Input;
+use super::with::With;
+use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
 
 /// Returns the local variable of a member.
@@ -89,7 +90,7 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
             name, key, inline, ..
         } = wire;
         let absent = absent(wire);
-        let value = held(input, ty, wire, value);
+        let value = held(input, fields.members[at].field, wire, value);
         // Without a schema, fields and unknown params ascend together by key.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
@@ -114,7 +115,7 @@ pub(super) fn encode_entries(input: &Input<'_>, fields: &Fields<'_>) -> TokenStr
         let kind = kind(span, &wire.ty);
         let Wire { name, key, .. } = wire;
         let absent = absent(wire);
-        let value = held(input, ty, wire, value);
+        let value = held(input, fields.members[at].field, wire, value);
         quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;)
     });
     quote!(#(#entries)* _p::Ok(()))
@@ -131,11 +132,11 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
         let (ty, slot) = (member.field.ty, slot(at));
         match member.role {
             Role::Wire(ref wire) => {
-                let span = match judged(input, ty, wire) {
+                let span = match judged(input, member.field, wire) {
                     Some(_) => ty.span(),
                     None => Span::call_site(),
                 };
-                let ty = read_as(input, ty, wire);
+                let ty = read_as(input, member.field, wire);
                 Some(quote_spanned!(span=> let mut #slot: _p::Option<#ty> = _p::None;))
             }
             Role::Flatten => {
@@ -161,12 +162,16 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
         let [name_bytes, key_bytes] =
             [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
         let short = (key != name).then(|| quote!(| #key_bytes));
-        let ty = read_as(input, ty, wire);
-        let read = match &by_schema {
-            Some(by) if wire.is_required && wire.default.is_none() => {
+        let field = fields.members[at].field;
+        let ty = read_as(input, field, wire);
+        let by = by_schema.as_deref();
+        let by = by.filter(|_| wire.is_required && wire.default.is_none());
+        let read = match (With::of(field, wire), by) {
+            (Some(with), by) => with.read(&slot, by),
+            (None, Some(by)) => {
                 quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
             }
-            _ => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
+            (None, None) => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
         };
         quote_spanned!(span=> #name_bytes #short => #read,)
     });
@@ -223,10 +228,14 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
             Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
             Role::Flatten => quote!(#slot),
             Role::Wire(wire) => {
+                if let Some(with) = With::of(member.field, wire) {
+                    let value = with.construct(&slot, by_schema.as_deref().unwrap_or(owner));
+                    return quote!(#ident: #value,);
+                }
                 let kind = kind(span, &wire.ty);
                 let name = &wire.name;
-                let judged = judged(input, ty, wire);
-                let ty = read_as(input, ty, wire);
+                let judged = judged(input, member.field, wire);
+                let ty = read_as(input, member.field, wire);
                 let value = match (&wire.default, &by_schema) {
                     (Some(default), _) => {
                         quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
@@ -249,17 +258,21 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
 
 /// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
 /// the field that takes the value.
-fn read_as(input: &Input<'_>, ty: &RustType, wire: &Wire) -> TokenStream {
-    match judged(input, ty, wire) {
-        Some(_) => quote_spanned!(ty.span()=> _),
-        None => ty.to_token_stream(),
+fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
+    match judged(input, field, wire) {
+        Some(_) => quote_spanned!(field.ty.span()=> _),
+        None => field.ty.to_token_stream(),
     }
 }
 
-/// Returns a value that is written; the compiler may have to judge its type.
-fn held(input: &Input<'_>, ty: &RustType, wire: &Wire, value: TokenStream) -> TokenStream {
-    match judged(input, ty, wire) {
-        Some(judged) => quote_spanned!(ty.span()=> #judged::of(#value)),
+/// Returns a value that is written: a module may have to convert it, or the compiler to judge its
+/// type.
+fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -> TokenStream {
+    if let Some(with) = With::of(field, wire) {
+        return with.written(&value);
+    }
+    match judged(input, field, wire) {
+        Some(judged) => quote_spanned!(field.ty.span()=> #judged::of(#value)),
         None => value,
     }
 }

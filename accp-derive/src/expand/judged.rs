@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use super::kind;
-use crate::ast::Input;
+use crate::ast::{Field, Input};
 use crate::plan::Wire;
 
 /// Returns `<T as Holds<..>>` for a type that only the compiler can judge, and `None` for a type
@@ -15,8 +15,9 @@ use crate::plan::Wire;
 ///
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
-pub(super) fn judged(input: &Input<'_>, ty: &RustType, wire: &Wire) -> Option<TokenStream> {
-    if input.is_generic(ty) || is_known(ty, &wire.ty) {
+pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
+    let ty = field.ty;
+    if field.attrs.with.is_some() || input.is_generic(ty) || is_known(ty, &wire.ty) {
         return None;
     }
     // The plain place in the source: the error then shows nothing of the macro.

@@ -15,6 +15,7 @@ use crate::plan::{Fields, Wire};
 pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let assertions = wires(fields)
         .filter(|(_, ty, _)| !input.is_generic(ty))
+        .filter(|(at, ..)| fields.members[*at].field.attrs.with.is_none())
         .flat_map(|(_, ty, wire)| [fits(ty, wire, fields), holds_default(ty, wire, fields)])
         .flatten();
     let assertions: Vec<_> = assertions.collect();

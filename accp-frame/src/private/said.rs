@@ -56,7 +56,7 @@ pub const fn names_fault(
         Option::Some(Shape::Schema(_)) => {
             return Option::Some(Said::of(start).and("a struct cannot hold it; use an enum"));
         }
-        Option::None => return Option::None,
+        Option::Some(Shape::Unknown) | Option::None => return Option::None,
     };
     let mut at = 0;
     while at < own.len() {

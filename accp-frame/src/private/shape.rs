@@ -14,6 +14,8 @@ pub enum Shape {
     Names(&'static [(&'static str, &'static str)]),
     /// A map of the fields of the schema with this code.
     Schema(&'static str),
+    /// A type with another shape inside, of which nothing is known.
+    Unknown,
 }
 
 /// A derived type, or a container of one.
@@ -65,6 +67,14 @@ impl<T: Shaped> Probe<T> {
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
+/// Returns the shape of a type that is what it holds.
+pub const fn shape_of(inner: Option<Shape>) -> Shape {
+    match inner {
+        Some(shape) => shape,
+        None => Shape::Unknown,
+    }
+}
+
 /// Returns whether a type can hold a default with this text.
 pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     let Some(Shape::Names(own)) = shape else {
@@ -85,6 +95,6 @@ pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {
         Some(Shape::Schema(own)) => equal(own, code),
         Some(Shape::Names(_)) => false,
-        None => true,
+        Some(Shape::Unknown) | None => true,
     }
 }

@@ -181,7 +181,7 @@ fn an_owned_frame_crosses_threads() {
     }
 }
 
-/// Recursion, and a type parameter that stays as it is.
+/// Recursion, and a type parameter.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 struct Tree<'a, T> {
     name: Cow<'a, str>,
