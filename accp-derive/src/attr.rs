@@ -29,6 +29,8 @@ pub(crate) struct Attrs {
     pub(crate) with: Option<Path>,
     /// The fields of the schema that may be lost.
     pub(crate) ignore: Vec<LitStr>,
+    /// Whether one of the ignored fields has no name, so that it may be any field.
+    pub(crate) ignores_any: bool,
 }
 
 /// The place of an attribute.
@@ -146,6 +148,7 @@ impl Attrs {
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);
+                self.ignores_any |= name.is_none();
                 self.ignore.extend(name);
                 true
             }

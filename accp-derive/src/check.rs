@@ -3,6 +3,8 @@
 mod constructor;
 mod enums;
 mod fields;
+mod loose;
+mod place;
 mod types;
 
 pub(crate) use constructor::{is_argument, setter};
@@ -129,6 +131,11 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
             "an enum has no fields of its own: this belongs on its variants",
         );
     }
+    if let Some(flag) = &attrs.transparent {
+        let message =
+            "an enum is never the value of one field: this belongs on a struct with one field";
+        cx.error(flag, message);
+    }
     if let Some(flag) = &attrs.new {
         cx.error(
             flag,
@@ -167,7 +174,7 @@ fn frame<'a>(
         let word = owner.attrs.head.iter().flatten().next_back();
         cx.error(word, unlisted(cx.protocol, schema, &head));
     }
-    let place = fields::Where {
+    let place = place::Where {
         schema,
         head: &head,
     };
@@ -199,7 +206,7 @@ fn nested<'a>(
         attrs: &input.attrs,
         ident: input.ident(),
     };
-    let place = fields::Where { schema, head: &[] };
+    let place = place::Where { schema, head: &[] };
     Some(fields::fields(cx, owner, list, place))
 }
 

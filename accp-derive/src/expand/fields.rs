@@ -2,11 +2,10 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
-use syn::spanned::Spanned as _;
 use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
-use super::judged::judged;
+use super::judged::{judged, judged_at};
 use super::kind;
 use super::with::With;
 use crate::ast::{Field, Input};
@@ -133,7 +132,7 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
         match member.role {
             Role::Wire(ref wire) => {
                 let span = match judged(input, member.field, wire) {
-                    Some(_) => ty.span(),
+                    Some(_) => judged_at(ty),
                     None => Span::call_site(),
                 };
                 let ty = read_as(input, member.field, wire);
@@ -246,7 +245,7 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
                     _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
                 };
                 match judged {
-                    Some(judged) => quote_spanned!(ty.span()=> #judged::back(#value)),
+                    Some(judged) => quote_spanned!(judged_at(member.field.ty)=> #judged::back(#value)),
                     None => value,
                 }
             }
@@ -260,7 +259,7 @@ pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> 
 /// the field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     match judged(input, field, wire) {
-        Some(_) => quote_spanned!(field.ty.span()=> _),
+        Some(_) => quote_spanned!(judged_at(field.ty)=> _),
         None => field.ty.to_token_stream(),
     }
 }
@@ -272,7 +271,7 @@ fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -
         return with.written(&value);
     }
     match judged(input, field, wire) {
-        Some(judged) => quote_spanned!(field.ty.span()=> #judged::of(#value)),
+        Some(judged) => quote_spanned!(judged_at(field.ty)=> #judged::of(#value)),
         None => value,
     }
 }

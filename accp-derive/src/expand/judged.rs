@@ -1,8 +1,8 @@
 //! Types that only the compiler can judge.
 
 use accp_registry::Type;
-use proc_macro2::TokenStream;
-use quote::quote_spanned;
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
@@ -20,9 +20,10 @@ pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Optio
     if field.attrs.with.is_some() || input.is_generic(ty) || is_known(ty, &wire.ty) {
         return None;
     }
-    // The plain place in the source: the error then shows nothing of the macro.
-    let span = ty.span();
+    let span = judged_at(ty);
     let kind = kind(span, &wire.ty);
+    // All tokens have one place, so that the compiler sees one error and not two.
+    let ty = placed(ty.to_token_stream(), span);
     Some(quote_spanned!(span=> <#ty as _p::Holds<'_, #kind, _>>))
 }
 
@@ -43,8 +44,8 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         |of: &Type| matches!(inner, Some(GenericArgument::Type(inner)) if is_known(inner, of));
     match (last.ident.to_string().as_str(), of) {
         ("Option" | "Box", _) => holds(of),
-        ("Vec", Type::List(item)) | ("BTreeMap", Type::Map(item)) => holds(item),
-        ("Vec" | "BTreeMap", Type::Any) => holds(of),
+        ("Vec", Type::List(item)) | ("BTreeMap" | "HashMap", Type::Map(item)) => holds(item),
+        ("Vec" | "BTreeMap" | "HashMap", Type::Any) => holds(of),
         ("String" | "bool" | "f64" | "i8" | "i16" | "i32" | "i64" | "isize", _) => true,
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
@@ -54,4 +55,33 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("Map" | "Value", Type::Any) => true,
         _ => false,
     }
+}
+
+/// Returns the place of the innermost type: plainly in the source, so that an error shows nothing of
+/// the macro.
+pub(super) fn judged_at(ty: &RustType) -> Span {
+    if let RustType::Path(path) = ty
+        && let Some(last) = path.path.segments.last()
+        && let PathArguments::AngleBracketed(arguments) = &last.arguments
+        && let Some(GenericArgument::Type(inner)) = arguments.args.last()
+    {
+        return judged_at(inner);
+    }
+    ty.span()
+}
+
+/// Returns the tokens, all at one place.
+fn placed(tokens: TokenStream, span: Span) -> TokenStream {
+    let placed = tokens.into_iter().map(|tree| match tree {
+        TokenTree::Group(group) => {
+            let mut placed = Group::new(group.delimiter(), placed(group.stream(), span));
+            placed.set_span(span);
+            TokenTree::Group(placed)
+        }
+        mut other => {
+            other.set_span(span);
+            other
+        }
+    });
+    placed.collect()
 }

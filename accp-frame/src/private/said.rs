@@ -53,10 +53,8 @@ pub const fn names_fault(
 ) -> Option<Said> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,
-        Option::Some(Shape::Schema(_)) => {
-            return Option::Some(Said::of(start).and("a struct cannot hold it; use an enum"));
-        }
-        Option::Some(Shape::Unknown) | Option::None => return Option::None,
+        // `Holds` refuses a struct.
+        Option::Some(Shape::Schema(_) | Shape::Unknown) | Option::None => return Option::None,
     };
     let mut at = 0;
     while at < own.len() {

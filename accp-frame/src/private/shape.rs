@@ -38,6 +38,11 @@ shaped! {
     [S] BTreeMap<S, T>;
 }
 
+#[cfg(feature = "std")]
+shaped! {
+    [S] std::collections::HashMap<S, T>;
+}
+
 impl<T: Shaped> Shaped for Option<T> {
     const SHAPE: Shape = T::SHAPE;
 }
@@ -94,7 +99,7 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
 pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {
         Some(Shape::Schema(own)) => equal(own, code),
-        Some(Shape::Names(_)) => false,
-        Some(Shape::Unknown) | None => true,
+        // `Holds` refuses an enumeration.
+        Some(Shape::Names(_) | Shape::Unknown) | None => true,
     }
 }
