@@ -73,7 +73,7 @@ fn the_same_item_gives_the_same_code() {
 #[test]
 fn another_protocol_has_its_own_head_and_runtime() {
     let item = r#"#[toy(task = "FETCH", area = "HR")]
-        struct Fetch<'a> { priority: i64, schema: Option<&'a str>, #[toy(extra)] others: Map<'a> }"#;
+        struct Fetch<'a> { priority: i64, schema: Option<Cow<'a, str>>, #[toy(extra)] others: Map<'a> }"#;
     let words = words_of(&TOY, item);
     let has = |word: &str| words.iter().any(|other| other == word);
     for word in [

@@ -1,6 +1,8 @@
 //! Errors that the compiler composes while it evaluates constants.
 
-use super::{Option, Shape};
+use core::option::Option;
+
+use super::shape::{Shape, equal};
 
 /// The greatest number of bytes of an error; a longer text is cut.
 const SPACE: usize = 1024;
@@ -160,19 +162,9 @@ const fn distance(a: &[u8], b: &[u8]) -> usize {
     row[b.len()]
 }
 
-pub(super) const fn equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Said, names_fault};
-    use crate::private::{Option, Shape};
+    use super::{Said, Shape, names_fault};
 
     /// Returns the error for an enum with these variants in a field `enum(up=+,down=-,level)`.
     fn fault(own: &'static [(&'static str, &'static str)]) -> Option<Said> {

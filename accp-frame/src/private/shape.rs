@@ -5,8 +5,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use super::said::equal;
-
 /// The shape of a derived type.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
@@ -102,4 +100,13 @@ pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
         // `Holds` refuses an enumeration.
         Some(Shape::Names(_) | Shape::Unknown) | None => true,
     }
+}
+
+pub(super) const fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
