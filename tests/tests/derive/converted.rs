@@ -23,6 +23,12 @@ mod seconds {
 }
 
 /// An address in a text, which is read without a copy.
+#[expect(
+    clippy::needless_pass_by_value,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    reason = "the contract of `with`"
+)]
 mod address {
     use std::borrow::Cow;
     use std::convert::Infallible;
