@@ -4,7 +4,7 @@ use crate::{DecodeValue, EncodeValue};
 
 /// A type that is written to and read from a field of the registry type `K`.
 ///
-/// `How` is always [`Codec`], and always inferred. A trait with one impl passes its bounds on: the
+/// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
 /// compiler would report them, and not this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a value of type `{K}`",
