@@ -4,7 +4,7 @@
 use proc_macro2::Ident;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
-use syn::{DeriveInput, Fields, GenericParam, Lifetime, Type};
+use syn::{DeriveInput, Fields, GenericParam, Lifetime, Member, Type};
 
 use crate::attr::{Attrs, Place};
 use crate::ctxt::Ctxt;
@@ -20,6 +20,8 @@ pub(crate) struct Input<'a> {
 
 pub(crate) enum Body<'a> {
     Struct(Vec<Field<'a>>),
+    /// A struct that is the value of its only field.
+    Newtype(Member, &'a Type),
     Enum(Vec<Variant<'a>>),
 }
 
@@ -50,6 +52,7 @@ impl<'a> Input<'a> {
         let attrs = Attrs::read(cx, &original.attrs, Place::Container);
         let lifetime = lifetime(cx, original);
         let body = match &original.data {
+            syn::Data::Struct(data) if attrs.transparent.is_some() => newtype(cx, original, data)?,
             syn::Data::Struct(data) => Body::Struct(fields(cx, &data.fields)?),
             syn::Data::Enum(data) => Body::Enum(
                 data.variants
@@ -134,7 +137,7 @@ impl Field<'_> {
     /// Returns whether the field holds a value of the wire, and so a type that the runtime knows, or
     /// that is made for it.
     pub(crate) fn is_value(&self) -> bool {
-        self.attrs.skip.is_none()
+        self.attrs.skip.is_none() && self.attrs.with.is_none()
     }
 
     /// Returns the token that the name comes from.
@@ -142,6 +145,32 @@ impl Field<'_> {
         match &self.attrs.rename {
             Some(rename) => rename.to_token_stream(),
             None => self.ident.to_token_stream(),
+        }
+    }
+}
+
+/// Returns the only field of a transparent struct.
+fn newtype<'a>(cx: &Ctxt, input: &DeriveInput, data: &'a syn::DataStruct) -> Option<Body<'a>> {
+    let ours = cx.protocol.rust.attribute;
+    let attributes = data.fields.iter().flat_map(|field| &field.attrs);
+    for attribute in attributes.filter(|attribute| attribute.path().is_ident(ours)) {
+        let message =
+            "a transparent struct is the value of its field, which has no key and no attributes";
+        cx.error(attribute, message);
+    }
+    let mut members = data.fields.members().zip(&data.fields);
+    match (members.next(), members.next()) {
+        (Some((member, field)), None) => Some(Body::Newtype(member, &field.ty)),
+        (first, _) => {
+            let count = data.fields.len();
+            let message = format!(
+                "a transparent struct has one field, whose value it is; expected 1, found {count}"
+            );
+            match first {
+                Some(_) => cx.error(&data.fields, message),
+                None => cx.error(&input.ident, message),
+            }
+            None
         }
     }
 }

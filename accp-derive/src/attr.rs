@@ -24,8 +24,13 @@ pub(crate) struct Attrs {
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
+    pub(crate) transparent: Option<Ident>,
+    /// The module that converts the value of a field.
+    pub(crate) with: Option<Path>,
     /// The fields of the schema that may be lost.
     pub(crate) ignore: Vec<LitStr>,
+    /// Whether one of the ignored fields has no name, so that it may be any field.
+    pub(crate) ignores_any: bool,
 }
 
 /// The place of an attribute.
@@ -60,10 +65,12 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("deny_unknown_fields", &[Container, Variant]),
         ("ignore", &[Container, Variant]),
         ("new", &[Container]),
+        ("transparent", &[Container]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
         ("skip", &[Field]),
         (protocol.rust.rest, &[Field]),
+        ("with", &[Field]),
         ("symbol", &[Variant]),
     ]);
     known
@@ -136,9 +143,12 @@ impl Attrs {
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
             "new" => item.flag(cx, &mut self.new),
+            "transparent" => item.flag(cx, &mut self.transparent),
+            "with" => item.path(cx, &mut self.with),
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);
+                self.ignores_any |= name.is_none();
                 self.ignore.extend(name);
                 true
             }

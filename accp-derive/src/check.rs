@@ -3,6 +3,8 @@
 mod constructor;
 mod enums;
 mod fields;
+mod loose;
+mod place;
 mod types;
 
 pub(crate) use constructor::{is_argument, setter};
@@ -55,6 +57,10 @@ pub(crate) fn check<'a>(cx: &Ctxt, input: &'a Input<'a>) -> Option<(Plan<'a>, Op
             constructor::constructor(cx, input, &fields);
             Plan::Nested(fields)
         }
+        Body::Newtype(member, ty) => {
+            alone(cx, &input.attrs);
+            Plan::Newtype(member, ty)
+        }
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
             if variants.is_empty() {
@@ -97,7 +103,7 @@ fn needs_registry(protocol: &Protocol, input: &Input<'_>) -> bool {
         Body::Enum(variants) => variants
             .iter()
             .any(|variant| variant.attrs.schema.is_some()),
-        Body::Struct(_) => false,
+        Body::Struct(_) | Body::Newtype(..) => false,
     };
     in_variants || input.attrs.schema.is_some()
 }
@@ -125,11 +131,27 @@ fn no_frame_on_enum(cx: &Ctxt, attrs: &Attrs) {
             "an enum has no fields of its own: this belongs on its variants",
         );
     }
+    if let Some(flag) = &attrs.transparent {
+        let message =
+            "an enum is never the value of one field: this belongs on a struct with one field";
+        cx.error(flag, message);
+    }
     if let Some(flag) = &attrs.new {
         cx.error(
             flag,
             "an enum has no constructor: its variants are the constructors",
         );
+    }
+}
+
+/// Refuses attributes beside `transparent`.
+fn alone(cx: &Ctxt, attrs: &Attrs) {
+    let message = "a transparent struct is the value of its field: this belongs on another struct";
+    for text in attrs.identity().chain(&attrs.ignore) {
+        cx.error(text, message);
+    }
+    for flag in attrs.deny_unknown_fields.iter().chain(&attrs.new) {
+        cx.error(flag, message);
     }
 }
 
@@ -152,7 +174,7 @@ fn frame<'a>(
         let word = owner.attrs.head.iter().flatten().next_back();
         cx.error(word, unlisted(cx.protocol, schema, &head));
     }
-    let place = fields::Where {
+    let place = place::Where {
         schema,
         head: &head,
     };
@@ -184,7 +206,7 @@ fn nested<'a>(
         attrs: &input.attrs,
         ident: input.ident(),
     };
-    let place = fields::Where { schema, head: &[] };
+    let place = place::Where { schema, head: &[] };
     Some(fields::fields(cx, owner, list, place))
 }
 

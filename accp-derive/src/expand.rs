@@ -7,9 +7,12 @@ mod frame;
 mod frames;
 mod generics;
 mod into_owned;
+mod judged;
 mod nested;
 mod owned;
+mod newtype;
 mod shapes;
+mod with;
 
 use accp_registry::{Protocol, Type};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -39,6 +42,7 @@ pub(crate) fn expand(
     let (impls, family) = match plan {
         Plan::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         Plan::Nested(fields) => (nested::expand(input, fields), None),
+        Plan::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
         Plan::Enumeration(choices) => (enumeration::expand(input, choices), None),
         Plan::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };

@@ -23,6 +23,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | Item | Implements |
 /// |---|---|
 /// | a struct with `intent` and `operation` | `EncodeFrame`, `DecodeFrame`, and `FrameFamily` if it has no type parameters |
+/// | a struct with `transparent` | `EncodeValue`, `DecodeValue`, as the type of its only field |
 /// | a struct without them | `EncodeValue`, `DecodeValue`: a map, of its schema's fields if it names a schema, else for fields of type `any` or `{any}` |
 /// | an enum without data | `EncodeValue`, `DecodeValue`: an enumeration, for fields of type `enum(..)`, `string` or `any` |
 /// | an enum with data | the same: one frame a variant |
@@ -47,6 +48,8 @@ use syn::{DeriveInput, parse_macro_input};
 ///   field in an `Option` takes the type inside. All other fields begin absent, or with the default of
 ///   the registry. If the constructor takes nothing, the struct is [`Default`]. A setter whose name
 ///   would hide another method (`new`, `default`, `clone`, `into`, `into_owned`) begins with `with_`.
+/// - `transparent`: the struct has one field and is the value of this field, in every field that the
+///   inner type fits. It has no other attribute but `crate`.
 /// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field
@@ -58,6 +61,22 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `flatten`: takes the params that no other field takes, under their full names: those that the
 ///   schema does not know, and its fields that the struct does not have. A `Map`, or a `BTreeMap`
 ///   from texts to values.
+///
+/// - `with = module`: two functions of the module convert the value, or the value inside an `Option`.
+///   `encode` takes a reference to it and `decode` returns it; both have a `Result` whose error says
+///   why, and is E1004 at the field. Between them and the wire stands any type that fits the field:
+///   `encode` may return one that borrows, and `decode` may take a `Cow<'_, str>`.
+///
+///   ```ignore
+///   mod seconds {
+///       pub fn encode(value: &Duration) -> Result<i64, TryFromIntError> {
+///           value.as_secs().try_into()
+///       }
+///       pub fn decode(seconds: i64) -> Result<Duration, TryFromIntError> {
+///           seconds.try_into().map(Duration::from_secs)
+///       }
+///   }
+///   ```
 ///
 /// A required field is never absent and never null, so its type is no `Option`. `None` in any other
 /// field is left out, or is `~` where absence would read as a default.

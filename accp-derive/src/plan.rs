@@ -10,6 +10,8 @@ pub(crate) enum Plan<'a> {
     Frame(Frame<'a>),
     /// A struct that is a value: a map.
     Nested(Fields<'a>),
+    /// A struct that is the value of its only field.
+    Newtype(&'a syn::Member, &'a RustType),
     /// An enum without data: an enumeration.
     Enumeration(Vec<Choice<'a>>),
     /// An enum whose variants are frames.

@@ -73,7 +73,7 @@ fn the_same_item_gives_the_same_code() {
 #[test]
 fn another_protocol_has_its_own_head_and_runtime() {
     let item = r#"#[toy(task = "FETCH", area = "HR")]
-        struct Fetch<'a> { priority: i64, schema: Option<&'a str>, #[toy(extra)] others: Map<'a> }"#;
+        struct Fetch<'a> { priority: i64, schema: Option<Cow<'a, str>>, #[toy(extra)] others: Map<'a> }"#;
     let words = words_of(&TOY, item);
     let has = |word: &str| words.iter().any(|other| other == word);
     for word in [
@@ -127,13 +127,13 @@ fn another_protocol_has_its_own_mistakes() {
     "a packet has a task and an area: add `area = \"..\"`"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(tsk = "FETCH", area = "H R")] struct A { priority: i64 }"#), @r#"
-    "unknown attribute `tsk`; did you mean `task`? On a struct or an enum: task, area, registry, crate, deny_unknown_fields, ignore"
+    "unknown attribute `tsk`; did you mean `task`? On a struct or an enum: task, area, registry, crate, deny_unknown_fields, ignore, new, transparent"
     "a packet has an area and a task: add `task = \"..\"`"
     "`H R` is not a valid area: letters, digits, '_' and '-' only"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(schema = "P", task = "FETCH", area = "HR")] struct A { pri: i64, #[toy(flatten)] rest: Map }"#), @r#"
-    "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields, ignore"
-    "unknown attribute `flatten`; on a field there are default, rename, skip, extra"
+    "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields, ignore, new, transparent"
+    "unknown attribute `flatten`; on a field there are default, rename, skip, extra, with"
     "schema P has no field `pri`; its fields: schema, priority, parts"
     "schema P has no field `rest`; its fields: schema, priority, parts"
     "schema P requires the field `priority` in FETCH|HR: add it"

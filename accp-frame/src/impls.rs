@@ -2,11 +2,13 @@
 
 mod containers;
 mod owned;
+mod foreign;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 
 use accp_registry::lexical::{self, Literal};
 
@@ -168,6 +170,26 @@ macro_rules! owned_text {
 
 owned_text!(String, Text, Any, Agent);
 
+macro_rules! shared_text {
+    ($($kind:ident),*) => {$(
+        impl EncodeValue<kind::$kind> for Arc<str> {
+            #[inline]
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                EncodeValue::<kind::$kind>::encode_value(&**self, w)
+            }
+        }
+
+        impl<'a> DecodeValue<'a, kind::$kind> for Arc<str> {
+            #[inline]
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                <Cow<'a, str> as DecodeValue<'a, kind::$kind>>::decode_value(r).map(Arc::from)
+            }
+        }
+    )*};
+}
+
+shared_text!(String, Text, Any, Agent);
+
 impl EncodeValue<kind::Agent> for AgentId<'_> {
     #[inline]
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
@@ -309,35 +331,6 @@ impl EncodeValue<kind::Any> for Decimal {
 impl<'a> DecodeValue<'a, kind::Any> for Decimal {
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
         <Self as DecodeValue<'a, kind::Decimal>>::decode_value(r)
-    }
-}
-
-#[cfg(feature = "rust_decimal")]
-mod rust_decimal_impls {
-    use super::{
-        Decimal, DecodeValue, Decoded, EncodeError, EncodeValue, Encoded, ErrorCode, Reader,
-        Writer, format, kind, parsed,
-    };
-
-    impl EncodeValue<kind::Decimal> for rust_decimal::Decimal {
-        fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
-            let plain = self.normalize();
-            let decimal: Decimal = format!("{plain}").parse().map_err(|error| {
-                EncodeError::new(ErrorCode::INVALID_TYPE, format!("{plain}: {error}"))
-            })?;
-            EncodeValue::<kind::Decimal>::encode_value(&decimal, w)
-        }
-    }
-
-    impl<'a> DecodeValue<'a, kind::Decimal> for rust_decimal::Decimal {
-        fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-            parsed(r, "a decimal of at most 6 places", |raw| {
-                let decimal: Decimal = raw.parse().ok()?;
-                Self::try_from_i128_with_scale(decimal.millionths(), 6)
-                    .ok()
-                    .map(|d| d.normalize())
-            })
-        }
     }
 }
 

@@ -5,6 +5,10 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::hash::{BuildHasher, Hash};
+#[cfg(feature = "std")]
+use std::collections::HashMap;
 
 use crate::{AgentId, Decimal, Map, Number, Value};
 
@@ -12,7 +16,7 @@ use crate::{AgentId, Decimal, Map, Number, Value};
 /// threads or outlive the frame.
 ///
 /// `#[derive(AccpFrame)]` implements the trait. A type of your own that holds the lifetime of the
-/// frame implements it by hand. Type parameters stay as they are.
+/// frame implements it by hand.
 ///
 /// ```
 /// use accp_runtime::profiles::ScheduleReq;
@@ -66,7 +70,7 @@ impl IntoOwned for Cow<'_, str> {
 /// Implements the trait for types that never borrow.
 macro_rules! own {
     ($($ty:ty),* $(,)?) => {$(
-        impl IntoOwned for $ty {
+        impl crate::IntoOwned for $ty {
             type Owned = Self;
 
             #[inline]
@@ -76,6 +80,8 @@ macro_rules! own {
         }
     )*};
 }
+
+pub(crate) use own;
 
 own! {
     String, bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f64, Decimal, Number,
@@ -110,6 +116,21 @@ impl<S: IntoOwned<Owned: Ord>, T: IntoOwned> IntoOwned for BTreeMap<S, T> {
 
     fn into_owned(self) -> Self::Owned {
         let own = |(key, value): (S, T)| (key.into_owned(), value.into_owned());
+        self.into_iter().map(own).collect()
+    }
+}
+
+#[cfg(feature = "std")]
+impl<N, T, H> IntoOwned for HashMap<N, T, H>
+where
+    N: IntoOwned<Owned: Eq + Hash>,
+    T: IntoOwned,
+    H: BuildHasher + Default + 'static,
+{
+    type Owned = HashMap<N::Owned, T::Owned, H>;
+
+    fn into_owned(self) -> Self::Owned {
+        let own = |(key, value): (N, T)| (key.into_owned(), value.into_owned());
         self.into_iter().map(own).collect()
     }
 }

@@ -4,6 +4,71 @@
 //! `#[derive(AccpFrame)]` writes `<T as DecodeValue<'_, kind::Text>>` for a field that the registry
 //! declares as `text`. A Rust type that cannot hold text does not compile. The choice costs nothing
 //! at run time.
+//!
+//! | In the registry | Rust types |
+//! |---|---|
+//! | `string`, `text` | `Cow<str>`, `String` |
+//! | `string` | also [`AgentId`](crate::AgentId), and an enum without data that derives `AccpFrame` |
+//! | `integer` | the integers up to 64 bits |
+//! | `decimal` | [`Decimal`](crate::Decimal) |
+//! | `number` | `f64` |
+//! | `boolean` | `bool` |
+//! | `agent` | [`AgentId`](crate::AgentId); `Cow<str>` and `String`, which are checked when they are written |
+//! | `enum(..)` | an enum without data that derives `AccpFrame`, with these variants |
+//! | `[T]` | `Vec` of a type that holds `T` |
+//! | `{T}` | `BTreeMap` from texts to a type that holds `T`; of `{any}` also [`Map`](crate::Map) |
+//! | the code of a schema | a struct that derives `AccpFrame` with this schema |
+//! | `any` | [`Value`](crate::Value), and all of these but agents and structs of a schema |
+//!
+//! `Option`, `Box` and references hold what the type inside holds. These types need the standard
+//! library, or a feature of their name:
+//!
+//! | Type | In the registry |
+//! |---|---|
+//! | `Arc<str>` | as `String` |
+//! | `HashMap` (`std`) | as `BTreeMap`; written ascending by key |
+//! | `serde_json::Value` | `any`; an object is data, and a reference is refused |
+//! | `rust_decimal::Decimal` | `decimal` |
+//! | `uuid::Uuid`, `url::Url` | `string`, `text`, `any` |
+//! | `chrono::DateTime<Utc>`, `time::OffsetDateTime` | `integer` as seconds since 1970, like `ts`; `string`, `text`, `any` as RFC 3339 |
+//! | `chrono::NaiveDate`, `time::Date` | `string`, `text`, `any` as `YYYY-MM-DD` |
+//!
+//! A time between two seconds is refused by an integer, because nothing is rounded. A time that is
+//! written as seconds comes back in UTC.
+//!
+//! Any other type converts to one of these by two functions of a module, or implements
+//! [`EncodeValue`](crate::EncodeValue) and [`DecodeValue`](crate::DecodeValue):
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use accp_runtime::{AccpFrame, Typed};
+//!
+//! mod millis {
+//!     use std::num::TryFromIntError;
+//!     use std::time::Duration;
+//!
+//!     pub fn encode(value: &Duration) -> Result<i64, TryFromIntError> {
+//!         value.as_millis().try_into()
+//!     }
+//!
+//!     pub fn decode(millis: i64) -> Result<Duration, TryFromIntError> {
+//!         millis.try_into().map(Duration::from_millis)
+//!     }
+//! }
+//!
+//! #[derive(AccpFrame)]
+//! #[accp(intent = "qry", operation = "lookup")]
+//! struct Lookup {
+//!     #[accp(with = millis)]
+//!     within: Option<Duration>,
+//! }
+//!
+//! let lookup = Typed::<Lookup>::decode("@a>qry:lookup{within:1500}")?;
+//! assert_eq!(lookup.frame.within, Some(Duration::from_millis(1500)));
+//! assert_eq!(lookup.encode()?, "@a>qry:lookup{within:1500}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use core::marker::PhantomData;
 

@@ -7,9 +7,9 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
-//! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
+//! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
 #![no_std]
 
 extern crate alloc;

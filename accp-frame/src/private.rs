@@ -3,9 +3,12 @@
 //! code of a struct stays small.
 
 mod extras;
+mod holds;
 mod no_variant;
+mod said;
 mod shape;
 mod values;
+mod with;
 
 use alloc::format;
 use alloc::string::String;
@@ -20,9 +23,12 @@ pub use core::result::Result::{self, Err, Ok};
 pub use crate::writer::Absent;
 pub use crate::{FrameType, Header, Reader, Writer};
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
+pub use holds::Holds;
 pub use no_variant::no_variant;
-pub use shape::{Probe, Shape, Shaped, Unshaped, has_names, has_schema, has_value};
+pub use said::{Said, names_fault};
+pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
 pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
+pub use with::{converted, or_default_with, preset_with, read_with};
 
 use crate::dynamic::{required_null, twice};
 use crate::{DecodeError, DecodeOptions, DecodeValue, Envelope, ErrorCode, Intent};

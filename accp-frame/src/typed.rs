@@ -24,6 +24,16 @@ pub trait EncodeFrame {
     fn encode_fields(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError>;
 }
 
+impl<T: EncodeFrame + ?Sized> EncodeFrame for &T {
+    fn frame_type(&self) -> FrameType<'static> {
+        (**self).frame_type()
+    }
+
+    fn encode_fields(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        (**self).encode_fields(w)
+    }
+}
+
 /// A type that is read from a frame; it borrows from the text if possible.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a frame",

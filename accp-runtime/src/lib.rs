@@ -29,9 +29,9 @@
 //! - `derive` (default): the derive macro and [`profiles`].
 //! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
 //! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
-//! - `rust_decimal`: `rust_decimal::Decimal` in fields of type `decimal`.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
 //!   the form of [`Value::to_json`].
+//! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
 #![no_std]
 
 #[cfg(feature = "context")]

@@ -9,6 +9,8 @@
 
 #[path = "derive/agreement.rs"]
 mod agreement;
+#[path = "derive/converted.rs"]
+mod converted;
 #[path = "derive/held.rs"]
 mod held;
 #[path = "derive/made.rs"]

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::{Owner, frame, is_frame};
+use super::{Owner, frame, is_frame, types};
 use crate::ast::{Content, Input, Variant};
 use crate::attr::identity;
 use crate::ctxt::Ctxt;
@@ -145,6 +145,14 @@ fn arm<'a>(
             }
             if let Some(flag) = &attrs.deny_unknown_fields {
                 cx.error(flag, &message);
+            }
+            if let Some(shown) = types::no_frame(ty) {
+                let derive = cx.protocol.rust.derive;
+                let message = format!(
+                    "`{shown}` is not a {noun}: expected a type that derives `{derive}`, or named fields"
+                );
+                cx.error(ty, message);
+                return None;
             }
             ArmContent::Newtype(ty)
         }

@@ -1,37 +1,14 @@
 //! The rules for the fields of a struct or of a variant.
 
 use accp_registry::protocol::UnknownKeys;
-use accp_registry::{Field as Spec, Protocol, Schema, Type, nearest};
+use accp_registry::{Schema, Type, nearest};
 
-use quote::ToTokens as _;
-
+use super::loose::{holds_loose, ignored, loose, nothing_is_lost};
+use super::place::{Where, wire};
 use super::{Owner, hint, types};
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
-use crate::plan::{Fields, Loose, Member, Role, Wire};
-
-/// The schema and the head that fields are checked against.
-#[derive(Clone, Copy)]
-pub(super) struct Where<'r> {
-    pub(super) schema: Option<&'r Schema>,
-    /// Empty in a nested struct.
-    pub(super) head: &'r [String],
-}
-
-impl Where<'_> {
-    fn is_frame(self) -> bool {
-        !self.head.is_empty()
-    }
-
-    /// Returns ` in req:schedule`; empty in a nested struct.
-    fn in_frame(self, protocol: &Protocol) -> String {
-        if self.is_frame() {
-            format!(" in {}", protocol.title(self.head))
-        } else {
-            String::new()
-        }
-    }
-}
+use crate::plan::{Fields, Member, Role, Wire};
 
 /// Checks every field against the rules, and puts the fields in the order of the wire.
 pub(super) fn fields<'a>(
@@ -58,9 +35,9 @@ pub(super) fn fields<'a>(
     flatten_or_deny(cx, owner, &members);
     let order = order(&members, place);
     let loose = loose(owner, &members, &order, place);
+    meant.extend(ignored(cx, owner, &loose, place));
     nothing_is_lost(cx, owner, &members, &loose, &meant, place);
     holds_loose(cx, &members, &loose, place);
-    ignored(cx, owner, &loose, place);
     Fields {
         schema: place.schema.map(|schema| schema.code.clone()),
         order,
@@ -88,6 +65,14 @@ fn conflicts(cx: &Ctxt, field: &Field<'_>) {
         cx.error(
             flag,
             format!("`{name}` and `{}` exclude each other", set[at - 1].0),
+        );
+    }
+    if let (Some(with), Some((name, _))) =
+        (&attrs.with, set.iter().find(|(name, _)| *name != "default"))
+    {
+        cx.error(
+            with,
+            format!("`with` and `{name}` exclude each other: such a field has no value to convert"),
         );
     }
     if let (Some(rename), Some((name, _))) = (
@@ -147,19 +132,6 @@ fn of_schema(
         cx.error(flag, no_default(cx, &name, schema, place));
     }
     Ok(wire)
-}
-
-/// Returns a field as the registry declares it.
-fn wire(schema: &Schema, index: usize, field: &Spec, place: Where<'_>) -> Wire {
-    let has_default = schema.has_default(index, place.head);
-    Wire {
-        name: field.name.clone(),
-        key: field.short.clone(),
-        ty: field.ty.clone(),
-        default: field.default_wire.clone().filter(|_| has_default),
-        is_required: schema.requires(field, place.head),
-        inline: field.inline,
-    }
 }
 
 fn no_default(cx: &Ctxt, name: &str, schema: &Schema, place: Where<'_>) -> String {
@@ -225,11 +197,28 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, place: Where<'_>) -> Option<Wire> {
 
 /// Checks that the Rust type holds the registry type, if both are known here.
 fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
-    let Role::Wire(wire) = role else { return };
+    let wire = match role {
+        Role::Wire(wire) => wire,
+        Role::Flatten => return takes_params(cx, field),
+        Role::Skip => return,
+    };
+    // A module converts the value.
+    if field.attrs.with.is_some() {
+        return;
+    }
+    if let Some(default) = &wire.default
+        && let Some(ty) = types::too_small(field.ty, default)
+    {
+        let (shown, name) = (types::shown(ty), &wire.name);
+        cx.error(
+            ty,
+            format!("`{shown}` cannot hold {default}, the default of `{name}`"),
+        );
+    }
     let Some((ty, of)) = types::misfit(field.ty, &wire.ty) else {
         return;
     };
-    let shown = ty.to_token_stream().to_string().replace(' ', "");
+    let shown = types::shown(ty);
     let holders = types::holders(cx.protocol, of);
     let message = match place.schema {
         Some(schema) => {
@@ -248,6 +237,17 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     cx.error(ty, message);
 }
 
+/// Refuses well-known types that cannot take the params without a field.
+fn takes_params(cx: &Ctxt, field: &Field<'_>) {
+    if let Some(shown) = types::no_map(field.ty) {
+        let rest = cx.protocol.rust.rest;
+        let message = format!(
+            "`{shown}` cannot take the params of `{rest}`: use `Map<'_>`, or a `BTreeMap` or `HashMap` from texts to values"
+        );
+        cx.error(field.ty, message);
+    }
+}
+
 /// Refuses an `Option` for a required field: the field is never absent and never null.
 fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     let (Role::Wire(wire), Some(schema)) = (role, place.schema) else {
@@ -255,7 +255,7 @@ fn never_null(cx: &Ctxt, field: &Field<'_>, role: &Role, place: Where<'_>) {
     };
     let inner = types::optional(field.ty).filter(|_| wire.is_required);
     if let Some(inner) = inner {
-        let inner = inner.to_token_stream().to_string().replace(' ', "");
+        let inner = types::shown(inner);
         let (code, name, frame) = (&schema.code, &wire.name, place.in_frame(cx.protocol));
         let message = format!(
             "schema {code} requires `{name}`{frame}, so it is never absent or null: use `{inner}`"
@@ -307,121 +307,6 @@ fn required(
             schema.code
         );
         cx.error_at(owner.ident.span(), message);
-    }
-}
-
-/// Returns the fields of the schema that no member holds.
-fn loose(
-    owner: Owner<'_>,
-    members: &[Member<'_>],
-    order: &[usize],
-    place: Where<'_>,
-) -> Vec<Loose> {
-    let Some(schema) = place.schema else {
-        return Vec::new();
-    };
-    let index_of = |at: &usize| match &members[*at].role {
-        Role::Wire(wire) => schema.field(&wire.name).map(|(index, _)| index),
-        _ => None,
-    };
-    let held: Vec<Option<usize>> = order.iter().map(index_of).collect();
-    let fields = schema.fields.iter().enumerate();
-    let fields = fields.filter(|(index, _)| !held.contains(&Some(*index)));
-    let ignored = |name: &str| owner.attrs.ignore.iter().any(|text| text.value() == name);
-    fields
-        .map(|(index, field)| Loose {
-            before: held.iter().filter(|held| **held < Some(index)).count(),
-            wire: wire(schema, index, field, place),
-            is_ignored: ignored(&field.name),
-        })
-        .collect()
-}
-
-/// Checks that no field with a default is lost: a reader would take the default instead of the value
-/// that was read here. A field without a default is lost too, but `Typed::dropped` tells.
-fn nothing_is_lost(
-    cx: &Ctxt,
-    owner: Owner<'_>,
-    members: &[Member<'_>],
-    loose: &[Loose],
-    meant: &[String],
-    place: Where<'_>,
-) {
-    let is_flatten = |member: &&Member<'_>| matches!(member.role, Role::Flatten);
-    let flatten = members.iter().find(is_flatten);
-    let Some(schema) = place.schema.filter(|_| flatten.is_none()) else {
-        return;
-    };
-    let lost = loose
-        .iter()
-        .filter(|loose| !loose.is_ignored && !meant.contains(&loose.wire.name));
-    let lost = lost.filter_map(|Loose { wire, .. }| Some((&wire.name, wire.default.as_ref()?)));
-    let lost: Vec<_> = lost.collect();
-    if lost.is_empty() {
-        return;
-    }
-    let each = |show: &dyn Fn(&str, &str) -> String| -> String {
-        let each = lost.iter().map(|(name, default)| show(name, default));
-        each.collect::<Vec<_>>().join(", ")
-    };
-    let ours = cx.protocol.rust.attribute;
-    let message = format!(
-        "schema {} gives defaults to {}{}: without these fields, another value would be lost; \
-         add them, or accept the loss with `#[{ours}({})]`",
-        schema.code,
-        each(&|name, default| format!("`{name}` ({default})")),
-        place.in_frame(cx.protocol),
-        each(&|name, _| format!("ignore = {name:?}")),
-    );
-    cx.error_at(owner.ident.span(), message);
-}
-
-/// Checks that a `flatten` field can hold the fields that the struct does not have.
-fn holds_loose(cx: &Ctxt, members: &[Member<'_>], loose: &[Loose], place: Where<'_>) {
-    let flatten = members
-        .iter()
-        .find_map(|member| member.field.attrs.flatten.as_ref());
-    let (Some(flatten), Some(schema)) = (flatten, place.schema) else {
-        return;
-    };
-    for Loose { wire, .. } in loose.iter().filter(|loose| !loose.is_ignored) {
-        if let Type::Enum(_) | Type::Schema(_) = types::innermost(&wire.ty) {
-            let (ours, rest, name) = (
-                cx.protocol.rust.attribute,
-                cx.protocol.rust.rest,
-                &wire.name,
-            );
-            let message = format!(
-                "`{rest}` cannot hold `{name}`, which schema {} declares as {}: add the field, or \
-                 accept its loss with `#[{ours}(ignore = {name:?})]`",
-                schema.code, wire.ty
-            );
-            cx.error(flatten, message);
-        }
-    }
-}
-
-/// Checks that each ignored field is one of the schema that no member holds.
-fn ignored(cx: &Ctxt, owner: Owner<'_>, loose: &[Loose], place: Where<'_>) {
-    for text in &owner.attrs.ignore {
-        let name = text.value();
-        let Some(schema) = place.schema else {
-            cx.error(
-                text,
-                "only a field of a schema can be ignored: there is no schema",
-            );
-            continue;
-        };
-        if !loose.iter().any(|loose| loose.wire.name == name) {
-            let names: Vec<_> = loose.iter().map(|loose| loose.wire.name.as_str()).collect();
-            let near = nearest(&name, names.iter().copied());
-            let hint = hint(near, "it can ignore", &names);
-            let message = format!(
-                "schema {} has no field `{name}` beside the members{hint}",
-                schema.code
-            );
-            cx.error(text, message);
-        }
     }
 }
 

@@ -2,12 +2,16 @@
 //! their traits. These are reported here, once, in the words of the registry.
 
 use accp_registry::{Protocol, Type};
+use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 /// Returns the part of the type that cannot hold its part of the registry type.
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
-    let RustType::Path(path) = ty else {
-        return None;
+    let path = match ty {
+        RustType::Path(path) => path,
+        // Nothing can be read into these.
+        RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => return Some((ty, of)),
+        _ => return None,
     };
     let last = path.path.segments.last()?;
     let inner: Vec<&RustType> = match &last.arguments {
@@ -23,7 +27,7 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
             Type::Any => return misfit(inner, of),
             _ => false,
         },
-        ("BTreeMap", [_, inner]) => match of {
+        ("BTreeMap", [_, inner]) | ("HashMap", [_, inner] | [_, inner, _]) => match of {
             Type::Map(item) => return misfit(inner, item),
             Type::Any => return misfit(inner, of),
             _ => false,
@@ -38,6 +42,98 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
         _ => true,
     };
     (!fits).then_some((ty, of))
+}
+
+/// Returns the part of the type that is an integer too small for the default with this text.
+pub(super) fn too_small<'t>(ty: &'t RustType, default: &str) -> Option<&'t RustType> {
+    if let Some(inner) = inside(ty, "Option").or_else(|| inside(ty, "Box")) {
+        return too_small(inner, default);
+    }
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let value: i64 = default.parse().ok()?;
+    let fits = match path.path.get_ident()?.to_string().as_str() {
+        "i8" => i8::try_from(value).is_ok(),
+        "i16" => i16::try_from(value).is_ok(),
+        "i32" => i32::try_from(value).is_ok(),
+        "u8" => u8::try_from(value).is_ok(),
+        "u16" => u16::try_from(value).is_ok(),
+        "u32" => u32::try_from(value).is_ok(),
+        "u64" | "usize" => value >= 0,
+        _ => true,
+    };
+    (!fits).then_some(ty)
+}
+
+/// Returns the words for a well-known type that is no map from texts to values.
+pub(super) fn no_map(ty: &RustType) -> Option<String> {
+    const NO_KEYS: [&str; 6] = ["i8", "i16", "i32", "u8", "u16", "u32"];
+    const TEXTS: [&str; 2] = ["String", "Cow"];
+    if let Some((key, _)) = entry(ty)
+        && well_known(key, &NO_KEYS).is_some()
+        && !is_one_of(key, &TEXTS)
+    {
+        return Some(shown(ty));
+    }
+    well_known(ty, &[])
+}
+
+/// Returns the type of the values of a map.
+pub(super) fn map_value(ty: &RustType) -> Option<&RustType> {
+    entry(ty).map(|(_, value)| value)
+}
+
+/// Returns the types of the keys and of the values of a map.
+fn entry(ty: &RustType) -> Option<(&RustType, &RustType)> {
+    let RustType::Path(path) = ty else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    let mut types = arguments.args.iter().filter_map(as_type);
+    if last.ident != "BTreeMap" && last.ident != "HashMap" {
+        return None;
+    }
+    Some((types.next()?, types.next()?))
+}
+
+/// Returns the words for a well-known type that is not a message.
+pub(super) fn no_frame(ty: &RustType) -> Option<String> {
+    well_known(ty, &["Map", "BTreeMap", "HashMap"])
+}
+
+fn well_known(ty: &RustType, others: &[&str]) -> Option<String> {
+    const KNOWN: [&str; 11] = [
+        "Vec", "String", "Cow", "Option", "Value", "AgentId", "bool", "i64", "u64", "f64", "char",
+    ];
+    let is_known = match ty {
+        RustType::Tuple(_) | RustType::Reference(_) | RustType::Slice(_) => true,
+        ty => is_one_of(ty, &KNOWN) || is_one_of(ty, others),
+    };
+    is_known.then(|| shown(ty))
+}
+
+fn is_one_of(ty: &RustType, names: &[&str]) -> bool {
+    let RustType::Path(path) = ty else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| names.iter().any(|name| last.ident == name))
+}
+
+/// Returns a type as a user writes it.
+pub(super) fn shown(ty: &RustType) -> String {
+    let text = ty.to_token_stream().to_string();
+    let text = text
+        .replace(" ,", ",")
+        .replace(" < ", "<")
+        .replace("< ", "<");
+    text.replace(" >", ">")
+        .replace(" :: ", "::")
+        .replace("& ", "&")
 }
 
 /// Returns the innermost item type of lists and maps.
@@ -96,7 +192,7 @@ pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
             names.derive
         ),
         Type::List(_) => "a `Vec`".to_owned(),
-        Type::Map(_) => "a `BTreeMap` with texts as keys".to_owned(),
+        Type::Map(_) => "a `BTreeMap` or `HashMap` with texts as keys".to_owned(),
         Type::Schema(code) => {
             let derive = names.derive;
             format!("a struct that derives `{derive}` with `schema = \"{code}\"`")

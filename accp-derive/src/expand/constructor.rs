@@ -5,7 +5,9 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
 use super::generics::{Way, bounds, decode_generics, span_of, where_clause};
-use super::kind;
+use super::judged::judged;
+use super::owned::kind_to_read;
+use super::with::With;
 use crate::ast::Input;
 use crate::check::{is_argument, item_of, optional, setter};
 use crate::plan::{Fields, Member, Plan, Role};
@@ -22,7 +24,7 @@ pub(super) fn expand(input: &Input<'_>, plan: &Plan<'_>) -> TokenStream {
         .filter(|member| is_argument(member))
         .collect();
     let parameters = arguments.iter().map(|member| parameter(member));
-    let values = members(fields).map(value);
+    let values = members(fields).map(|member| value(input, member));
     let setters = members(fields)
         .filter(|member| !is_argument(member) && !matches!(member.role, Role::Skip))
         .map(|member| set(input, member));
@@ -94,34 +96,44 @@ fn parameter(member: &Member<'_>) -> TokenStream {
 
 fn into(ty: &RustType) -> TokenStream {
     let span = span_of(ty);
-    match item_of(ty) {
-        Some(item) => quote_spanned!(span=> impl _p::IntoIterator<Item: _p::Into<#item>>),
-        None => quote_spanned!(span=> impl _p::Into<#ty>),
-    }
+    item_of(ty).map_or_else(
+        || quote_spanned!(span=> impl _p::Into<#ty>),
+        |item| quote_spanned!(span=> impl _p::IntoIterator<Item: _p::Into<#item>>),
+    )
 }
 
 /// Returns the parameter as a value of the type.
 fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
-    match item_of(ty) {
-        Some(_) => quote!(_p::collect(#ident)),
-        None => quote!(_p::Into::into(#ident)),
+    if item_of(ty).is_some() {
+        quote!(_p::collect(#ident))
+    } else {
+        quote!(_p::Into::into(#ident))
     }
 }
 
 /// Returns the first value of a field.
-fn value(member: &Member<'_>) -> TokenStream {
+fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     let (ident, ty) = (member.field.ident, member.field.ty);
     let span = span_of(ty);
     let value = match &member.role {
         _ if is_argument(member) => converted(ident, ty),
         Role::Skip | Role::Flatten => quote_spanned!(span=> <#ty as _p::Default>::default()),
-        Role::Wire(wire) => match &wire.default {
-            Some(text) => {
-                let (kind, name) = (kind(span, &wire.ty), &wire.name);
-                quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text))
+        Role::Wire(wire) => {
+            let Some(text) = &wire.default else {
+                return quote!(#ident: _p::None,);
+            };
+            let (kind, name) = (kind_to_read(span, ty, &wire.ty), &wire.name);
+            match (
+                With::of(member.field, wire),
+                judged(input, member.field, wire),
+            ) {
+                (Some(with), _) => with.preset(text),
+                (None, Some(judged)) => {
+                    quote_spanned!(span=> #judged::back(_p::preset::<#kind, _>(#name, #text)))
+                }
+                (None, None) => quote_spanned!(span=> _p::preset::<#kind, #ty>(#name, #text)),
             }
-            None => quote!(_p::None),
-        },
+        }
     };
     quote!(#ident: #value,)
 }

@@ -1,12 +1,15 @@
 //! Straight-line code for fields, in structs and in variants alike.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::{LitByteStr, Type as RustType};
 
 use super::generics::span_of;
+use super::judged::{judged, judged_at};
 use super::kind;
 use super::owned::kind_to_read;
+use super::with::With;
+use crate::ast::{Field, Input};
 use crate::plan::{Fields, Loose, Member, Role, Wire};
 
 /// Returns the local variable of a member.
@@ -51,7 +54,7 @@ fn absent(wire: &Wire) -> TokenStream {
 }
 
 /// Returns the code that writes the params of a frame, in the order of the wire.
-pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream {
+pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Access) -> TokenStream {
     let flatten = fields
         .members
         .iter()
@@ -87,6 +90,7 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
             name, key, inline, ..
         } = wire;
         let absent = absent(wire);
+        let value = held(input, fields.members[at].field, wire, value);
         // Without a schema, fields and unknown params ascend together by key.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
@@ -104,13 +108,14 @@ pub(super) fn encode_params(fields: &Fields<'_>, access: Access) -> TokenStream 
 }
 
 /// Returns the code that writes the entries of a map, in the order of the wire.
-pub(super) fn encode_entries(fields: &Fields<'_>) -> TokenStream {
+pub(super) fn encode_entries(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let entries = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
         let value = Access::OfSelf.of(fields, at);
         let kind = kind(span, &wire.ty);
         let Wire { name, key, .. } = wire;
         let absent = absent(wire);
+        let value = held(input, fields.members[at].field, wire, value);
         quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;)
     });
     quote!(#(#entries)* _p::Ok(()))
@@ -122,11 +127,18 @@ fn by_schema(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Returns the variables that reading fills.
-pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
+pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let slots = fields.members.iter().enumerate().filter_map(|(at, member)| {
         let (ty, slot) = (member.field.ty, slot(at));
         match member.role {
-            Role::Wire(_) => Some(quote!(let mut #slot: _p::Option<#ty> = _p::None;)),
+            Role::Wire(ref wire) => {
+                let span = match judged(input, member.field, wire) {
+                    Some(_) => judged_at(ty),
+                    None => Span::call_site(),
+                };
+                let ty = read_as(input, member.field, wire);
+                Some(quote_spanned!(span=> let mut #slot: _p::Option<#ty> = _p::None;))
+            }
             Role::Flatten => {
                 let span = span_of(ty);
                 Some(quote_spanned!(span=> let mut #slot: #ty = <#ty as _p::Default>::default();))
@@ -138,7 +150,7 @@ pub(super) fn slots(fields: &Fields<'_>) -> TokenStream {
 }
 
 /// Returns a match arm for each key, under its full and its short name, and one for all other keys.
-pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
+pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = by_schema(fields);
     let arms = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
@@ -150,11 +162,16 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
         let [name_bytes, key_bytes] =
             [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
         let short = (key != name).then(|| quote!(| #key_bytes));
-        let read = match &by_schema {
-            Some(by) if wire.is_required && wire.default.is_none() => {
+        let field = fields.members[at].field;
+        let ty = read_as(input, field, wire);
+        let by = by_schema.as_deref();
+        let by = by.filter(|_| wire.is_required && wire.default.is_none());
+        let read = match (With::of(field, wire), by) {
+            (Some(with), by) => with.read(&slot, by),
+            (None, Some(by)) => {
                 quote_spanned!(span=> _p::read_required::<#kind, #ty>(r, &mut #slot, #name, #by)?)
             }
-            _ => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
+            (None, None) => quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?),
         };
         quote_spanned!(span=> #name_bytes #short => #read,)
     });
@@ -201,7 +218,7 @@ pub(super) fn arms(fields: &Fields<'_>, owner: &str) -> TokenStream {
 }
 
 /// Returns the fields of the value that was read. A missing field gets its default or is an error.
-pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
+pub(super) fn construct(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = by_schema(fields);
     let values = fields.members.iter().enumerate().map(|(at, member)| {
         let (ident, ty) = (member.field.ident, member.field.ty);
@@ -211,9 +228,15 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
             Role::Skip => quote_spanned!(span=> <#ty as _p::Default>::default()),
             Role::Flatten => quote!(#slot),
             Role::Wire(wire) => {
+                if let Some(with) = With::of(member.field, wire) {
+                    let value = with.construct(&slot, by_schema.as_deref().unwrap_or(owner));
+                    return quote!(#ident: #value,);
+                }
                 let kind = kind_to_read(span, ty, &wire.ty);
                 let name = &wire.name;
-                match (&wire.default, &by_schema) {
+                let judged = judged(input, member.field, wire);
+                let ty = read_as(input, member.field, wire);
+                let value = match (&wire.default, &by_schema) {
                     (Some(default), _) => {
                         quote_spanned!(span=> _p::or_default::<#kind, #ty>(r, #slot, #name, #default)?)
                     }
@@ -221,12 +244,37 @@ pub(super) fn construct(fields: &Fields<'_>, owner: &str) -> TokenStream {
                         quote_spanned!(span=> _p::demand::<#ty>(r, #slot, #name, #by)?)
                     }
                     _ => quote_spanned!(span=> _p::take::<#kind, #ty>(r, #slot, #name, #owner)?),
+                };
+                match judged {
+                    Some(judged) => quote_spanned!(judged_at(member.field.ty)=> #judged::back(#value)),
+                    None => value,
                 }
             }
         };
         quote!(#ident: #value,)
     });
     quote!(#(#values)*)
+}
+
+/// Returns the type of a value that is read. The compiler infers a type that it has to judge, from
+/// the field that takes the value.
+fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
+    match judged(input, field, wire) {
+        Some(_) => quote_spanned!(judged_at(field.ty)=> _),
+        None => field.ty.to_token_stream(),
+    }
+}
+
+/// Returns a value that is written: a module may have to convert it, or the compiler to judge its
+/// type.
+fn held(input: &Input<'_>, field: &Field<'_>, wire: &Wire, value: TokenStream) -> TokenStream {
+    if let Some(with) = With::of(field, wire) {
+        return with.written(&value);
+    }
+    match judged(input, field, wire) {
+        Some(judged) => quote_spanned!(judged_at(field.ty)=> #judged::of(#value)),
+        None => value,
+    }
 }
 
 /// Returns the members that travel, in the order of the wire.

@@ -17,8 +17,15 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, frame: &Frame<'_>) 
     let name = ident.to_string();
     let constant = constant(protocol, frame, &name);
     let shapes = shapes::assertions(input, &frame.fields);
-    let encode = encode_params(&frame.fields, Access::OfSelf);
-    let decode = decode(protocol, frame, &quote!(#ident), &quote!(FRAME), &name);
+    let encode = encode_params(input, &frame.fields, Access::OfSelf);
+    let decode = decode(
+        protocol,
+        input,
+        frame,
+        &quote!(#ident),
+        &quote!(FRAME),
+        &name,
+    );
 
     let lifetime = text_lifetime(input);
     let decode_generics = decode_generics(input);
@@ -95,13 +102,18 @@ pub(super) fn constant(protocol: &Protocol, frame: &Frame<'_>, name: &str) -> To
 /// Returns the expression that reads the payload and makes `path { .. }`.
 pub(super) fn decode(
     protocol: &Protocol,
+    input: &Input<'_>,
     frame: &Frame<'_>,
     path: &TokenStream,
     constant: &TokenStream,
     name: &str,
 ) -> TokenStream {
     let fields = &frame.fields;
-    let (slots, arms, construct) = (slots(fields), arms(fields, name), construct(fields, name));
+    let (slots, arms, construct) = (
+        slots(input, fields),
+        arms(input, fields, name),
+        construct(input, fields, name),
+    );
     let schema = protocol.schema_key.map(|key| {
         let key = LitByteStr::new(key.as_bytes(), Span::call_site());
         quote!(#key => _p::code(r, code)?,)

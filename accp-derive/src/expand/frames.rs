@@ -30,7 +30,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -
     let constants = each(&|at, arm| constants(protocol, input, at, arm));
     let frame_types = each(&frame_type);
     let types = each(&|at, arm| types(input, at, arm));
-    let encodes = each(&encode);
+    let encodes = each(&|_, arm| encode(input, arm));
     let accepts: Vec<_> = arms
         .iter()
         .enumerate()
@@ -114,7 +114,7 @@ fn frame_type(at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-fn encode(_: usize, arm: &Arm<'_>) -> TokenStream {
+fn encode(input: &Input<'_>, arm: &Arm<'_>) -> TokenStream {
     let variant = &arm.variant.original.ident;
     match &arm.content {
         ArmContent::Newtype(ty) => {
@@ -126,7 +126,7 @@ fn encode(_: usize, arm: &Arm<'_>) -> TokenStream {
         }
         ArmContent::Fields(frame) => {
             let pattern = pattern(frame);
-            let encode = encode_params(&frame.fields, Access::Bound);
+            let encode = encode_params(input, &frame.fields, Access::Bound);
             quote!(Self::#variant { #pattern } => { #encode })
         }
     }
@@ -187,6 +187,7 @@ fn decode_arm(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) 
             let constant = frame_constant(at);
             decode(
                 protocol,
+                input,
                 frame,
                 &quote!(Self::#variant),
                 &quote!(#constant),

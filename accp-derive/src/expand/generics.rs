@@ -85,6 +85,7 @@ pub(super) fn bounds(input: &Input<'_>, fields: &Fields<'_>, way: Way) -> Vec<To
     for member in fields
         .members
         .iter()
+        .filter(|member| member.field.attrs.with.is_none())
         .filter(|member| input.is_generic(member.field.ty))
     {
         let ty = member.field.ty;

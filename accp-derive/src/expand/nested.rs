@@ -11,8 +11,8 @@ use crate::plan::Fields;
 
 pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let name = input.ident().to_string();
-    let (encode, slots) = (encode_entries(fields), slots(fields));
-    let (arms, construct) = (arms(fields, &name), construct(fields, &name));
+    let (encode, slots) = (encode_entries(input, fields), slots(input, fields));
+    let (arms, construct) = (arms(input, fields, &name), construct(input, fields, &name));
     let encode = quote! {
         w.map(|w, map| { #encode })
     };

@@ -15,6 +15,7 @@ use crate::plan::{Fields, Wire};
 pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let assertions = wires(fields)
         .filter(|(_, ty, _)| !input.is_generic(ty))
+        .filter(|(at, ..)| fields.members[*at].field.attrs.with.is_none())
         .flat_map(|(_, ty, wire)| [fits(ty, wire, fields), holds_default(ty, wire, fields)])
         .flatten();
     let assertions: Vec<_> = assertions.collect();
@@ -39,13 +40,11 @@ fn fits(ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> 
                 let (name, symbol) = (&value.name, value.wire());
                 quote!((#name, #symbol))
             });
-            let message = format!(
-                "schema {code} declares `{name}` as {}: expected these variants, no other, with \
-                 these symbols",
-                wire.ty
-            );
+            let start = format!("schema {code} declares `{name}` as {}: ", wire.ty);
             Some(quote_spanned!(span=>
-                const _: () = ::core::assert!(_p::has_names(#shape, &[#(#names),*]), "{}", #message);
+                const _: () = if let _p::Some(said) = _p::names_fault(#shape, &[#(#names),*], #start) {
+                    ::core::panic!("{}", said.as_str())
+                };
             ))
         }
         Type::Schema(nested) => {

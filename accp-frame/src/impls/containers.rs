@@ -4,6 +4,10 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::hash::{BuildHasher, Hash};
+#[cfg(feature = "std")]
+use std::collections::HashMap;
 
 use accp_registry::lexical;
 
@@ -52,6 +56,30 @@ macro_rules! containers {
         {
             fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
                 decode_entries(r, Self::new(), |r, _| T::decode_value(r), |map, key, value| {
+                    map.insert(key.into(), value).is_none()
+                })
+            }
+        }
+
+        /// Ascending by key, so that one map has one text.
+        #[cfg(feature = "std")]
+        impl<$($item,)? S: AsRef<str>, T: EncodeValue<$of>, H> EncodeValue<$map> for HashMap<S, T, H> {
+            fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
+                let mut entries: Vec<_> = self.iter().map(|(key, value)| (key.as_ref(), value)).collect();
+                entries.sort_unstable_by_key(|(key, _)| *key);
+                encode_entries(w, entries.iter().map(|&(key, value)| (key, value, Absent::Nothing)))
+            }
+        }
+
+        #[cfg(feature = "std")]
+        impl<'a, $($item,)? S, T, H> DecodeValue<'a, $map> for HashMap<S, T, H>
+        where
+            S: From<Cow<'a, str>> + Eq + Hash,
+            T: DecodeValue<'a, $of>,
+            H: BuildHasher + Default,
+        {
+            fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
+                decode_entries(r, Self::default(), |r, _| T::decode_value(r), |map, key, value| {
                     map.insert(key.into(), value).is_none()
                 })
             }

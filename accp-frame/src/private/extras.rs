@@ -4,6 +4,10 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::hash::{BuildHasher, Hash};
+#[cfg(feature = "std")]
+use std::collections::HashMap;
 
 use accp_registry::{abbreviate, expand, lexical};
 
@@ -19,7 +23,7 @@ use crate::{
 /// A map that takes the params that belong to no field.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot take the params of a `flatten` field",
-    label = "expected `Map` or a `BTreeMap` from texts to values"
+    label = "expected `Map`, or a `BTreeMap` or `HashMap` from texts to values"
 )]
 pub trait Extras<'a>: Default {
     /// The type of its values.
@@ -33,7 +37,7 @@ pub trait Extras<'a>: Default {
 /// The same map, for writing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot give the params of a `flatten` field",
-    label = "expected `Map` or a `BTreeMap` from texts to values"
+    label = "expected `Map`, or a `BTreeMap` or `HashMap` from texts to values"
 )]
 pub trait GiveExtras {
     /// The type of its values.
@@ -79,6 +83,33 @@ where
 }
 
 impl<S: AsRef<str>, V: EncodeValue<kind::Any>> GiveExtras for BTreeMap<S, V> {
+    type Item = V;
+
+    fn give(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+}
+
+#[cfg(feature = "std")]
+impl<'a, N, V, H> Extras<'a> for HashMap<N, V, H>
+where
+    N: From<Cow<'a, str>> + Eq + Hash,
+    V: DecodeValue<'a, kind::Any>,
+    H: BuildHasher + Default,
+{
+    type Item = V;
+
+    fn put(&mut self, key: Cow<'a, str>, value: V) -> bool {
+        self.insert(key.into(), value).is_none()
+    }
+
+    fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        Ok(self.put(key, V::decode_value(r)?))
+    }
+}
+
+#[cfg(feature = "std")]
+impl<N: AsRef<str>, V: EncodeValue<kind::Any>, H> GiveExtras for HashMap<N, V, H> {
     type Item = V;
 
     fn give(&self) -> impl Iterator<Item = (&str, &V)> {

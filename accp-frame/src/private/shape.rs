@@ -12,6 +12,8 @@ pub enum Shape {
     Names(&'static [(&'static str, &'static str)]),
     /// A map of the fields of the schema with this code.
     Schema(&'static str),
+    /// A type with another shape inside, of which nothing is known.
+    Unknown,
 }
 
 /// A derived type, or a container of one.
@@ -32,6 +34,11 @@ shaped! {
     ['a] &'a T;
     [const N: usize] [T; N];
     [S] BTreeMap<S, T>;
+}
+
+#[cfg(feature = "std")]
+shaped! {
+    [S] std::collections::HashMap<S, T>;
 }
 
 impl<T: Shaped> Shaped for Option<T> {
@@ -63,31 +70,12 @@ impl<T: Shaped> Probe<T> {
     pub const SHAPE: Option<Shape> = Some(T::SHAPE);
 }
 
-/// Returns whether a type can represent an enumeration of the registry with these values.
-pub const fn has_names(shape: Option<Shape>, names: &[(&str, &str)]) -> bool {
-    let own = match shape {
-        Some(Shape::Names(own)) => own,
-        Some(Shape::Schema(_)) => return false,
-        None => return true,
-    };
-    if own.len() != names.len() {
-        return false;
+/// Returns the shape of a type that is what it holds.
+pub const fn shape_of(inner: Option<Shape>) -> Shape {
+    match inner {
+        Some(shape) => shape,
+        None => Shape::Unknown,
     }
-    let mut at = 0;
-    while at < names.len() {
-        let (name, wire) = names[at];
-        let mut found = false;
-        let mut other = 0;
-        while other < own.len() {
-            found |= equal(own[other].0, name) && equal(own[other].1, wire);
-            other += 1;
-        }
-        if !found {
-            return false;
-        }
-        at += 1;
-    }
-    true
 }
 
 /// Returns whether a type can hold a default with this text.
@@ -109,12 +97,12 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
 pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {
         Some(Shape::Schema(own)) => equal(own, code),
-        Some(Shape::Names(_)) => false,
-        None => true,
+        // `Holds` refuses an enumeration.
+        Some(Shape::Names(_) | Shape::Unknown) | None => true,
     }
 }
 
-const fn equal(a: &str, b: &str) -> bool {
+pub(super) const fn equal(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {

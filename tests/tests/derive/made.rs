@@ -58,6 +58,13 @@ fn a_constructor_takes_what_is_required() {
     insta::assert_snapshot!(text!(full), @"@a>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:friday|deps:[db,api]|prog:40|note:soon|schema:TA}");
 }
 
+#[test]
+fn a_reference_to_a_frame_is_written() {
+    let frame = &ScheduleReq::new("dev", "impl_auth");
+    assert_eq!(text!(frame), text!(&&frame));
+    assert_eq!(text!(frame), text!(frame.clone()));
+}
+
 /// Nothing checks an agent id in a text before it is written.
 #[test]
 fn a_name_that_is_no_agent_id_is_told_by_encode() {
@@ -174,7 +181,7 @@ fn an_owned_frame_crosses_threads() {
     }
 }
 
-/// Recursion, and a type parameter that stays as it is.
+/// Recursion, and a type parameter.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 struct Tree<'a, T> {
     name: Cow<'a, str>,

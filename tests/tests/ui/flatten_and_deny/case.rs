@@ -6,7 +6,7 @@ struct Task {
     assignee: String,
     task: String,
     #[accp(flatten)]
-    more: std::collections::BTreeMap<String, i64>,
+    more: std::collections::BTreeMap<String, accp_runtime::Value<'static>>,
 }
 
 fn main() {}

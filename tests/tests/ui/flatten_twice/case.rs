@@ -8,9 +8,9 @@ struct Task {
     assignee: String,
     task: String,
     #[accp(flatten)]
-    more: BTreeMap<String, i64>,
+    more: BTreeMap<String, accp_runtime::Value<'static>>,
     #[accp(flatten)]
-    most: BTreeMap<String, i64>,
+    most: BTreeMap<String, accp_runtime::Value<'static>>,
 }
 
 fn main() {}

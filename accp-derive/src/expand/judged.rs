@@ -1,0 +1,87 @@
+//! Types that only the compiler can judge.
+
+use accp_registry::Type;
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, PathArguments, Type as RustType};
+
+use super::kind;
+use crate::ast::{Field, Input};
+use crate::plan::Wire;
+
+/// Returns `<T as Holds<..>>` for a type that only the compiler can judge, and `None` for a type
+/// that the check knows. A type parameter has bounds instead.
+///
+/// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
+/// wants `EncodeValue` here and `DecodeValue` there would give two.
+pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
+    let ty = field.ty;
+    if field.attrs.with.is_some() || input.is_generic(ty) || is_known(ty, &wire.ty) {
+        return None;
+    }
+    let span = judged_at(ty);
+    let kind = kind(span, &wire.ty);
+    // All tokens have one place, so that the compiler sees one error and not two.
+    let ty = placed(ty.to_token_stream(), span);
+    Some(quote_spanned!(span=> <#ty as _p::Holds<'_, #kind, _>>))
+}
+
+/// Returns whether the type holds the registry type: the check has refused well-known types that do
+/// not.
+fn is_known(ty: &RustType, of: &Type) -> bool {
+    let RustType::Path(path) = ty else {
+        return false;
+    };
+    let Some(last) = path.path.segments.last() else {
+        return false;
+    };
+    let inner = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments.args.last(),
+        _ => None,
+    };
+    let holds =
+        |of: &Type| matches!(inner, Some(GenericArgument::Type(inner)) if is_known(inner, of));
+    match (last.ident.to_string().as_str(), of) {
+        ("Option" | "Box", _) => holds(of),
+        ("Vec", Type::List(item)) | ("BTreeMap" | "HashMap", Type::Map(item)) => holds(item),
+        ("Vec" | "BTreeMap" | "HashMap", Type::Any) => holds(of),
+        ("String" | "bool" | "f64" | "i8" | "i16" | "i32" | "i64" | "isize", _) => true,
+        ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
+        ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
+        ("AgentId", Type::Agent | Type::String) => true,
+        ("Decimal", Type::Decimal | Type::Any) => true,
+        ("Map", Type::Map(item)) => **item == Type::Any,
+        ("Map" | "Value", Type::Any) => true,
+        _ => false,
+    }
+}
+
+/// Returns the place of the innermost type: plainly in the source, so that an error shows nothing of
+/// the macro.
+pub(super) fn judged_at(ty: &RustType) -> Span {
+    if let RustType::Path(path) = ty
+        && let Some(last) = path.path.segments.last()
+        && let PathArguments::AngleBracketed(arguments) = &last.arguments
+        && let Some(GenericArgument::Type(inner)) = arguments.args.last()
+    {
+        return judged_at(inner);
+    }
+    ty.span()
+}
+
+/// Returns the tokens, all at one place.
+fn placed(tokens: TokenStream, span: Span) -> TokenStream {
+    let placed = tokens.into_iter().map(|tree| match tree {
+        TokenTree::Group(group) => {
+            let mut placed = Group::new(group.delimiter(), placed(group.stream(), span));
+            placed.set_span(span);
+            TokenTree::Group(placed)
+        }
+        mut other => {
+            other.set_span(span);
+            other
+        }
+    });
+    placed.collect()
+}

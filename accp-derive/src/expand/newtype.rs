@@ -1,0 +1,79 @@
+//! A struct that is the value of its only field.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{GenericParam, Generics, Member, Type as RustType, TypeParam};
+
+use super::generics::{decode_generics, span_of, text_lifetime, where_clause};
+use crate::ast::Input;
+
+/// Returns impls for every registry type that the inner type holds.
+pub(super) fn expand(input: &Input<'_>, member: &Member, inner: &RustType) -> TokenStream {
+    let ident = input.ident();
+    let span = span_of(inner);
+    let lifetime = text_lifetime(input);
+    let encode = quote_spanned!(span=> #inner: _accp::EncodeValue<AccpKind>);
+    let decode = quote_spanned!(span=> #inner: _accp::DecodeValue<#lifetime, AccpKind>);
+    let encode_where = where_clause(input, &[encode]);
+    let decode_where = where_clause(input, &[decode]);
+    let encode_generics = with_kind(&input.original.generics);
+    let decode_generics = with_kind(&decode_generics(input));
+    let (encode_impl, ..) = encode_generics.split_for_impl();
+    let (decode_impl, ..) = decode_generics.split_for_impl();
+    let (_, ty, _) = input.original.generics.split_for_impl();
+    let shaped = shaped(input, inner);
+    quote! {
+        #[automatically_derived]
+        impl #encode_impl _accp::EncodeValue<AccpKind> for #ident #ty #encode_where {
+            fn encode_value(
+                &self,
+                w: &mut _p::Writer<'_, '_>,
+            ) -> _p::Result<(), _accp::EncodeError> {
+                <#inner as _accp::EncodeValue<AccpKind>>::encode_value(&self.#member, w)
+            }
+            fn is_absent(&self) -> bool {
+                <#inner as _accp::EncodeValue<AccpKind>>::is_absent(&self.#member)
+            }
+        }
+
+        #[automatically_derived]
+        impl #decode_impl _accp::DecodeValue<#lifetime, AccpKind> for #ident #ty #decode_where {
+            fn decode_value(
+                r: &mut _p::Reader<#lifetime>,
+            ) -> _p::Result<Self, _accp::DecodeError> {
+                let inner = <#inner as _accp::DecodeValue<#lifetime, AccpKind>>::decode_value(r)?;
+                _p::Ok(Self { #member: inner })
+            }
+            fn absent() -> _p::Option<Self> {
+                let inner = <#inner as _accp::DecodeValue<#lifetime, AccpKind>>::absent()?;
+                _p::Some(Self { #member: inner })
+            }
+        }
+
+        #shaped
+    }
+}
+
+/// Returns the shape of the inner type, so that an enumeration inside is compared with the registry.
+fn shaped(input: &Input<'_>, inner: &RustType) -> TokenStream {
+    if input.is_generic(inner) {
+        return TokenStream::new();
+    }
+    let ident = input.ident();
+    let (params, ty, clause) = input.original.generics.split_for_impl();
+    quote! {
+        use _p::Unshaped as _;
+
+        #[automatically_derived]
+        impl #params _p::Shaped for #ident #ty #clause {
+            const SHAPE: _p::Shape = _p::shape_of(_p::Probe::<#inner>::SHAPE);
+        }
+    }
+}
+
+fn with_kind(generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    let kind = TypeParam::from(Ident::new("AccpKind", Span::call_site()));
+    generics.params.push(GenericParam::Type(kind));
+    generics
+}

@@ -1,0 +1,21 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+enum Trend {
+    #[accp(symbol = "+")]
+    Up,
+    #[accp(symbol = "-")]
+    Down,
+    #[accp(symbol = "=")]
+    Level,
+}
+
+#[derive(AccpFrame)]
+#[accp(registry = "registry/warehouse.json", schema = "SV")]
+#[accp(ignore = "count", ignore = "fragile", ignore = "tags", ignore = "speed")]
+struct Move {
+    item: String,
+    trend: Option<Trend>,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(transparent)]
+enum Trend {
+    Up,
+    Down,
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(transparent)]
+struct Id(#[accp(rename = "id")] String);
+
+fn main() {}

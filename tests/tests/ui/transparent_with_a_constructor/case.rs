@@ -1,0 +1,7 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(transparent, new)]
+struct Id(String);
+
+fn main() {}

@@ -1,0 +1,12 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+#[accp(ignore = "priority", ignore = "deps")]
+struct Task {
+    assignee: String,
+    task: String,
+    progress: (u8, u8),
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use accp_runtime::AccpFrame;
+
+#[derive(AccpFrame)]
+#[accp(schema = "TA", intent = "req", operation = "schedule", with = seconds)]
+#[accp(ignore = "priority", ignore = "deps")]
+struct Task {
+    assignee: String,
+    task: String,
+}
+
+fn main() {}
