@@ -27,7 +27,8 @@
 //!   same in all rows, and each row on its own line without these columns.
 //! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without
 //!   quotes if it begins with a letter or a digit, reads as nothing else and holds no delimiter;
-//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`.
+//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`. A reader takes
+//!   what reads as something else for a text where the schema of the frame declares a text.
 //! - A **long text** is `|` in its place and follows below the line, up to the next block. A line
 //!   of it that would begin a block begins with `\@`. Texts with control or bidirectional
 //!   characters are JSON strings that escape these characters.
@@ -40,6 +41,7 @@
 //! `[477 bytes: $cold.p7; names]` replaces the middle of a long text.
 
 pub(crate) mod facts;
+mod fault;
 mod primer;
 mod prompt;
 mod read;
@@ -56,8 +58,9 @@ use std::sync::Arc;
 
 use accp_registry::Registry;
 
-use accp_frame::{DecodeError, Message, Value};
+use accp_frame::{Message, Value};
 
+pub use fault::{Fault, ViewError};
 pub use primer::{Lesson, PRIMER, Primer};
 pub use prompt::{Part, PartKind, Prompt, PromptLimits};
 pub use shape::of as schema_of;
@@ -89,7 +92,7 @@ pub(crate) fn write_range(out: &mut String, first: u64, last: u64) {
 /// assert_eq!(block.text, "@dev>done:schedule TA(,impl_auth,,,,complete,100)\n");
 /// assert_eq!(block.codes, ["TA"]);
 /// assert_eq!(view.read(&block.text)?, [message]);
-/// # Ok::<(), accp_runtime::DecodeError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct View {
@@ -135,18 +138,42 @@ impl View {
     /// Reads the messages in blocks. Leaves out the primer and facts, and compares definitions with
     /// the schemas.
     ///
+    /// The schema of a frame says what type each value has: in a field of type `string`, `94107` is a
+    /// string. A value in a place without a declared type tells its own type.
+    ///
     /// # Errors
-    /// E1001 with the byte where the form is broken. E1003 for a schema that is not known. E1004
-    /// for a definition that differs from the schema.
-    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, DecodeError> {
+    /// All reasons at once: E1001 where the form is broken, E1003 for a schema that is not known,
+    /// E1004 for a value that does not fit its field, for a field that is missing, and for a
+    /// definition that differs from the schema. [`ViewError`] can be sent back to the model.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_runtime::view::View;
+    /// # use accp_runtime::{Registry, Value};
+    /// let registry = Registry::from_json(r#"{ "schemas": { "parcel": {
+    ///     "code": "PA", "fields": ["zip", "kilos"],
+    ///     "types": { "zip": "string", "kilos": "integer" },
+    ///     "frames": [{ "intent": "req", "operation": "send" }]
+    /// } } }"#)?;
+    /// let view = View::new(Arc::new(registry));
+    /// let messages = view.read("@me>req:send PA(94107,12)\n")?;
+    /// assert_eq!(messages[0].payload.get("zip"), Some(&Value::from("94107")));
+    /// assert_eq!(messages[0].payload.get("kilos"), Some(&Value::from(12)));
+    /// assert_eq!(
+    ///     view.read("@me>req:send PA(94107,heavy)\n").unwrap_err().to_string(),
+    ///     "E1004 in block 1, line 1, PA.kilos: expected an integer of 64 bits, found `heavy`"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, ViewError> {
         read::blocks(&self.registry, text)
     }
 
-    /// Reads a value back.
+    /// Reads a value back, which tells its own type.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn read_value(&self, text: &str) -> Result<Value<'static>, DecodeError> {
+    pub fn read_value(&self, text: &str) -> Result<Value<'static>, ViewError> {
         read::value(&self.registry, text)
     }
 }

@@ -33,6 +33,7 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+mod scalar;
 mod tokens;
 mod tool;
 mod typed;
@@ -52,6 +53,7 @@ pub mod __internal {
     pub use crate::dynamic::full_name;
     pub use crate::frame::read_bytes;
     pub use crate::impls::wrong;
+    pub use crate::scalar::{plain, wanted};
     pub use crate::value::{are_others, into_pair};
 }
 

@@ -8,6 +8,7 @@ use core::fmt;
 use accp_registry::{Field, Registry, Schema, Type, lexical, nearest};
 use serde_json::{Map as JsonMap, Value as Json};
 
+use crate::scalar::wanted;
 use crate::{AgentId, Map, Message, Value};
 
 /// The reasons why a tool call is no frame: all of them, one a line, in words for the model that made
@@ -234,24 +235,7 @@ impl Call<'_> {
 
     /// Says what was expected.
     fn wrong(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
-        let expected = match ty {
-            Type::String | Type::Text => "a string".to_string(),
-            Type::Agent => "an agent id: letters, digits, '-' and '_' only".to_string(),
-            Type::Integer => "an integer of 64 bits".to_string(),
-            Type::Decimal => "a number of at most 6 places".to_string(),
-            Type::Number => "a number".to_string(),
-            Type::Boolean => "true or false".to_string(),
-            Type::Enum(values) => {
-                let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
-                let near = json
-                    .as_str()
-                    .and_then(|text| nearest(text, names.iter().copied()));
-                let near = near.map(|near| format!("; did you mean {near}?"));
-                format!("one of {}{}", names.join(", "), near.unwrap_or_default())
-            }
-            Type::List(_) => "an array".to_string(),
-            _ => "an object".to_string(),
-        };
+        let expected = wanted(ty, json.as_str());
         self.problem(path, format!("expected {expected}"));
         None
     }
