@@ -58,11 +58,12 @@ use std::sync::Arc;
 
 use accp_registry::Registry;
 
-use accp_frame::{Message, Value};
+use accp_frame::{Message, Repair, Value};
 
 pub use fault::{Fault, ViewError};
 pub use primer::{Lesson, PRIMER, Primer};
 pub use prompt::{Part, PartKind, Prompt, PromptLimits};
+pub use read::Mistake;
 pub use shape::of as schema_of;
 
 /// The beginning of a block of facts, which is not a message.
@@ -167,6 +168,39 @@ impl View {
     /// ```
     pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, ViewError> {
         read::blocks(&self.registry, text)
+    }
+
+    /// Reads the messages in a text that a model wrote. Repairs the mistakes that models make
+    /// ([`Mistake`]): code fences, text around the blocks, spaces after commas, quotes that are
+    /// missing, and others. Returns each repair in the order of the text. What was repaired reads as
+    /// its repaired text does under [`read`](Self::read), and a text that `read` takes has no
+    /// repairs.
+    ///
+    /// Nothing is dropped unseen: a text that is left out is in a repair, whole. A text that
+    /// follows a chat block, or a text below its line, is part of it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read) for every other fault, with the bytes and lines of the original text.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_runtime::Registry;
+    /// use accp_runtime::view::{Mistake, View};
+    ///
+    /// let view = View::new(Arc::new(Registry::standard()));
+    /// let text = "Sure!\n```\n@me>req:schedule TA(@dev, impl_auth, high)\n```\n";
+    /// let (messages, repairs) = view.read_lenient(text)?;
+    /// assert_eq!(messages, view.read("@me>req:schedule TA(dev,impl_auth,high)\n")?);
+    /// assert_eq!(repairs[0].what, Mistake::Prose);
+    /// assert_eq!(repairs[2].to_string(),
+    ///     r#"byte 30: a value is spelt as its type demands: `@dev` is `dev`"#);
+    /// # Ok::<(), accp_runtime::view::ViewError>(())
+    /// ```
+    pub fn read_lenient(
+        &self,
+        text: &str,
+    ) -> Result<(Vec<Message<'static>>, Vec<Repair<Mistake>>), ViewError> {
+        read::lenient_blocks(&self.registry, text)
     }
 
     /// Reads a value back, which tells its own type.

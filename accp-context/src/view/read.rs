@@ -1,17 +1,26 @@
 //! Reading of views.
 
+mod lenient;
 mod members;
+mod mistake;
+mod prose;
+mod spelling;
 mod values;
 
 use accp_registry::lexical::is_key;
 use accp_registry::{ErrorCode, Intent, Registry, Schema, Type, nearest};
 
 use self::members::Members;
+pub use self::mistake::Mistake;
+pub(super) use self::prose::lenient_blocks;
 use super::fault::{Unplaced, ViewError};
 use super::spoken::{SPOKEN, spoken_payload};
 use super::write::definition;
 use super::{FACTS, PRIMER, shape, text};
-use accp_frame::{AgentId, Envelope, Map, Message, Value};
+use accp_frame::{AgentId, Envelope, Map, Message, Repair, Value};
+
+/// The key under which a frame has the code of its schema.
+const SCHEMA: &str = "schema";
 
 pub(super) fn blocks(registry: &Registry, text: &str) -> Result<Vec<Message<'static>>, ViewError> {
     let (mut messages, mut faults) = (Vec::new(), Vec::new());
@@ -60,6 +69,10 @@ struct Cursor<'r, 't> {
     /// The param whose text stands below the line, and its type.
     below: Option<(String, &'r Type)>,
     faults: Vec<Unplaced>,
+    /// Whether the lines are rows.
+    is_in_table: bool,
+    /// The repairs that were made; `None` for the strict reader, which makes none.
+    repairs: Option<Vec<Repair<Mistake>>>,
 }
 
 impl<'r, 't> Cursor<'r, 't> {
@@ -73,6 +86,8 @@ impl<'r, 't> Cursor<'r, 't> {
             path: String::new(),
             below: None,
             faults: Vec::new(),
+            is_in_table: false,
+            repairs: None,
         }
     }
 
@@ -124,7 +139,7 @@ impl<'r, 't> Cursor<'r, 't> {
     }
 
     fn end(&mut self) -> Result<(), Broken> {
-        if self.rest().is_empty() {
+        if self.rest().is_empty() || self.ends_the_line() {
             return Ok(());
         }
         self.expected("the end")
@@ -139,16 +154,14 @@ impl<'r, 't> Cursor<'r, 't> {
     }
 
     fn schema(&mut self, code: &str, at: usize) -> Result<&'r Schema, Broken> {
-        match self.registry.schema(code) {
-            Some(schema) => Ok(schema),
-            None => {
-                let codes = || self.registry.schemas().map(|schema| schema.code.as_str());
-                let near = nearest(code, codes()).map(|near| format!("; did you mean {near}?"));
-                let codes = codes().collect::<Vec<_>>().join(", ");
-                let what = format!("the code of a schema: {codes}{}", near.unwrap_or_default());
-                self.broken(ErrorCode::UNKNOWN_SCHEMA, at, what)
-            }
+        if let Some(schema) = self.registry.schema(code) {
+            return Ok(schema);
         }
+        let codes = || self.registry.schemas().map(|schema| schema.code.as_str());
+        let near = nearest(code, codes()).map(|near| format!("; did you mean {near}?"));
+        let codes = codes().collect::<Vec<_>>().join(", ");
+        let what = format!("the code of a schema: {codes}{}", near.unwrap_or_default());
+        self.broken(ErrorCode::UNKNOWN_SCHEMA, at, what)
     }
 
     /// Reads a block: a message, or `None` for a definition or facts.
@@ -159,7 +172,7 @@ impl<'r, 't> Cursor<'r, 't> {
         if self.text.starts_with(FACTS) {
             return Ok(None);
         }
-        if !self.take('@') {
+        if !self.take('@') && !self.lacks_the_mark() {
             return self.expected("a block, which begins with '@'");
         }
         self.message().map(Some)
@@ -171,7 +184,7 @@ impl<'r, 't> Cursor<'r, 't> {
         let schema = self.schema(code, 2)?;
         let own = definition(self.registry, schema);
         let own = own.trim_end_matches('\n');
-        if own == self.text {
+        if own == self.text || self.defines(own) {
             return Ok(());
         }
         let what = format!("the definition of this schema: {own}");
@@ -185,6 +198,7 @@ impl<'r, 't> Cursor<'r, 't> {
             self.at = 1;
             return self.expected("an agent, and '>', ':' or '?' behind it");
         };
+        self.trailing();
         for (intent, operation, mark) in SPOKEN {
             if !self.take(mark) {
                 continue;
@@ -192,10 +206,11 @@ impl<'r, 't> Cursor<'r, 't> {
             let Some(schema) = shape::implied(self.registry, intent, operation) else {
                 return self.expected("a registry with the schema of chat");
             };
-            if !self.take(' ') {
+            if !self.take(' ') && !self.lacks_a_space() {
                 return self.expected("a space, and what is said");
             }
             let said = text::read_below(self.rest(), true);
+            self.at = self.text.len();
             let payload = spoken_payload(schema, agent, mark, &said, Some((intent, operation)));
             self.required(schema, &[intent, operation], &payload);
             return self.made(name, intent, operation, Some(&schema.code), payload);
@@ -203,15 +218,20 @@ impl<'r, 't> Cursor<'r, 't> {
         if !self.take('>') {
             return self.expected("'>', ':' or '?' behind the agent");
         }
+        self.trailing();
         let intent = self.until(|c| matches!(c, ':' | '\n'));
+        let intent = self.intent(intent);
         if !self.take(':') {
             return self.expected("':' and an operation");
         }
+        self.trailing();
         let operation = self.until(|c| matches!(c, ' ' | '(' | '{' | '\n'));
         let at = self.at + 1;
         let code = self
             .take(' ')
             .then(|| self.until(|c| matches!(c, '(' | '{' | '\n')));
+        let code = self.code(code, at, [intent, operation]);
+        let code = code.as_deref();
         if code.is_some_and(|code| !is_key(code)) {
             self.at = at;
             return self.expected("the code of a schema");
@@ -248,7 +268,12 @@ impl<'r, 't> Cursor<'r, 't> {
             self.entries(members, &mut payload, 0, true)?;
         }
         let at = self.at.saturating_sub(1);
+        if payload.get(SCHEMA).is_some() {
+            let what = "the schema behind the operation, as req:schedule TA{key:value}";
+            return self.broken(ErrorCode::PARSE_ERROR, at, what);
+        }
         if let Some((name, ty)) = self.below.take() {
+            self.trailing();
             if !self.take('\n') {
                 return self.expected("the end of the line, and a text below it");
             }

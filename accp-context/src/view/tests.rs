@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Transcript, View, facts};
 use accp_frame::{Map, Message, Value};
 
+mod lenient;
 mod prompt;
 mod typed;
 

@@ -21,6 +21,7 @@ impl<'r> Cursor<'r, '_> {
         if depth > accp_registry::Limits::MAX_DEPTH as usize {
             return self.expected("less nesting");
         }
+        self.gap();
         let start = self.at;
         match self.rest().chars().next() {
             Some('"') => {
@@ -80,17 +81,22 @@ impl<'r> Cursor<'r, '_> {
             }
         };
         let mut items = Vec::new();
+        self.gap();
         if self.take(']') {
             return Ok(Value::Array(items));
         }
         loop {
             let at = format!("[{}]", items.len());
             items.push(self.within(&at, |cursor| cursor.value(item, depth + 1))?);
+            self.gap();
             if self.take(']') {
                 return Ok(Value::Array(items));
             }
             if !self.take(',') {
                 return self.expected("',' or ']'");
+            }
+            if self.ends_late(']') {
+                return Ok(Value::Array(items));
             }
         }
     }
@@ -99,14 +105,18 @@ impl<'r> Cursor<'r, '_> {
     fn word(&mut self, ty: &'r Type, depth: usize) -> Result<Value<'static>, Broken> {
         let start = self.at;
         let word = self.until(|c| text::DELIMITERS.contains(&c));
+        let word = self.trimmed(word);
+        if let Some(value) = self.loose(start, word, ty) {
+            return Ok(value);
+        }
         if self.rest().starts_with('(') {
-            let schema = self.schema(word, start)?;
+            let schema = self.record_schema(word, start, ty)?;
             self.at += 1;
             let members = self.members(start, ty);
             return self.record(schema, members, depth);
         }
         if self.rest().starts_with('[') {
-            let schema = self.schema(word, start)?;
+            let schema = self.record_schema(word, start, ty)?;
             self.at += 1;
             let members = match ty {
                 Type::List(item) => self.members(start, item),
@@ -125,10 +135,7 @@ impl<'r> Cursor<'r, '_> {
                 self.at = start;
                 return self.expected("a value, or a JSON string such as \"-x\"");
             }
-            (None, ty) => {
-                self.misfit(start, ty, Some(word));
-                Value::Null
-            }
+            (None, ty) => self.string(start, word, ty, false),
         })
     }
 
@@ -146,6 +153,7 @@ impl<'r> Cursor<'r, '_> {
             Type::String | Type::Text | Type::Agent | Type::Enum(_) | Type::Any
         );
         let value = plain(text, ty).filter(|_| is_text || !is_quoted);
+        let value = value.or_else(|| self.respelt(start, text, ty));
         value.unwrap_or_else(|| {
             self.misfit(start, ty, Some(text));
             Value::Null
@@ -160,14 +168,20 @@ impl<'r> Cursor<'r, '_> {
             escaped = *c == '\\' && !escaped;
             ends
         });
-        let Some((end, _)) = end else {
-            return self.expected("a text that ends with '\"'");
-        };
-        let Ok(text) = serde_json::from_str::<String>(&rest[..=end]) else {
-            return self.expected("a JSON string");
-        };
-        self.at += end + 1;
-        Ok(text)
+        let read = end.map(|(end, _)| (end, serde_json::from_str::<String>(&rest[..=end])));
+        if let Some(text) =
+            self.loosely_quoted(read.as_ref().map(|(end, read)| (*end, read.is_ok())))
+        {
+            return Ok(text);
+        }
+        match read {
+            None => self.expected("a text that ends with '\"'"),
+            Some((_, Err(_))) => self.expected("a JSON string"),
+            Some((end, Ok(text))) => {
+                self.at += end + 1;
+                Ok(text)
+            }
+        }
     }
 
     /// Reads the entries of a map, up to its `}`.
@@ -178,17 +192,20 @@ impl<'r> Cursor<'r, '_> {
         depth: usize,
         is_frame: bool,
     ) -> Result<(), Broken> {
+        self.gap();
         if self.take('}') {
             return Ok(());
         }
         loop {
+            self.gap();
             let start = self.at;
             let key = if self.rest().starts_with('"') {
                 self.quoted()?
             } else {
-                String::from(self.until(|c| c == ':' || text::DELIMITERS.contains(&c)))
+                let key = self.until(|c| c == ':' || text::DELIMITERS.contains(&c));
+                String::from(self.key(key))
             };
-            if !self.take(':') {
+            if !self.assigns() {
                 return self.expected("':' behind a key");
             }
             if members.taken(&key, map).is_some() {
@@ -202,11 +219,15 @@ impl<'r> Cursor<'r, '_> {
                 let value = self.within(&key, |cursor| cursor.value(ty, depth + 1))?;
                 map.insert(key, value);
             }
+            self.gap();
             if self.take('}') {
                 return Ok(());
             }
             if !self.take(',') {
                 return self.expected("',' or '}'");
+            }
+            if self.ends_late('}') {
+                return Ok(());
             }
         }
     }
@@ -248,6 +269,7 @@ impl<'r> Cursor<'r, '_> {
         let mut fields = schema.fields.iter().enumerate().filter(is_in).peekable();
         let mut more = fields.peek().is_some();
         for (at, field) in fields {
+            self.gap();
             let rest = self.rest();
             if !more || rest.is_empty() || rest.starts_with(CELL_ENDS) {
                 if let Some(default) = default_of(schema, at, place) {
@@ -257,16 +279,17 @@ impl<'r> Cursor<'r, '_> {
                 self.is_below(&field.name, &field.ty)?;
             } else if rest
                 .strip_prefix(ABSENT)
-                .is_some_and(|rest| rest.starts_with(CELL_ENDS))
+                .is_some_and(|rest| self.tightened(rest).starts_with(CELL_ENDS))
             {
                 self.at += ABSENT.len();
             } else {
                 let value = self.cell(field, members, depth)?;
                 map.insert(field.name.clone(), value);
             }
+            self.gap();
             more = more && self.take(',');
         }
-        if more {
+        if more && !self.has_empty_cells() {
             return self.expected("no more values than the schema has fields");
         }
         Ok(())
@@ -299,20 +322,36 @@ impl<'r> Cursor<'r, '_> {
         members: Members<'r>,
         depth: usize,
     ) -> Result<Value<'static>, Broken> {
+        let outer = std::mem::replace(&mut self.is_in_table, true);
+        let table = self.rows(schema, members, depth);
+        self.is_in_table = outer;
+        table
+    }
+
+    fn rows(
+        &mut self,
+        schema: &'r Schema,
+        members: Members<'r>,
+        depth: usize,
+    ) -> Result<Value<'static>, Broken> {
         let mut constant = Map::new();
+        self.gap();
         while !self.rest().starts_with(['\n', ']']) {
             let start = self.at;
             let name = self.until(|c| c == ':' || text::DELIMITERS.contains(&c));
+            let name = self.key(name);
             let field = schema.field(name).map(|(_, field)| field);
-            let Some(field) = field.filter(|_| self.take(':')) else {
+            let Some(field) = field.filter(|_| self.assigns()) else {
                 self.at = start;
                 return self.expected("a field of the schema, and ':'");
             };
             let value = self.cell(field, members, depth)?;
             constant.insert(field.name.clone(), value);
+            self.gap();
             if !self.take(',') {
                 break;
             }
+            self.gap();
         }
         let mut items = Vec::new();
         while self.take('\n') {
@@ -335,7 +374,7 @@ impl<'r> Cursor<'r, '_> {
 }
 
 /// Returns the value that a word is by itself.
-fn literal(word: &str) -> Option<Value<'static>> {
+pub(super) fn literal(word: &str) -> Option<Value<'static>> {
     if word.starts_with(['#', '$', '~']) {
         let mut r = Reader::new(word, DecodeOptions::default()).ok()?;
         let value = Value::read(&mut r).ok()?.into_owned();
