@@ -8,15 +8,16 @@ mod spelling;
 mod values;
 
 use accp_registry::lexical::is_key;
+use accp_registry::view::{SPOKEN, implied};
 use accp_registry::{ErrorCode, Intent, Registry, Schema, Type, nearest};
 
 use self::members::Members;
 pub use self::mistake::Mistake;
 pub(super) use self::prose::lenient_blocks;
 use super::fault::{Unplaced, ViewError};
-use super::spoken::{SPOKEN, spoken_payload};
+use super::spoken::spoken_payload;
 use super::write::definition;
-use super::{FACTS, PRIMER, shape, text};
+use super::{FACTS, PRIMER, text};
 use accp_frame::{AgentId, Envelope, Map, Message, Repair, Value};
 
 /// The key under which a frame has the code of its schema.
@@ -203,7 +204,7 @@ impl<'r, 't> Cursor<'r, 't> {
             if !self.take(mark) {
                 continue;
             }
-            let Some(schema) = shape::implied(self.registry, intent, operation) else {
+            let Some(schema) = implied(self.registry, intent, operation) else {
                 return self.expected("a registry with the schema of chat");
             };
             if !self.take(' ') && !self.lacks_a_space() {

@@ -2,13 +2,14 @@
 //! nothing.
 
 use accp_registry::lexical::{self, is_agent_char};
+use accp_registry::view::implied;
 use accp_registry::{Intent, Schema, Type};
 
 use super::mistake::Mistake;
 use super::spelling::respelt;
 use super::values::literal;
 use super::{Broken, Cursor};
-use crate::view::{shape, text, write};
+use crate::view::{text, write};
 use accp_frame::__internal::plain;
 use accp_frame::{Repair, Value};
 
@@ -228,7 +229,7 @@ impl<'r, 't> Cursor<'r, 't> {
             return (!written.is_empty()).then(|| written.into());
         }
         let schema = match written {
-            "" => shape::implied(self.registry, head[0], head[1]),
+            "" => implied(self.registry, head[0], head[1]),
             written => named(self.registry, written),
         };
         let Some(schema) = schema else {

@@ -2,13 +2,13 @@
 
 use accp_registry::lexical::Literal;
 use accp_registry::protocol::NO_HEAD;
+use accp_registry::view::{ABSENT, BELOW};
 use accp_registry::{ErrorCode, Field, Schema, Type};
 
 use super::members::{ANY, Members, UNTYPED};
 use super::{Broken, Cursor};
 use crate::view::shape::{Place, default_of};
 use crate::view::text;
-use crate::view::write::{ABSENT, BELOW};
 use accp_frame::__internal::{plain, wanted};
 use accp_frame::{DecodeOptions, Map, Reader, Value};
 
