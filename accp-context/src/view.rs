@@ -62,7 +62,7 @@ use accp_frame::{Message, Repair, Value};
 
 pub use fault::{Fault, ViewError};
 pub use primer::{Lesson, PRIMER, Primer};
-pub use prompt::{Part, PartKind, Prompt, PromptLimits};
+pub use prompt::{Part, PartKind, Prompt, PromptLimits, Role};
 pub use read::Mistake;
 pub use shape::of as schema_of;
 
