@@ -417,7 +417,7 @@ fn fields_of(schema: &Schema) -> Vec<(&Field, bool)> {
 
 /// Returns a whole number, also one that is written as `7.0`.
 fn integer(number: &serde_json::Number) -> Option<i64> {
-    let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
+    let whole = |float: f64| (float % 1.0 == 0.0 && float.abs() < 9e15).then_some(float as i64);
     number.as_i64().or_else(|| whole(number.as_f64()?))
 }
 

@@ -68,7 +68,10 @@ fn lenient(view: &View, text: &str, strict: Option<&Vec<Message<'static>>>) {
     for repair in &repairs {
         assert!(text[repair.at..].starts_with(&repair.from), "{repair}");
     }
-    let again: String = messages.iter().map(|message| view.block(message).text).collect();
+    let again: String = messages
+        .iter()
+        .map(|message| view.block(message).text)
+        .collect();
     // A frame as peers write it may have metadata, which a view leaves out.
     for message in &mut messages {
         message.envelope = Envelope::default();
