@@ -27,7 +27,8 @@
 //!   same in all rows, and each row on its own line without these columns.
 //! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without
 //!   quotes if it begins with a letter or a digit, reads as nothing else and holds no delimiter;
-//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`.
+//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`. A reader takes
+//!   what reads as something else for a text where the schema of the frame declares a text.
 //! - A **long text** is `|` in its place and follows below the line, up to the next block. A line
 //!   of it that would begin a block begins with `\@`. Texts with control or bidirectional
 //!   characters are JSON strings that escape these characters.
@@ -40,6 +41,7 @@
 //! `[477 bytes: $cold.p7; names]` replaces the middle of a long text.
 
 pub(crate) mod facts;
+mod fault;
 mod primer;
 mod prompt;
 mod read;
@@ -56,10 +58,12 @@ use std::sync::Arc;
 
 use accp_registry::Registry;
 
-use accp_frame::{DecodeError, Message, Value};
+use accp_frame::{Message, Repair, Value};
 
+pub use fault::{Fault, ViewError};
 pub use primer::{Lesson, PRIMER, Primer};
-pub use prompt::{Part, PartKind, Prompt, PromptLimits};
+pub use prompt::{Part, PartKind, Prompt, PromptLimits, Role};
+pub use read::Mistake;
 pub use shape::of as schema_of;
 
 /// The beginning of a block of facts, which is not a message.
@@ -89,7 +93,7 @@ pub(crate) fn write_range(out: &mut String, first: u64, last: u64) {
 /// assert_eq!(block.text, "@dev>done:schedule TA(,impl_auth,,,,complete,100)\n");
 /// assert_eq!(block.codes, ["TA"]);
 /// assert_eq!(view.read(&block.text)?, [message]);
-/// # Ok::<(), accp_runtime::DecodeError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct View {
@@ -135,18 +139,75 @@ impl View {
     /// Reads the messages in blocks. Leaves out the primer and facts, and compares definitions with
     /// the schemas.
     ///
+    /// The schema of a frame says what type each value has: in a field of type `string`, `94107` is a
+    /// string. A value in a place without a declared type tells its own type.
+    ///
     /// # Errors
-    /// E1001 with the byte where the form is broken. E1003 for a schema that is not known. E1004
-    /// for a definition that differs from the schema.
-    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, DecodeError> {
+    /// All reasons at once: E1001 where the form is broken, E1003 for a schema that is not known,
+    /// E1004 for a value that does not fit its field, for a field that is missing, and for a
+    /// definition that differs from the schema. [`ViewError`] can be sent back to the model.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_runtime::view::View;
+    /// # use accp_runtime::{Registry, Value};
+    /// let registry = Registry::from_json(r#"{ "schemas": { "parcel": {
+    ///     "code": "PA", "fields": ["zip", "kilos"],
+    ///     "types": { "zip": "string", "kilos": "integer" },
+    ///     "frames": [{ "intent": "req", "operation": "send" }]
+    /// } } }"#)?;
+    /// let view = View::new(Arc::new(registry));
+    /// let messages = view.read("@me>req:send PA(94107,12)\n")?;
+    /// assert_eq!(messages[0].payload.get("zip"), Some(&Value::from("94107")));
+    /// assert_eq!(messages[0].payload.get("kilos"), Some(&Value::from(12)));
+    /// assert_eq!(
+    ///     view.read("@me>req:send PA(94107,heavy)\n").unwrap_err().to_string(),
+    ///     "E1004 in block 1, line 1, PA.kilos: expected an integer of 64 bits, found `heavy`"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, ViewError> {
         read::blocks(&self.registry, text)
     }
 
-    /// Reads a value back.
+    /// Reads the messages in a text that a model wrote. Repairs the mistakes that models make
+    /// ([`Mistake`]): code fences, text around the blocks, spaces after commas, quotes that are
+    /// missing, and others. Returns each repair in the order of the text. What was repaired reads as
+    /// its repaired text does under [`read`](Self::read), and a text that `read` takes has no
+    /// repairs.
+    ///
+    /// Nothing is dropped unseen: a text that is left out is in a repair, whole. A text that
+    /// follows a chat block, or a text below its line, is part of it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read) for every other fault, with the bytes and lines of the original text.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_runtime::Registry;
+    /// use accp_runtime::view::{Mistake, View};
+    ///
+    /// let view = View::new(Arc::new(Registry::standard()));
+    /// let text = "Sure!\n```\n@me>req:schedule TA(@dev, impl_auth, high)\n```\n";
+    /// let (messages, repairs) = view.read_lenient(text)?;
+    /// assert_eq!(messages, view.read("@me>req:schedule TA(dev,impl_auth,high)\n")?);
+    /// assert_eq!(repairs[0].what, Mistake::Prose);
+    /// assert_eq!(repairs[2].to_string(),
+    ///     r#"byte 30: a value is spelt as its type demands: `@dev` is `dev`"#);
+    /// # Ok::<(), accp_runtime::view::ViewError>(())
+    /// ```
+    pub fn read_lenient(
+        &self,
+        text: &str,
+    ) -> Result<(Vec<Message<'static>>, Vec<Repair<Mistake>>), ViewError> {
+        read::lenient_blocks(&self.registry, text)
+    }
+
+    /// Reads a value back, which tells its own type.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn read_value(&self, text: &str) -> Result<Value<'static>, DecodeError> {
+    pub fn read_value(&self, text: &str) -> Result<Value<'static>, ViewError> {
         read::value(&self.registry, text)
     }
 }

@@ -79,7 +79,12 @@ impl<'a> Input<'a> {
         &self.original.ident
     }
 
-    /// Returns whether a type depends on a type parameter of the item.
+    /// Returns whether the item has type parameters.
+    pub(crate) fn has_type_params(&self) -> bool {
+        self.original.generics.type_params().next().is_some()
+    }
+
+    /// Returns whether a type names a type parameter of the item.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
         self.original
             .generics

@@ -9,8 +9,8 @@ mod generics;
 mod into_owned;
 mod judged;
 mod nested;
-mod owned;
 mod newtype;
+mod owned;
 mod shapes;
 mod with;
 

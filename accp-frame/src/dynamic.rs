@@ -6,12 +6,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::lexical::{self, Literal};
+use accp_registry::lexical;
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{EnumValue, Field, Registry, Schema, Type, abbreviate, expand};
+use accp_registry::{Field, Registry, Schema, Type, abbreviate, expand};
 
 use crate::impls::{self, decode_entries, encode_entries};
 use crate::reader::Token;
+use crate::scalar::{self, enum_value, is_float};
 use crate::writer::Absent;
 use crate::{
     DecodeError, DecodeOptions, DecodeValue, EncodeError, EncodeValue, ErrorCode, Map, Number,
@@ -85,7 +86,7 @@ pub(crate) fn read<'a>(
         }
         (Token::Scalar(raw), _) => {
             *r = ahead;
-            read_scalar(raw, ty, r).map_or_else(wrong, Ok)
+            scalar::read(raw, ty, r).map_or_else(wrong, Ok)
         }
         (Token::Array, Type::List(item)) => {
             impls::decode_list(r, |r| read(r, item, registry)).map(Value::Array)
@@ -142,44 +143,6 @@ fn read_map<'a>(
 ) -> Result<Value<'a>, DecodeError> {
     let insert = |map: &mut Map<'a>, key: Cow<'a, str>, value| map.insert(key, value).is_none();
     decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
-}
-
-/// Returns the scalar that `r` has just read, as a value of the type.
-fn read_scalar<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<'a>> {
-    Some(match ty {
-        Type::String => Value::String(r.string_of(raw)),
-        Type::Text => Value::String(r.text_of(raw)),
-        Type::Integer => Value::Integer(lexical::parse_integer(raw)?),
-        Type::Decimal => Value::Decimal(lexical::parse_decimal(raw).ok()?),
-        Type::Number => match Literal::classify(raw) {
-            Literal::Integer(value) if !is_float(value) => Value::Integer(value),
-            Literal::Decimal(value) => Value::Decimal(value),
-            Literal::Number(value) => Value::Number(value),
-            _ => Value::try_from(lexical::parse_number(raw)?).ok()?,
-        },
-        Type::Boolean => Value::Boolean(match raw {
-            "true" => true,
-            "false" => false,
-            _ => return None,
-        }),
-        Type::Agent => Value::String(Cow::Borrowed(r.agent_of(raw)?)),
-        Type::Enum(values) => {
-            let text = r.string_of(raw);
-            Value::String(Cow::Owned(enum_value(values, &text)?.name.clone()))
-        }
-        _ => return None,
-    })
-}
-
-/// Returns whether a float holds the integer exactly.
-fn is_float(integer: i64) -> bool {
-    integer as f64 as i128 == i128::from(integer)
-}
-
-fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v EnumValue> {
-    values
-        .iter()
-        .find(|value| value.name == text || value.symbol.as_deref() == Some(text))
 }
 
 /// Fills in the defaults, and checks the required fields and that no name occurs twice.

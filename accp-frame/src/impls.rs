@@ -1,8 +1,8 @@
 //! The Rust types that carry each registry type.
 
 mod containers;
-mod owned;
 mod foreign;
+mod owned;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

@@ -10,16 +10,17 @@ use accp_registry::lexical::{self, is_agent_char, is_delimiter, is_key_char};
 
 use crate::{DecodeError, DecodeOptions, Frame, Limits};
 
-/// One repair that [`Frame::parse_lenient`] made.
+/// One repair of a text that a model wrote: by [`Frame::parse_lenient`], or by another lenient
+/// reader with mistakes of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repair {
-    /// The byte of the shorthand in the original text, from 0.
+pub struct Repair<M = Shorthand> {
+    /// The byte of the mistake in the original text, from 0.
     pub at: usize,
-    /// The shorthand.
-    pub shorthand: Shorthand,
+    /// The mistake.
+    pub what: M,
     /// The original text.
     pub from: String,
-    /// The repaired text.
+    /// The repaired text; empty for a text that was left out.
     pub to: String,
 }
 
@@ -45,15 +46,13 @@ impl fmt::Display for Shorthand {
     }
 }
 
-impl fmt::Display for Repair {
+impl<M: fmt::Display> fmt::Display for Repair<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            at,
-            shorthand,
-            from,
-            to,
-        } = self;
-        write!(f, "byte {at}: {shorthand}: `{from}` is `{to}`")
+        let Self { at, what, from, to } = self;
+        match &**to {
+            "" => write!(f, "byte {at}: {what}: {from:?}"),
+            to => write!(f, "byte {at}: {what}: `{from}` is `{to}`"),
+        }
     }
 }
 
@@ -184,7 +183,7 @@ impl<'t> Lenient<'t> {
     fn repair(&mut self, at: usize, shorthand: Shorthand, from: &str, to: &str) {
         self.repairs.push(Repair {
             at,
-            shorthand,
+            what: shorthand,
             from: from.to_string(),
             to: to.to_string(),
         });

@@ -36,6 +36,7 @@ mod private;
 #[cfg(feature = "derive")]
 pub mod profiles;
 mod reader;
+mod scalar;
 #[cfg(feature = "serde")]
 mod serde;
 mod tokens;
@@ -58,6 +59,7 @@ pub mod __internal {
     pub use crate::dynamic::full_name;
     pub use crate::frame::read_bytes;
     pub use crate::impls::wrong;
+    pub use crate::scalar::{plain, wanted};
     pub use crate::value::{are_others, into_pair};
 }
 

@@ -295,7 +295,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    fn write_params(
+    pub(crate) fn write_params(
         &self,
         payload: &Map<'_>,
         schema: Option<&Schema>,

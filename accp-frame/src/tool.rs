@@ -5,10 +5,15 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use accp_registry::{Field, Registry, Schema, Type, lexical, nearest};
+use accp_registry::{Field, Registry, Schema, Tool, Type, lexical, nearest};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::{AgentId, Map, Message, Value};
+use crate::externalise::unbounded;
+use crate::scalar::wanted;
+use crate::{
+    AgentId, DecodeFrame, DecodeOptions, EncodeError, Envelope, FrameType, Header, Limits, Map,
+    Message, Reader, Typed, Value, Writer,
+};
 
 /// The reasons why a tool call is no frame: all of them, one a line, in words for the model that made
 /// the call.
@@ -73,11 +78,16 @@ impl Message<'static> {
         arguments: &Json,
     ) -> Result<Self, ToolCallError> {
         let tools = registry.tools();
-        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-            let names = tools.iter().map(|tool| tool.name.as_str());
-            let names: Vec<&str> = names.collect();
-            return Err(ToolCallError::one(no_tool(name, &names)));
-        };
+        let tool = find(&tools, name)?;
+        Self::of_tool(registry, agent, tool, arguments)
+    }
+
+    fn of_tool(
+        registry: &Registry,
+        agent: &AgentId<'_>,
+        tool: &Tool<'_>,
+        arguments: &Json,
+    ) -> Result<Self, ToolCallError> {
         let Json::Object(arguments) = arguments else {
             return Err(ToolCallError::one(
                 "expected an object with the arguments".into(),
@@ -86,6 +96,7 @@ impl Message<'static> {
         let fields: Vec<(&Field, bool)> = tool.arguments().collect();
         let mut call = Call {
             registry,
+            is_inner: false,
             problems: Vec::new(),
         };
         let payload = call.fields("", arguments, &fields);
@@ -102,6 +113,154 @@ impl Message<'static> {
     }
 }
 
+impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
+    /// Makes a frame of type `T` of the arguments of a model's tool call, as
+    /// [`Message::from_tool_call`] makes a message. `T` is a type of one frame, which owns its values.
+    ///
+    /// # Errors
+    /// As [`Message::from_tool_call`]. Besides, the registry has no frame of type `T`, or has several:
+    /// then [`Typed::from_tool_call`] takes the name of the tool.
+    ///
+    /// ```
+    /// use accp_runtime::{AccpFrame, AgentId, Registry, Typed};
+    /// use serde_json::json;
+    ///
+    /// #[derive(AccpFrame)]
+    /// #[accp(schema = "TA", intent = "req", operation = "schedule")]
+    /// struct Schedule {
+    ///     assignee: String,
+    ///     task: String,
+    ///     priority: String,
+    ///     deps: Vec<String>,
+    /// }
+    ///
+    /// let (registry, agent) = (Registry::standard(), AgentId::new("planner")?);
+    /// let args = json!({ "assignee": "dev", "task": "impl_auth", "priority": null });
+    /// let call = Typed::<Schedule>::from_tool_args(&registry, &agent, &args)?;
+    /// assert_eq!(call.frame.priority, "medium");
+    ///
+    /// let args = json!({ "asignee": "dev", "deps": ["a", 7] });
+    /// let error = Typed::<Schedule>::from_tool_args(&registry, &agent, &args).err();
+    /// assert_eq!(error.map(|error| error.problems().len()), Some(4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_tool_args(
+        registry: &Registry,
+        agent: &AgentId<'static>,
+        arguments: &Json,
+    ) -> Result<Self, ToolCallError> {
+        let tools = registry.tools();
+        let mut fitting = tools.iter().filter(|tool| is_of::<T>(agent, tool));
+        match (fitting.next(), fitting.next()) {
+            (Some(tool), None) => Self::of_tool(registry, agent, tool, arguments),
+            (None, _) => Err(ToolCallError::one(
+                "the registry has no tool for this type".into(),
+            )),
+            (Some(first), Some(second)) => Err(ToolCallError::one(format!(
+                "this type is for several tools, {} and {}; name the tool",
+                first.name, second.name
+            ))),
+        }
+    }
+
+    /// Makes a frame of type `T` of a model's tool call. `T` owns its values. It may be an enum over
+    /// several frames: the name of the tool chooses one.
+    ///
+    /// # Errors
+    /// As [`Message::from_tool_call`], with the tools of `T` only.
+    ///
+    /// ```
+    /// use accp_runtime::{AccpFrame, AgentId, Registry, Typed};
+    /// use serde_json::json;
+    ///
+    /// #[derive(AccpFrame)]
+    /// #[accp(schema = "TA", intent = "done", operation = "schedule")]
+    /// struct Scheduled {
+    ///     task: String,
+    /// }
+    ///
+    /// let (registry, agent) = (Registry::standard(), AgentId::new("dev")?);
+    /// let args = json!({ "task": "impl_auth" });
+    /// let call = Typed::<Scheduled>::from_tool_call(&registry, &agent, "schedule_done", &args)?;
+    /// assert_eq!(call.frame.task, "impl_auth");
+    /// let error = Typed::<Scheduled>::from_tool_call(&registry, &agent, "schedule", &args).err();
+    /// let error = error.map(|error| error.to_string());
+    /// assert_eq!(error.as_deref(), Some("there is no tool schedule; the tools are schedule_done"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_tool_call(
+        registry: &Registry,
+        agent: &AgentId<'static>,
+        name: &str,
+        arguments: &Json,
+    ) -> Result<Self, ToolCallError> {
+        let mut tools = registry.tools();
+        tools.retain(|tool| is_of::<T>(agent, tool));
+        let tool = find(&tools, name)?;
+        Self::of_tool(registry, agent, tool, arguments)
+    }
+
+    fn of_tool(
+        registry: &Registry,
+        agent: &AgentId<'static>,
+        tool: &Tool<'_>,
+        arguments: &Json,
+    ) -> Result<Self, ToolCallError> {
+        let message = Message::of_tool(registry, agent, tool, arguments)?;
+        let text = without_metadata(&message, registry);
+        let text = text.map_err(|error| ToolCallError::one(error.to_string()))?;
+        let options = DecodeOptions {
+            limits: Limits::NONE,
+            ..DecodeOptions::default()
+        };
+        // The metadata that a frame needs is not the business of a tool call.
+        let read = Reader::new(&text, options).and_then(|mut r| {
+            let header = r.header()?;
+            let (frame, _) = T::decode_fields(&header, &mut r)?;
+            Ok(Self::new(agent.clone(), frame, Envelope::default()).which_dropped(&mut r))
+        });
+        read.map_err(|error| match &*error.path() {
+            "" => ToolCallError::one(format!("expected {}", error.expected())),
+            path => ToolCallError::one(format!("{path}: expected {}", error.expected())),
+        })
+    }
+}
+
+/// Returns the text of a frame that may need metadata, without any.
+fn without_metadata(message: &Message<'_>, registry: &Registry) -> Result<String, EncodeError> {
+    let schema = message.resolve(registry)?;
+    let frame = FrameType {
+        name: "",
+        intent: message.intent,
+        operation: &message.operation,
+        schema: message.schema.as_deref(),
+        envelope: &[],
+    };
+    let mut out = String::new();
+    let writer = Writer::new(&mut out, unbounded());
+    writer.frame(&message.agent, frame, &Envelope::default(), |w| {
+        message.write_params(&message.payload, schema, registry, w)
+    })?;
+    Ok(out)
+}
+
+/// Returns whether the frame of a tool is of the type.
+fn is_of<T: for<'a> DecodeFrame<'a>>(agent: &AgentId<'_>, tool: &Tool<'_>) -> bool {
+    let header = Header {
+        agent: agent.as_str(),
+        intent: tool.frame.intent(),
+        operation: tool.frame.operation(),
+    };
+    T::accepts(&header, Some(&tool.schema.code))
+}
+
+fn find<'t, 'r>(tools: &'t [Tool<'r>], name: &str) -> Result<&'t Tool<'r>, ToolCallError> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        ToolCallError::one(no_tool(name, &names))
+    })
+}
+
 fn no_tool(name: &str, names: &[&str]) -> String {
     match nearest(name, names.iter().copied()) {
         Some(near) => format!("there is no tool {name}; did you mean {near}?"),
@@ -115,6 +274,8 @@ fn no_tool(name: &str, names: &[&str]) -> String {
 /// A call that is being read.
 struct Call<'r> {
     registry: &'r Registry,
+    /// Whether the value is part of JSON in a string, where a string is a string.
+    is_inner: bool,
     problems: Vec<String>,
 }
 
@@ -166,12 +327,18 @@ impl Call<'_> {
         // What a strict schema cannot say is JSON in a string.
         if let (Json::String(text), Type::List(_) | Type::Map(_) | Type::Schema(_) | Type::Any) =
             (json, ty)
+            && !self.is_inner
         {
             return match serde_json::from_str::<Json>(text) {
                 Ok(Json::String(text)) if *ty != Type::Any => {
                     self.wrong(path, &Json::from(text), ty)
                 }
-                Ok(inner) => self.value_of(path, &inner, ty),
+                Ok(inner) => {
+                    self.is_inner = true;
+                    let value = self.value_of(path, &inner, ty);
+                    self.is_inner = false;
+                    value
+                }
                 Err(_) if *ty == Type::Any => Some(Value::String(text.clone().into())),
                 Err(error) => {
                     self.problem(path, format!("expected JSON in the string: {error}"));
@@ -234,24 +401,7 @@ impl Call<'_> {
 
     /// Says what was expected.
     fn wrong(&mut self, path: &str, json: &Json, ty: &Type) -> Option<Value<'static>> {
-        let expected = match ty {
-            Type::String | Type::Text => "a string".to_string(),
-            Type::Agent => "an agent id: letters, digits, '-' and '_' only".to_string(),
-            Type::Integer => "an integer of 64 bits".to_string(),
-            Type::Decimal => "a number of at most 6 places".to_string(),
-            Type::Number => "a number".to_string(),
-            Type::Boolean => "true or false".to_string(),
-            Type::Enum(values) => {
-                let names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
-                let near = json
-                    .as_str()
-                    .and_then(|text| nearest(text, names.iter().copied()));
-                let near = near.map(|near| format!("; did you mean {near}?"));
-                format!("one of {}{}", names.join(", "), near.unwrap_or_default())
-            }
-            Type::List(_) => "an array".to_string(),
-            _ => "an object".to_string(),
-        };
+        let expected = wanted(ty, json.as_str());
         self.problem(path, format!("expected {expected}"));
         None
     }

@@ -157,6 +157,12 @@ impl<'a, T> Typed<'a, T> {
         &self.dropped
     }
 
+    /// Adds the fields that `r` has read and `T` does not hold.
+    pub(crate) fn which_dropped(mut self, r: &mut Reader<'_>) -> Self {
+        self.dropped = core::mem::take(&mut r.dropped);
+        self
+    }
+
     /// Reads one frame under the default options.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
-use accp_runtime::{Message, Registry, TokenCounter, Value};
+use accp_runtime::{Envelope, Message, Registry, TokenCounter, Value};
 
 struct Quarters;
 
@@ -34,6 +34,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             .collect();
         assert_eq!(view.read(&again).as_ref(), Ok(messages));
     }
+    lenient(&view, text, messages.as_ref().ok());
     let mut limits = PromptLimits::default();
     (limits.hot, limits.keep, limits.message) =
         (usize::from(first % 64), usize::from(first >> 6), 40);
@@ -55,6 +56,28 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         .count();
     assert_eq!(begun, parts, "{shown}");
 });
+
+/// The lenient reader takes what the strict reader takes, and what it repairs is strict then.
+fn lenient(view: &View, text: &str, strict: Option<&Vec<Message<'static>>>) {
+    let Ok((mut messages, repairs)) = view.read_lenient(text) else {
+        assert_eq!(strict, None);
+        return;
+    };
+    assert_eq!(repairs.is_empty(), strict.is_some());
+    assert!(strict.is_none_or(|strict| *strict == messages));
+    for repair in &repairs {
+        assert!(text[repair.at..].starts_with(&repair.from), "{repair}");
+    }
+    let again: String = messages
+        .iter()
+        .map(|message| view.block(message).text)
+        .collect();
+    // A frame as peers write it may have metadata, which a view leaves out.
+    for message in &mut messages {
+        message.envelope = Envelope::default();
+    }
+    assert_eq!(view.read(&again), Ok(messages));
+}
 
 /// Returns JSON as the result of a tool, and any other text as the words of an agent.
 fn said(text: &str) -> Option<Message<'static>> {

@@ -38,6 +38,7 @@
 //!   `#0.30000000000000003` of none. The grammar has the plain form, `0.30000000000000004`, which
 //!   decoders accept, and allows up to 15 digits behind the mark `#`.
 
+mod builder;
 mod frames;
 mod gbnf;
 mod grammar;
@@ -47,6 +48,7 @@ mod regex;
 mod rules;
 mod tokens;
 mod tools;
+mod view;
 
 use alloc::format;
 use alloc::string::String;
@@ -101,6 +103,37 @@ impl<'r> Export<'r> {
     pub fn grammar(&self, depth: u32) -> Result<Grammar, ExportError> {
         self.check_depth(depth)?;
         Ok(rules::grammar(self.registry, &self.frames, depth))
+    }
+
+    /// Returns the grammar of views of the frames, which a primer teaches models to write: one block or
+    /// more, each with its line feed. `View::read` of accp-context reads every text of the grammar.
+    ///
+    /// The grammar has the blocks that a view writes of the fields of a schema, with these exceptions,
+    /// for each of which it has another spelling: a map without a declared type is a map, also where a
+    /// schema would make it a record; a record stands under the declared schema, and a table has all its
+    /// columns in its rows; a text whose first letter is of a rare script is in quotes.
+    ///
+    /// # Errors
+    /// As [`Export::grammar`].
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    /// use accp_registry::export::{Export, Options};
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "finding": {
+    ///     "code": "FD", "fields": ["topic", "sure"], "required": ["topic"],
+    ///     "types": { "topic": "string", "sure": "boolean" },
+    ///     "frames": [{ "intent": "done", "operation": "analyze" }]
+    /// } } }"#)?;
+    /// let export = Export::of(&registry, &Options::default())?;
+    /// let lark = export.view_grammar(Export::DEPTH)?.to_lark();
+    /// let frame = r#"done_analyze_fd: "done:analyze FD(" given_value_string_0 ("," value_boolean_0?)? ")\n""#;
+    /// assert!(lark.lines().any(|line| line.starts_with(frame)), "{lark}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn view_grammar(&self, depth: u32) -> Result<Grammar, ExportError> {
+        self.check_depth(depth)?;
+        Ok(view::grammar(self.registry, &self.frames, depth))
     }
 
     /// Returns a JSON Schema (2020-12) of the frames in their JSON form, keys under their full

@@ -95,6 +95,7 @@ mod tables;
 pub mod testing;
 mod tool;
 mod types;
+pub mod view;
 mod write;
 
 pub use accp::ACCP;

@@ -11,6 +11,8 @@ pub struct Machine {
     matcher: Matcher,
     /// The bytes that lead to an end, best first.
     ending: &'static [u8],
+    /// Whether no byte leads to an end everywhere, so that each may be the best.
+    is_mixed: bool,
 }
 
 impl Machine {
@@ -20,6 +22,18 @@ impl Machine {
     /// If it is not one.
     pub fn lark(text: String) -> Self {
         Self::new(TopLevelGrammar::from_lark(text), b"~}]|:,")
+    }
+
+    /// Compiles a grammar of the view form.
+    ///
+    /// # Panics
+    /// If it is not one.
+    pub fn view(text: String) -> Self {
+        let machine = Self::new(TopLevelGrammar::from_lark(text), b"\n)}],:\"");
+        Self {
+            is_mixed: true,
+            ..machine
+        }
     }
 
     /// Compiles a JSON Schema.
@@ -44,7 +58,11 @@ impl Machine {
         let mut matcher = Matcher::new(factory.create_parser(grammar));
         assert_eq!(matcher.get_error(), None);
         assert_eq!(matcher.grammar_warnings(), Vec::<String>::new());
-        Self { matcher, ending }
+        Self {
+            matcher,
+            ending,
+            is_mixed: false,
+        }
     }
 
     /// Returns whether the grammar accepts the text.
@@ -79,11 +97,17 @@ impl Machine {
                 .filter(|byte| mask.is_allowed(u32::from(*byte)))
                 .collect();
             let first = |bytes: &[u8]| bytes.iter().copied().find(|byte| allowed.contains(byte));
+            let mut mixed = self.ending.to_vec();
+            if self.is_mixed {
+                mixed.retain(|byte| allowed.contains(byte));
+                let last = mixed.len().saturating_sub(1);
+                mixed.rotate_left((rng.below(last as u64 + 1) as usize).min(last));
+            }
             // Structure is one byte of many. By chance alone, a sample would be one long string.
             let chosen = match rng.below(6) {
-                _ if is_long => first(self.ending),
-                0 | 1 => first(self.ending),
-                2 => first(b"[{"),
+                _ if is_long => first(&mixed),
+                0 | 1 => first(&mixed),
+                2 => first(b"[{("),
                 _ => None,
             };
             let any = || allowed[rng.below(allowed.len() as u64) as usize];

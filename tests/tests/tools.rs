@@ -8,7 +8,9 @@
 
 use accp_registry::export::{Export, Options, ToolForm};
 use accp_registry::{Registry, Tool, Type};
-use accp_runtime::{AgentId, EncodeOptions, Message, TokenCounter as _, Value};
+use accp_runtime::{
+    AccpFrame, AgentId, EncodeOptions, Message, TokenCounter as _, ToolCallError, Typed, Value,
+};
 use accp_tokens::Bpe;
 use proptest::prelude::*;
 use serde_json::{Map as JsonMap, Value as Json, json};
@@ -265,4 +267,93 @@ fn a_call_with_mistakes() {
     lines[0].a: expected an integer of 64 bits
     nots: there is no such argument; did you mean note?
     ");
+}
+
+#[derive(AccpFrame, Debug, PartialEq)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Schedule {
+    assignee: String,
+    task: String,
+    priority: String,
+    deadline: Option<String>,
+    deps: Vec<String>,
+}
+
+#[derive(AccpFrame, Debug, PartialEq)]
+#[accp(schema = "TC", intent = "done", operation = "tool", ignore = "status")]
+struct Found {
+    tool_name: String,
+    result: String,
+}
+
+#[derive(AccpFrame, Debug, PartialEq)]
+enum Call {
+    Schedule(Schedule),
+    Found(Found),
+}
+
+proptest! {
+    /// The typed twin reads the same arguments into the same values.
+    #[test]
+    fn a_typed_call_gives_its_struct(
+        (assignee, task) in ("[a-z0-9_-]{1,8}", any::<String>()),
+        (priority, deadline) in any::<(Option<String>, Option<String>)>(),
+        deps in any::<Option<Vec<String>>>(),
+    ) {
+        let registry = Registry::standard();
+        let agent = AgentId::new("planner").unwrap();
+        let arguments = json!({
+            "assignee": assignee, "task": task, "priority": priority, "deadline": deadline,
+            "deps": deps,
+        });
+        let wanted = Schedule {
+            assignee,
+            task,
+            priority: priority.unwrap_or_else(|| "medium".to_owned()),
+            deadline,
+            deps: deps.unwrap_or_default(),
+        };
+        let got = Typed::<Schedule>::from_tool_args(&registry, &agent, &arguments).unwrap();
+        prop_assert_eq!(&got.frame, &wanted);
+        prop_assert_eq!(&got.agent, &agent);
+        let got = Typed::<Call>::from_tool_call(&registry, &agent, "schedule", &arguments);
+        prop_assert_eq!(got.unwrap().frame, Call::Schedule(wanted));
+    }
+}
+
+/// The frame of a result needs metadata, which the sender adds later.
+#[test]
+fn a_typed_call_needs_no_metadata() {
+    let registry = Registry::standard();
+    let agent = AgentId::new("hands").unwrap();
+    let arguments = json!({ "tool_name": "search", "result": "a b" });
+    let got = Typed::<Call>::from_tool_call(&registry, &agent, "tool_done", &arguments).unwrap();
+    let Call::Found(found) = got.frame else {
+        panic!("another frame");
+    };
+    assert_eq!((&*found.tool_name, &*found.result), ("search", "a b"));
+}
+
+#[test]
+fn a_typed_call_with_mistakes() {
+    let (registry, agent) = (Registry::standard(), AgentId::new("a").unwrap());
+    let said =
+        |error: Option<ToolCallError>| error.map(|error| error.to_string()).unwrap_or_default();
+    let arguments = json!({ "asignee": "dev", "priority": 7, "deps": ["a", 7] });
+    let wrong = Typed::<Schedule>::from_tool_args(&registry, &agent, &arguments).err();
+    let same = Message::from_tool_call(&registry, &agent, "schedule", &arguments).err();
+    assert_eq!(wrong, same);
+    insta::assert_snapshot!(said(wrong), @"
+    asignee: there is no such argument; did you mean assignee?
+    priority: expected a string
+    deps[1]: expected a string
+    assignee: required
+    task: required
+    ");
+    let several = Typed::<Call>::from_tool_args(&registry, &agent, &arguments).err();
+    insta::assert_snapshot!(said(several), @"this type is for several tools, schedule and tool_done; name the tool");
+    let none = Typed::<Schedule>::from_tool_args(&Registry::empty(), &agent, &arguments).err();
+    insta::assert_snapshot!(said(none), @"the registry has no tool for this type");
+    let other = Typed::<Call>::from_tool_call(&registry, &agent, "chat", &arguments).err();
+    insta::assert_snapshot!(said(other), @"there is no tool chat; the tools are schedule, tool_done");
 }

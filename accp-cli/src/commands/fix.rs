@@ -44,15 +44,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         faults += u64::from(fixed.is_err());
         match (args.format, fixed) {
             (Format::Text, Ok((frame, repairs))) => {
-                for Repair {
-                    at,
-                    shorthand,
-                    from,
-                    to,
-                } in &repairs
-                {
+                for Repair { at, what, from, to } in &repairs {
                     let place = format!("{name}:{}:{}", line.number, at + 1);
-                    output::note(format_args!("{place}: {shorthand}: `{from}` is `{to}`"));
+                    output::note(format_args!("{place}: {what}: `{from}` is `{to}`"));
                 }
                 out.line(frame)?;
             }
@@ -74,11 +68,6 @@ fn fix(line: Line<'_>) -> Result<(Frame<'static>, Vec<Repair>), Fault> {
 }
 
 fn repair_to_json(repair: &Repair) -> Json {
-    let Repair {
-        at,
-        shorthand,
-        from,
-        to,
-    } = repair;
-    json!({ "at": at, "what": shorthand.to_string(), "from": from, "to": to })
+    let Repair { at, what, from, to } = repair;
+    json!({ "at": at, "what": what.to_string(), "from": from, "to": to })
 }

@@ -50,6 +50,42 @@ fn lark() {
 }
 
 #[test]
+fn lark_of_views() {
+    let text = written(&[
+        "--form",
+        "view",
+        "--format",
+        "lark",
+        "--frame",
+        "done:report",
+    ]);
+    insta::assert_snapshot!(text, @r#"
+    // The views of a registry's frames, by `accp grammar export --form view --format lark`; do not edit.
+
+    start: block+
+    block: "@" AGENT ">" done_report_rp
+    done_report_rp: "done:report RP(" given_value_string_0 "," given_value_list_of_record_ln_5 ("," value_enum_up_down_0?)? ")\n" | "done:report RP(" "|" "," given_value_list_of_record_ln_5 ("," value_enum_up_down_0?)? ")\n" NEXT? ("\n" NEXT?)* "\n"
+    given_value_string_0: BARE | QUOTED | REFERENCE
+    given_value_list_of_record_ln_5: "[" (value_record_ln_4 ("," value_record_ln_4)*)? "]" | "LN[" ("\n" cells_ln_3)+ "]" | REFERENCE
+    value_record_ln_4: "LN(" cells_ln_3 ")" | "{" ("name:" value_string_0 ("," "sure:" value_boolean_0)? | "sure:" value_boolean_0)? "}" | "~" | REFERENCE
+    cells_ln_3: value_string_0? ("," value_boolean_0?)?
+    value_string_0: BARE | QUOTED | "~" | REFERENCE
+    value_boolean_0: "true" | "false" | "~" | REFERENCE
+    value_enum_up_down_0: "up" | "down" | "~" | REFERENCE
+    BARE: /[0-9A-Z\x5Fa-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02AF\u0391-\u03A1\u03A3-\u03F5\u0400-\u0481\u048A-\u052F\u05D0-\u05EA\u0620-\u064A\u0904-\u0939\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3](?:[\x20-\x21\x23-\x27\x2A-\x2B\x2D-Z\x5E-z\x7E\u00A0-\u00AC\u00AE-\u061B\u061D-\u200A\u2010-\u2027\u202F-\u205F\u2070-\uD7FF\uE000-\uFEFE\uFF00-\uFFF8\uFFFC-\U000DFFFF\U000E0080-\U0010FFFF]*[\x21\x23-\x27\x2A-\x2B\x2D-Z\x5E-z\x7E\u00A0-\u00AC\u00AE-\u061B\u061D-\u200A\u2010-\u2027\u202F-\u205F\u2070-\uD7FF\uE000-\uFEFE\uFF00-\uFFF8\uFFFC-\U000DFFFF\U000E0080-\U0010FFFF])?/
+    QUOTED: /"(?:[\x20-\x21\x23-\x5B\x5D-\x7E\u00A0-\u00AC\u00AE-\u061B\u061D-\u200A\u2010-\u2027\u202F-\u205F\u2070-\uD7FF\uE000-\uFEFE\uFF00-\uFFF8\uFFFC-\U000DFFFF\U000E0080-\U0010FFFF]|\\(?:[\x22\x2F\x5Cbfnrt]|u(?:[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2}|[Dd][8-9A-Ba-b][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})))*"/
+    REFERENCE: /\$[\x2E0-9A-Z\x5Fa-z]+/
+    NEXT: /[\x09\x20-\x3FA-\x7E\u00A0-\u00AC\u00AE-\u061B\u061D-\u200A\u2010-\u2027\u202F-\u205F\u2070-\uD7FF\uE000-\uFEFE\uFF00-\uFFF8\uFFFC-\U000DFFFF\U000E0080-\U0010FFFF][\x09\x20-\x7E\u00A0-\u00AC\u00AE-\u061B\u061D-\u200A\u2010-\u2027\u202F-\u205F\u2070-\uD7FF\uE000-\uFEFE\uFF00-\uFFF8\uFFFC-\U000DFFFF\U000E0080-\U0010FFFF]*/
+    AGENT: /[\x2D0-9A-Z\x5Fa-z]+/
+    "#);
+    let misuse = "error: a view has no metadata and no JSON form; leave out --envelope, and take --format lark, gbnf or regex";
+    for args in [["--format", "json-schema"], ["--envelope", "--format=lark"]] {
+        let error = refused(REGISTRY, &[&["--form", "view"], &args[..]].concat());
+        assert_eq!(error, format!("2 {misuse}\n"));
+    }
+}
+
+#[test]
 fn lark_of_several_frames_with_metadata() {
     let frames = ["--frame", "done:report", "--frame", "req:report"];
     let text = written(&[&["--format", "lark", "--envelope"], &frames[..]].concat());

@@ -40,19 +40,6 @@ pub(super) fn of_all<'r>(registry: &'r Registry, items: &[Value<'_>]) -> Option<
     (items.len() > 1 && schemas.all(same)).then_some(first)
 }
 
-/// Returns the schema that intent and operation imply: the only schema with such a frame.
-pub(super) fn implied<'r>(
-    registry: &'r Registry,
-    intent: &str,
-    operation: &str,
-) -> Option<&'r Schema> {
-    let mut fitting = registry
-        .schemas()
-        .filter(|schema| schema.frame(&[intent, operation]).is_some());
-    let first = fitting.next()?;
-    fitting.next().is_none().then_some(first)
-}
-
 /// The intent and the operation of a frame, which decide about defaults. `None` for a record in a
 /// value, where all defaults apply.
 pub(super) type Place<'p> = Option<(&'p str, &'p str)>;

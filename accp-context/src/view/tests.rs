@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use accp_registry::Registry;
 use proptest::prelude::*;
@@ -7,10 +7,14 @@ use serde_json::json;
 use super::{Transcript, View, facts};
 use accp_frame::{Map, Message, Value};
 
+mod lenient;
 mod prompt;
+mod typed;
 
-/// Makes schemas with defaults, nested schemas, and two schemas that share fields.
-fn registry() -> Registry {
+use typed::fit;
+
+/// Schemas with defaults, nested schemas, and two schemas that share fields.
+static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
     let json = json!({ "version": 1, "schemas": {
         "seats": { "code": "SE", "version": 1, "fields": ["low", "high"],
             "types": { "low": "integer", "high": "integer" } },
@@ -24,19 +28,25 @@ fn registry() -> Registry {
                 "more": "any", "yet": "any" },
             "keep": ["number", "day"],
             "frames": [{ "intent": "req", "operation": "book" }] },
+        "trip": { "code": "TR", "version": 1,
+            "fields": ["legs", "first", "prices", "mood", "count", "rate", "paid", "by", "sure"],
+            "types": { "legs": "[FL]", "first": "FL", "prices": "{decimal}",
+                "mood": "enum(low,on_edge=+,-x,12)", "count": "integer", "rate": "number",
+                "paid": "decimal", "by": "agent", "sure": "boolean" },
+            "required": ["count"], "defaults": { "paid": 1.5, "mood": "low" },
+            "frames": [{ "intent": "req", "operation": "trip" }] },
     }});
-    Registry::from_json(&json.to_string())
-        .unwrap()
-        .with_profiles()
-}
+    let registry = Registry::from_json(&json.to_string()).unwrap();
+    Arc::new(registry.with_profiles())
+});
 
 fn view() -> View {
-    View::new(Arc::new(registry()))
+    View::new(Arc::clone(&REGISTRY))
 }
 
 /// Makes a view that shows the names on the wire, because its registry names a tokenizer.
 fn tuned_view() -> View {
-    let mut registry = registry();
+    let mut registry = Registry::clone(&REGISTRY);
     registry.tokenizer = Some("o200k_base".into());
     View::new(Arc::new(registry))
 }
@@ -107,6 +117,7 @@ fn any_value() -> impl Strategy<Value = Value<'static>> {
     })
 }
 
+/// Generates messages that fit their schema, or have none that is known.
 fn any_message() -> impl Strategy<Value = Message<'static>> {
     let head = prop::sample::select(vec![
         ("req", "chat", Some("CH")),
@@ -116,12 +127,16 @@ fn any_message() -> impl Strategy<Value = Message<'static>> {
         ("done", "explain", None),
         ("done", "explain", Some("TA")),
         ("req", "schedule", Some("TA")),
+        ("req", "trip", Some("TR")),
+        ("done", "trip", Some("TR")),
         ("sync", "other", Some("ZZ")),
     ]);
     let agent = prop::sample::select(vec!["user", "clerk", "a-1"]);
     let key = prop_oneof![
-        4 => prop::sample::select(vec!["content", "role", "lang", "task", "note", "number", "more"])
-            .prop_map(String::from),
+        4 => prop::sample::select(vec![
+            "content", "role", "lang", "task", "note", "number", "more", "deps", "progress", "legs",
+            "first", "prices", "mood", "count", "rate", "paid", "by", "sure",
+        ]).prop_map(String::from),
         1 => any_text(),
     ];
     let chat = prop_oneof![
@@ -138,6 +153,7 @@ fn any_message() -> impl Strategy<Value = Message<'static>> {
                 let role = if intent == "req" { agent } else { "assistant" };
                 message.payload.insert("role", role.into());
             }
+            fit(&REGISTRY, &mut message);
             message
         },
     )
@@ -179,7 +195,7 @@ proptest! {
         let view = view();
         if let Ok(messages) = view.read(&text) {
             let again: String = messages.iter().map(|message| view.block(message).text).collect();
-            prop_assert_eq!(view.read(&again), Ok(messages));
+            prop_assert_eq!(view.read(&again), Ok(messages), "{}", again);
         }
         if let Ok(value) = view.read_value(&text) {
             let again = view.value(&value);
@@ -288,24 +304,24 @@ fn says_where_it_is_broken() {
         .map(|text| format!("{text:?}: {}", error(text)))
         .collect();
     insta::assert_snapshot!(errors.join("\n"), @r#"
-    "hello": E1001 at byte 0: expected a block, which begins with '@'
-    "@": E1001 at byte 1: expected an agent, and '>', ':' or '?' behind it
-    "@a": E1001 at byte 2: expected '>', ':' or '?' behind the agent
-    "@a>": E1001 at byte 3: expected ':' and an operation
-    "@a>req": E1001 at byte 6: expected ':' and an operation
-    "@a>req:x ": E1001 at byte 9: expected the code of a schema
-    "@a>req:x(1)": E1001 at byte 8: expected '{', because no schema is named
-    "@a>req:book LE(1,2,3,4,5,6,7)": E1001 at byte 27: expected no more values than the schema has fields
-    "@a>req:book LE(|,|)\nx": E1001 at byte 18: expected one text below the line
-    "@a>req:book LE(|)": E1001 at byte 17: expected the end of the line, and a text below it
-    "@a>nope:x": E1002 at byte 3: expected an intent of the draft (section 4.1)
-    "@a>done:x{a:1,a:2}": E1001 at byte 14: expected each key once
-    "@a>done:x{a:ZZ(1)}": E1003 at byte 12: expected the code of a schema that is known
-    "@a>done:x{a:SE[up:1\n2]}": E1001 at byte 15: expected a field of the schema, and ':'
-    "@a>done:x{a:\"}": E1001 at byte 12: expected a text that ends with '"'
-    "@a>done:x{a:1}b": E1001 at byte 14: expected the end
-    "@=FL(number)": E1004 at byte 0: expected the fields of the schema of this code
-    "@=ZZ(a)": E1003 at byte 2: expected the code of a schema that is known
+    "hello": E1001 in block 0, line 1: expected a block, which begins with '@', found `hello`
+    "@": E1001 in block 1, line 1: expected an agent, and '>', ':' or '?' behind it, found the end of the line
+    "@a": E1001 in block 1, line 1: expected '>', ':' or '?' behind the agent, found the end of the line
+    "@a>": E1001 in block 1, line 1: expected ':' and an operation, found the end of the line
+    "@a>req": E1001 in block 1, line 1: expected ':' and an operation, found the end of the line
+    "@a>req:x ": E1001 in block 1, line 1: expected the code of a schema, found the end of the line
+    "@a>req:x(1)": E1001 in block 1, line 1: expected '{', because no schema is named, found `(1`
+    "@a>req:book LE(1,2,3,4,5,6,7)": E1001 in block 1, line 1, LE: expected no more values than the schema has fields, found `7`
+    "@a>req:book LE(|,|)\nx": E1001 in block 1, line 1, LE: expected one text below the line, found `)`
+    "@a>req:book LE(|)": E1001 in block 1, line 1, LE: expected the end of the line, and a text below it, found the end of the line
+    "@a>nope:x": E1002 in block 1, line 1: expected an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong, found `nope:x`
+    "@a>done:x{a:1,a:2}": E1001 in block 1, line 1: expected each key once, found `a:2`
+    "@a>done:x{a:ZZ(1)}": E1003 in block 1, line 1, a: expected the code of a schema: CH, ER, FL, LE, SE, ST, TA, TC, TX, TR, found `ZZ(1`
+    "@a>done:x{a:SE[up:1\n2]}": E1001 in block 1, line 1, a: expected a field of the schema, and ':', found `up:1`
+    "@a>done:x{a:\"}": E1001 in block 1, line 1, a: expected a text that ends with '"', found `"`
+    "@a>done:x{a:1}b": E1001 in block 1, line 1: expected the end, found `b`
+    "@=FL(number)": E1004 in block 1, line 1: expected the definition of this schema: @=FL(number,from,to,seats:SE,open), found `@=FL(number`
+    "@=ZZ(a)": E1003 in block 1, line 1: expected the code of a schema: CH, ER, FL, LE, SE, ST, TA, TC, TX, TR, found `ZZ(a`
     "#);
 }
 

@@ -1,58 +1,9 @@
 //! Texts in a view: bare, as a JSON string, or below their line.
-use std::fmt::Write as _;
 
-use accp_registry::lexical::Literal;
+pub(super) use accp_registry::view::{DELIMITERS, is_bare, is_bare_key, is_hidden, write_quoted};
 
 /// Texts with more bytes stand below their line.
 const LONG: usize = 60;
-
-/// Characters that end a bare text.
-pub(super) const DELIMITERS: [char; 11] = [',', '(', ')', '[', ']', '{', '}', '|', '"', '\\', '\n'];
-
-/// Returns whether the character is invisible or changes how others are shown.
-pub(super) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
-}
-
-/// Returns whether a text may stand without quotes: it begins with a letter, a digit or `_`, and
-/// does not read as another value.
-pub(super) fn is_bare(text: &str) -> bool {
-    let first = text.chars().next();
-    first.is_some_and(|c| c.is_alphanumeric() || c == '_')
-        && !text.ends_with(' ')
-        && !text.contains(|c: char| DELIMITERS.contains(&c) || is_hidden(c))
-        && matches!(Literal::classify(text), Literal::String(_))
-}
-
-/// Returns whether a key may stand without quotes.
-pub(super) fn is_bare_key(key: &str) -> bool {
-    is_bare(key) && !key.contains(':')
-}
-
-/// Writes a JSON string that escapes all hidden characters.
-pub(super) fn write_quoted(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if is_hidden(c) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
 
 /// Returns whether a text has no hidden characters except line feeds and tabs.
 pub(super) fn is_shown(text: &str) -> bool {

@@ -2,17 +2,13 @@
 use std::ops::Range;
 
 use accp_registry::lexical::is_key;
+use accp_registry::view::{ABSENT, BELOW, SPOKEN, implied, words_of};
 use accp_registry::{Field, Registry, Schema, Type};
 
 use super::shape::{Place, default_of};
-use super::spoken::{SPOKEN, spoken_payload, words_of};
+use super::spoken::spoken_payload;
 use super::{Block, shape, text};
 use accp_frame::{Map, Message, Value};
-
-/// The cell of a field that has a default and is absent.
-pub(super) const ABSENT: &str = "-";
-/// The cell of a text that stands below the line.
-pub(super) const BELOW: char = '|';
 
 pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
     block_and_params(registry, message, &[]).0
@@ -124,7 +120,7 @@ impl<'r> Writer<'r> {
             .find(|spoken| (spoken.0, spoken.1) == (intent, operation));
         let (Some((_, _, mark)), Some(schema)) = (
             spoken,
-            shape::implied(self.registry, intent, operation)
+            implied(self.registry, intent, operation)
                 .filter(|schema| message.schema.as_deref() == Some(&*schema.code)),
         ) else {
             return false;

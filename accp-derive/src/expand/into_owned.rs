@@ -145,7 +145,8 @@ fn signature(
     (generics, quote!(#ident #ty), clause.unwrap_or_default())
 }
 
-/// Returns whether a lifetime or a type parameter of the item occurs in the tokens.
+/// Returns whether a lifetime or a type parameter of the item occurs in the tokens, or the item
+/// itself.
 fn may_borrow(of: &Generics, tokens: TokenStream) -> bool {
     let mut is_lifetime = false;
     tokens.into_iter().any(|tree| match tree {
@@ -156,7 +157,9 @@ fn may_borrow(of: &Generics, tokens: TokenStream) -> bool {
         TokenTree::Ident(ident) if std::mem::take(&mut is_lifetime) => {
             of.lifetimes().any(|param| param.lifetime.ident == ident)
         }
-        TokenTree::Ident(ident) => of.type_params().any(|param| param.ident == ident),
+        TokenTree::Ident(ident) => {
+            ident == "Self" || of.type_params().any(|param| param.ident == ident)
+        }
         TokenTree::Group(group) => may_borrow(of, group.stream()),
         TokenTree::Literal(_) => false,
     })

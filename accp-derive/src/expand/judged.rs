@@ -1,13 +1,13 @@
 //! Types that only the compiler can judge.
 
 use accp_registry::Type;
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use super::kind;
-use crate::ast::{Field, Input};
+use crate::ast::{Field, Input, mentions};
 use crate::plan::Wire;
 
 /// Returns `<T as Holds<..>>` for a type that only the compiler can judge, and `None` for a type
@@ -17,10 +17,13 @@ use crate::plan::Wire;
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
 pub(super) fn judged(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> Option<TokenStream> {
     let ty = field.ty;
-    if field.attrs.with.is_some() || input.is_generic(ty) || is_known(ty, &wire.ty) {
+    let span = judged_at(ty);
+    // What holds for the item itself follows from the bounds of its parameters.
+    let itself = Ident::new("Self", span);
+    let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
+    if field.attrs.with.is_some() || input.is_generic(ty) || is_itself() || is_known(ty, &wire.ty) {
         return None;
     }
-    let span = judged_at(ty);
     let kind = kind(span, &wire.ty);
     // All tokens have one place, so that the compiler sees one error and not two.
     let ty = placed(ty.to_token_stream(), span);

@@ -8,9 +8,7 @@ use super::lark::quoted;
 impl Grammar {
     /// Returns the grammar in GBNF: the start rule is `root`, and names have `-` instead of `_`.
     pub fn to_gbnf(&self) -> String {
-        let mut out = String::from(
-            "# The frames of a registry, by `accp grammar export --format gbnf`; do not edit.\n",
-        );
+        let mut out = String::from("# ") + &self.head("gbnf");
         for (at, rule) in self.rules().iter().enumerate() {
             out.push('\n');
             match at {

@@ -2,6 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -10,6 +11,8 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grammar {
     rules: Vec<Rule>,
+    /// What the texts are, for the first line of a file.
+    title: &'static str,
 }
 
 /// A rule.
@@ -29,10 +32,10 @@ pub struct Rule {
 /// The body of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expr {
-    /// This text, printable ASCII.
+    /// This text: printable ASCII and line feeds.
     Literal(String),
     /// One character of these ranges, both ends included.
-    Class(Vec<(u8, u8)>),
+    Class(Vec<(char, char)>),
     /// The parts, one after the other.
     Sequence(Vec<Expr>),
     /// One of the options.
@@ -51,8 +54,14 @@ pub enum Expr {
 }
 
 impl Grammar {
-    pub(super) fn new(rules: Vec<Rule>) -> Self {
-        Self { rules }
+    pub(super) fn new(rules: Vec<Rule>, title: &'static str) -> Self {
+        Self { rules, title }
+    }
+
+    /// Returns the first line of a file, without the mark of a comment.
+    pub(super) fn head(&self, format: &str) -> String {
+        let Self { title, .. } = self;
+        format!("{title} --format {format}`; do not edit.\n")
     }
 
     /// Returns the rules, the start first, tokens last.
@@ -81,7 +90,12 @@ pub(super) fn literal(text: &str) -> Expr {
 }
 
 pub(super) fn class(ranges: &[(u8, u8)]) -> Expr {
-    Expr::Class(ranges.to_vec())
+    let ranges = ranges.iter();
+    Expr::Class(
+        ranges
+            .map(|(first, last)| ((*first).into(), (*last).into()))
+            .collect(),
+    )
 }
 
 /// Builds a sequence without a sequence in it.
@@ -213,14 +227,17 @@ fn times(out: &mut String, min: u32, max: Option<u32>) {
     };
 }
 
-/// Appends a class such as `[0-9\x2E]`: every notation reads letters, digits and `\xXX` alike.
-fn class_text(out: &mut String, ranges: &[(u8, u8)]) {
+/// Appends a class such as `[0-9\x2E]`: every notation reads letters, digits, `\xXX`, `\uXXXX` and
+/// `\UXXXXXXXX` alike.
+fn class_text(out: &mut String, ranges: &[(char, char)]) {
     use core::fmt::Write as _;
-    let end = |out: &mut String, byte: u8| {
-        let _ = if byte.is_ascii_alphanumeric() {
-            out.write_char(char::from(byte))
-        } else {
-            write!(out, "\\x{byte:02X}")
+    // Writing to a String cannot fail.
+    let end = |out: &mut String, c: char| {
+        let _ = match u32::from(c) {
+            _ if c.is_ascii_alphanumeric() => out.write_char(c),
+            code @ ..=0x7f => write!(out, "\\x{code:02X}"),
+            code @ ..=0xffff => write!(out, "\\u{code:04X}"),
+            code => write!(out, "\\U{code:08X}"),
         };
     };
     out.push('[');

@@ -9,9 +9,7 @@ use super::regex::pattern;
 impl Grammar {
     /// Returns the grammar for Lark: rules in small letters, tokens in capitals.
     pub fn to_lark(&self) -> String {
-        let mut out = String::from(
-            "// The frames of a registry, by `accp grammar export --format lark`; do not edit.\n",
-        );
+        let mut out = String::from("// ") + &self.head("lark");
         for rule in self.rules() {
             let lark = Lark(self);
             out.push('\n');
@@ -60,8 +58,8 @@ impl Spelling for Lark<'_> {
     }
 }
 
-/// Appends printable ASCII in double quotes.
+/// Appends printable ASCII and line feeds in double quotes.
 pub(super) fn quoted(out: &mut String, text: &str) {
-    // Printable ASCII has no other escapes, in Rust or in the formats.
+    // Such a text has the same escapes in Rust and in the formats.
     let _ = write!(out, "{text:?}");
 }

@@ -61,7 +61,7 @@ impl Grammar {
 /// Returns a token as a regular expression.
 pub(super) fn pattern(token: &Expr) -> String {
     let mut out = String::new();
-    Pattern(&Grammar::new(Vec::new())).expr(&mut out, token);
+    Pattern(&Grammar::new(Vec::new(), "")).expr(&mut out, token);
     out
 }
 
@@ -76,6 +76,10 @@ impl Spelling for Pattern<'_> {
 
     fn literal(&self, out: &mut String, text: &str) {
         for character in text.chars() {
+            if character == '\n' {
+                out.push_str("\\n");
+                continue;
+            }
             if r"\.+*?()|[]{}^$/".contains(character) {
                 out.push('\\');
             }

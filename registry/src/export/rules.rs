@@ -1,13 +1,13 @@
 //! The rules for the text of frames.
 
-use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::builder::Builder;
 use super::frames::{Frame, Pair, Param, record};
-use super::grammar::{Expr, Grammar, Rule, choice, literal, many, optional, sequence, some};
+use super::grammar::{Expr, Grammar, choice, literal, many, optional, sequence, some};
 use super::tokens;
 use crate::protocol::List;
 use crate::tables::EnvelopeKind;
@@ -18,69 +18,40 @@ const PAIR_LEVELS: u32 = 3;
 
 /// Returns the grammar of these frames.
 pub(super) fn grammar(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> Grammar {
-    let mut builder = Builder {
+    let mut text = Text {
         registry,
-        rules: Vec::new(),
-        tokens: Vec::new(),
-        names: BTreeSet::new(),
+        builder: Builder::default(),
         values: BTreeMap::new(),
     };
-    let start = builder.reserve("start");
-    let frame = builder.reserve("frame");
+    let start = text.builder.reserve("start");
+    let frame = text.builder.reserve("frame");
     let options: Vec<Expr> = frames
         .iter()
-        .map(|frame| builder.frame(frame, depth))
+        .map(|frame| text.frame(frame, depth))
         .collect();
-    builder.rules[frame].body = choice(options);
-    let frame = Expr::Rule(builder.rules[frame].name.clone());
-    builder.rules[start].body = match registry.protocol().layout.sender {
+    let frame = text.builder.define(frame, choice(options));
+    let body = match registry.protocol().layout.sender {
         Some([before, behind]) => {
-            let agent = builder.token("agent", tokens::agent);
+            let agent = text.builder.token("agent", tokens::agent);
             sequence([literal(before), agent, literal(behind), frame])
         }
         None => frame,
     };
-    builder.rules.append(&mut builder.tokens);
-    Grammar::new(builder.rules)
+    text.builder.define(start, body);
+    text.builder
+        .grammar("The frames of a registry, by `accp grammar export")
 }
 
-struct Builder<'r> {
+/// The text of frames.
+struct Text<'r> {
     registry: &'r Registry,
-    rules: Vec<Rule>,
-    tokens: Vec<Rule>,
-    names: BTreeSet<String>,
+    builder: Builder,
     /// The rules for values, by the [`word`] of their type, the remaining levels, and whether they
     /// may be null.
     values: BTreeMap<String, Expr>,
 }
 
-impl Builder<'_> {
-    /// Reserves the place of a rule whose body is not known yet, with a name after `hint`.
-    fn reserve(&mut self, hint: &str) -> usize {
-        let words = hint.split(|c: char| !c.is_ascii_alphanumeric());
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let hint = words.join("_").to_ascii_lowercase();
-        let mut name = hint.clone();
-        let mut count = 1;
-        while !self.names.insert(name.clone()) {
-            count += 1;
-            name = format!("{hint}_{count}");
-        }
-        self.rules.push(Rule::new(&name, Expr::Choice(Vec::new())));
-        self.rules.len() - 1
-    }
-
-    /// Returns a token, and adds its rule. Rule names have several words, so they never equal the
-    /// one-word names of tokens.
-    fn token(&mut self, name: &str, body: impl FnOnce() -> Expr) -> Expr {
-        if self.tokens.iter().all(|token| token.name != name) {
-            let mut rule = Rule::new(name, body());
-            rule.token = true;
-            self.tokens.push(rule);
-        }
-        Expr::Rule(name.to_owned())
-    }
-
+impl Text<'_> {
     /// ```abnf
     /// operation "{" [payload] "}" [metadata]
     /// ```
@@ -92,7 +63,7 @@ impl Builder<'_> {
             separator,
             close,
         } = protocol.layout.fields;
-        let at = self.reserve(&format!("{}_{code}", head.join("_")));
+        let at = self.builder.reserve(&format!("{}_{code}", head.join("_")));
         let mut parts = Vec::new();
         parts.push(literal(&format!("{}{open}", protocol.title(head))));
         if let Some(key) = protocol.schema_key {
@@ -110,8 +81,7 @@ impl Builder<'_> {
             parts.extend((!close.is_empty()).then(|| literal(close)));
         }
         parts.extend(self.metadata(&frame.envelope));
-        self.rules[at].body = sequence(parts);
-        Expr::Rule(self.rules[at].name.clone())
+        self.builder.define(at, sequence(parts))
     }
 
     /// ```abnf
@@ -127,9 +97,9 @@ impl Builder<'_> {
             .iter()
             .map(|pair| {
                 let value = match (pair.field.short, pair.field.kind) {
-                    ("seq", _) => self.token("natural", tokens::natural),
-                    (_, EnvelopeKind::Integer) => self.token("integer", tokens::integer),
-                    (_, EnvelopeKind::String) => self.token("scalar", tokens::scalar),
+                    ("seq", _) => self.builder.token("natural", tokens::natural),
+                    (_, EnvelopeKind::Integer) => self.builder.token("integer", tokens::integer),
+                    (_, EnvelopeKind::String) => self.builder.token("scalar", tokens::scalar),
                 };
                 let key = literal(&self.key(pair.field.short));
                 (sequence([key, value]), pair.must)
@@ -176,30 +146,29 @@ impl Builder<'_> {
         if let Some(rule) = self.values.get(&name) {
             return rule.clone();
         }
-        let at = self.reserve(&name);
-        let rule = Expr::Rule(self.rules[at].name.clone());
+        let at = self.builder.reserve(&name);
+        let rule = self.builder.rule(at);
         self.values.insert(name, rule.clone());
         let mut options = self.options(ty, depth);
         if is_nullable {
             options.push(literal("~"));
         }
-        options.push(self.token("reference", tokens::reference));
-        self.rules[at].body = choice(options);
-        rule
+        options.push(self.builder.token("reference", tokens::reference));
+        self.builder.define(at, choice(options))
     }
 
     /// Returns the options for a value of the type, besides a null and a reference.
     fn options(&mut self, ty: &Type, depth: u32) -> Vec<Expr> {
         let mut options = Vec::new();
         match ty {
-            Type::String | Type::Text => options.push(self.token("scalar", tokens::scalar)),
-            Type::Integer => options.push(self.token("integer", tokens::integer)),
-            Type::Decimal => options.push(self.token("decimal", tokens::decimal)),
-            Type::Number => options.push(self.token("number", tokens::number)),
+            Type::String | Type::Text => options.push(self.builder.token("scalar", tokens::scalar)),
+            Type::Integer => options.push(self.builder.token("integer", tokens::integer)),
+            Type::Decimal => options.push(self.builder.token("decimal", tokens::decimal)),
+            Type::Number => options.push(self.builder.token("number", tokens::number)),
             Type::Boolean => options.extend(["true", "false"].map(literal)),
-            Type::Agent => options.push(self.token("agent", tokens::agent)),
+            Type::Agent => options.push(self.builder.token("agent", tokens::agent)),
             Type::Enum(values) => options.extend(values.iter().map(tokens::enum_value)),
-            Type::Any => options.push(self.token("scalar", tokens::scalar)),
+            Type::Any => options.push(self.builder.token("scalar", tokens::scalar)),
             Type::List(_) | Type::Map(_) | Type::Schema(_) => {}
         }
         let Some(inner) = depth.checked_sub(1) else {
@@ -227,7 +196,7 @@ impl Builder<'_> {
 
     /// Returns a map of data of any type. Its pairs, if any, also read as arrays of any type.
     fn map(&mut self, depth: u32) -> Expr {
-        let key = self.token("key", tokens::key);
+        let key = self.builder.token("key", tokens::key);
         let entry = sequence([key, self.value(&Type::Any, depth)]);
         let entries = sequence([entry.clone(), many(sequence([literal(","), entry]))]);
         sequence([literal("{"), optional(entries), literal("}")])
@@ -236,14 +205,14 @@ impl Builder<'_> {
     /// Returns a map of data of a declared type: the key `_` alone holds pairs.
     fn typed_map(&mut self, item: &Type, depth: u32) -> Expr {
         let value = self.value(item, depth - 1);
-        let name = self.token("name", tokens::name);
+        let name = self.builder.token("name", tokens::name);
         let key = choice([name.clone(), literal("_:")]);
         let more = sequence([literal(","), key, value.clone()]);
         let mut options = Vec::new();
         options.push(sequence([name, value.clone(), many(more.clone())]));
         options.push(sequence([literal("_:"), value, some(more)]));
         if let Some(depth) = depth.checked_sub(PAIR_LEVELS) {
-            let key = self.token("pair_key", tokens::pair_key);
+            let key = self.builder.token("pair_key", tokens::pair_key);
             let value = self.value(item, depth);
             let pair = sequence([literal("["), key, literal(","), value, literal("]")]);
             let more = many(sequence([literal(","), pair.clone()]));
@@ -275,7 +244,7 @@ impl Builder<'_> {
 }
 
 /// Names a type by its allowed values: types with the same word have values of the same form.
-fn word(ty: &Type) -> String {
+pub(super) fn word(ty: &Type) -> String {
     match ty {
         Type::Text => String::from("string"),
         Type::List(item) => format!("list_of_{}", word(item)),
@@ -286,7 +255,7 @@ fn word(ty: &Type) -> String {
 }
 
 /// Returns whether a value of the type can hold arrays or maps.
-fn has_levels(ty: &Type) -> bool {
+pub(super) fn has_levels(ty: &Type) -> bool {
     matches!(
         ty,
         Type::Any | Type::List(_) | Type::Map(_) | Type::Schema(_)
@@ -295,7 +264,7 @@ fn has_levels(ty: &Type) -> bool {
 
 /// Returns the entries in their order, with a mark between those that are present; `None` without
 /// entries. The result may match the empty text unless an entry is required.
-fn separated(entries: Vec<(Expr, bool)>, mark: &str) -> Option<Expr> {
+pub(super) fn separated(entries: Vec<(Expr, bool)>, mark: &str) -> Option<Expr> {
     let between = || literal(mark);
     let mut sure = false;
     let mut before: Option<Expr> = None;

@@ -9,20 +9,21 @@ use crate::{EnumValue, lexical};
 
 const DIGIT: (u8, u8) = (b'0', b'9');
 
-/// Returns the ranges of the bytes for which `is` holds.
-fn ranges(is: impl Fn(u8) -> bool) -> Vec<(u8, u8)> {
-    let mut ranges: Vec<(u8, u8)> = Vec::new();
-    for byte in (0x21..=0x7e).filter(|byte| is(*byte)) {
+/// Returns a class of the characters for which `is` holds.
+pub(super) fn chars(all: impl Iterator<Item = char>, is: impl Fn(char) -> bool) -> Expr {
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    for next in all.filter(|c| is(*c)) {
         match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == byte => *last = byte,
-            _ => ranges.push((byte, byte)),
+            Some((_, last)) if u32::from(*last) + 1 == u32::from(next) => *last = next,
+            _ => ranges.push((next, next)),
         }
     }
-    ranges
+    Expr::Class(ranges)
 }
 
-fn bytes(is: impl Fn(u8) -> bool) -> Expr {
-    Expr::Class(ranges(is))
+/// Returns a class of printable characters of ASCII.
+pub(super) fn bytes(is: impl Fn(u8) -> bool) -> Expr {
+    chars('!'..='~', |c| is(c as u8))
 }
 
 /// Returns `escaped-char`.
@@ -91,8 +92,12 @@ pub(super) fn integer() -> Expr {
 
 /// Returns an [`i64`] from 0, without leading zeros.
 pub(super) fn natural() -> Expr {
+    choice([literal("0"), positive()])
+}
+
+/// Returns an [`i64`] from 1, without leading zeros.
+pub(super) fn positive() -> Expr {
     choice([
-        literal("0"),
         sequence([class(&[(b'1', b'9')]), digits(0, Some(17))]),
         bounded(&i64::MAX.to_string(), Side::To),
     ])
@@ -110,13 +115,19 @@ pub(super) fn decimal() -> Expr {
 /// declared type. Marked numbers have at most 15 digits: such a spelling is always the shortest of
 /// its float, and only the shortest is valid.
 pub(super) fn number() -> Expr {
-    const SHORTEST: u32 = 15;
-    const PLACES: u32 = 7;
-    let nonzero = || class(&[(b'1', b'9')]);
     let plain = sequence([
+        optional(literal("-")),
         digits(1, Some(19)),
         optional(sequence([literal("."), digits(1, None)])),
     ]);
+    choice([plain, marked()])
+}
+
+/// Returns a number as it is marked.
+pub(super) fn marked() -> Expr {
+    const SHORTEST: u32 = 15;
+    const PLACES: u32 = 7;
+    let nonzero = || class(&[(b'1', b'9')]);
     let mut marked = Vec::new();
     for zeros in 0..PLACES - 1 {
         marked.push(sequence([
@@ -142,10 +153,9 @@ pub(super) fn number() -> Expr {
             nonzero(),
         ]));
     }
-    let sign = || optional(literal("-"));
+    let sign = optional(literal("-"));
     choice([
-        sequence([sign(), plain]),
-        sequence([literal("#"), sign(), choice(marked)]),
+        sequence([literal("#"), sign, choice(marked)]),
         literal("#-0"),
     ])
 }
@@ -211,7 +221,7 @@ pub(super) fn pair_key() -> Expr {
     ])
 }
 
-fn digits(min: u32, max: Option<u32>) -> Expr {
+pub(super) fn digits(min: u32, max: Option<u32>) -> Expr {
     repeat(class(&[DIGIT]), min, max)
 }
 

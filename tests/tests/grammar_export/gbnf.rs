@@ -44,14 +44,19 @@ impl Parser<'_> {
             return first;
         }
         match self.character_raw() {
-            'x' => {
-                let code = u8::from_str_radix(&self.rest[..2], 16).unwrap();
-                self.rest = &self.rest[2..];
-                char::from(code)
-            }
+            'x' => self.code(2),
+            'u' => self.code(4),
+            'U' => self.code(8),
+            'n' => '\n',
             escaped @ ('"' | '\\' | '[' | ']') => escaped,
             other => panic!("GBNF has no escape {other}"),
         }
+    }
+
+    fn code(&mut self, digits: usize) -> char {
+        let (code, rest) = self.rest.split_at(digits);
+        self.rest = rest;
+        char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap()
     }
 
     fn character_raw(&mut self) -> char {
@@ -129,7 +134,7 @@ impl Parser<'_> {
                 } else {
                     first
                 };
-                ranges.push((u8::try_from(first).unwrap(), u8::try_from(last).unwrap()));
+                ranges.push((first, last));
             }
             Expr::Class(ranges)
         } else {

@@ -14,16 +14,22 @@ use crate::registries::RegistryArgs;
 #[command(after_help = "Examples:
   accp grammar export --format lark
   accp grammar export --format gbnf --frame req:schedule --frame done:schedule
+  accp grammar export --form view --format lark
   accp grammar export --format json-schema --registry ours.json -o frames.schema.json
 
 What the grammar takes is a frame that decoders with this registry take, and it takes every
 frame that an encoder writes of the fields of its schema; `schema` is its last param.
 Beyond any grammar: that a key of data stands once in its map, the length of a frame, and
-in fields of type number whether the digits after a mark `#` are those of a float.")]
+in fields of type number whether the digits after a mark `#` are those of a float.
+
+With --form view, the grammar takes one block or more of the form that `accp primer` teaches.")]
 pub(crate) struct Args {
     /// The notation of the grammar
     #[arg(long, value_enum)]
     format: Format,
+    /// The form of the frames
+    #[arg(long, value_enum, default_value_t)]
+    form: Form,
     #[command(flatten)]
     registry: RegistryArgs,
     /// A frame by intent and operation, as req:schedule; may be repeated. All frames by default
@@ -42,6 +48,16 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+/// A form of frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Form {
+    /// As peers write them
+    #[default]
+    Frame,
+    /// As a primer teaches models to write them, without metadata
+    View,
+}
+
 /// A notation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
@@ -57,6 +73,10 @@ enum Format {
 
 /// Runs the command.
 pub(super) fn run(args: &Args) -> Outcome {
+    if args.form == Form::View && (args.envelope || args.format == Format::JsonSchema) {
+        let misuse = "a view has no metadata and no JSON form; leave out --envelope, and take --format lark, gbnf or regex";
+        return Err(Failure::Misuse(misuse.into()));
+    }
     let registry = args.registry.load()?;
     let text = text(args, &registry).map_err(|error| failure(&error))?;
     let mut out = Output::to(args.output.as_deref())?;
@@ -72,10 +92,14 @@ fn text(args: &Args, registry: &Registry) -> Result<String, ExportError> {
     };
     let export = Export::of(registry, &options)?;
     let depth = |usual| args.depth.unwrap_or(usual);
+    let grammar = |usual| match args.form {
+        Form::Frame => export.grammar(depth(usual)),
+        Form::View => export.view_grammar(depth(usual)),
+    };
     Ok(match args.format {
-        Format::Lark => export.grammar(depth(Export::DEPTH))?.to_lark(),
-        Format::Gbnf => export.grammar(depth(Export::DEPTH))?.to_gbnf(),
-        Format::Regex => export.grammar(depth(Export::REGEX_DEPTH))?.to_regex()? + "\n",
+        Format::Lark => grammar(Export::DEPTH)?.to_lark(),
+        Format::Gbnf => grammar(Export::DEPTH)?.to_gbnf(),
+        Format::Regex => grammar(Export::REGEX_DEPTH)?.to_regex()? + "\n",
         Format::JsonSchema => export.json_schema(depth(Export::DEPTH))?,
     })
 }

@@ -1,5 +1,6 @@
 //! Example blocks for writers.
 
+use accp_registry::view::{SPOKEN, implied, words_of};
 use accp_registry::{FrameSpec, Registry, Schema, Type};
 
 use super::super::{View, shape, spoken, write};
@@ -27,8 +28,8 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
 
 /// Makes `@me: text`.
 fn chat(registry: &Registry) -> Option<Message<'static>> {
-    let (intent, operation, mark) = spoken::SPOKEN[0];
-    let schema = shape::implied(registry, intent, operation)?;
+    let (intent, operation, mark) = SPOKEN[0];
+    let schema = implied(registry, intent, operation)?;
     let place = Some((intent, operation));
     let payload = spoken::spoken_payload(schema, AGENT, mark, "text", place);
     let mut message = Message::new(AGENT, intent, operation).ok()?;
@@ -37,17 +38,14 @@ fn chat(registry: &Registry) -> Option<Message<'static>> {
     // Peers refuse the frame if its schema requires more than the text.
     let mut needed = schema.required(&[intent, operation]);
     let is_whole = needed.all(|name| message.payload.get(name).is_some());
-    (is_whole && spoken::words_of(schema).is_some()).then_some(message)
+    (is_whole && words_of(schema).is_some()).then_some(message)
 }
 
 /// Makes `@me>done:execute TA(,task)`: the fields that such a frame needs, otherwise its first
 /// field, each with its name as the value.
 fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Message<'static>> {
     let place = (frame.intent(), frame.operation());
-    if spoken::SPOKEN
-        .iter()
-        .any(|spoken| (spoken.0, spoken.1) == place)
-    {
+    if SPOKEN.iter().any(|spoken| (spoken.0, spoken.1) == place) {
         return None;
     }
     let mut names: Vec<&str> = schema.required(&[place.0, place.1]).collect();

@@ -2,7 +2,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{DEFINITION, Part, PartKind};
+use super::{DEFINITION, Part, PartKind, Role};
 use crate::view::facts::{self, Facts, Vocabulary};
 use crate::view::{Block, FACTS, Transcript, View, text, write_range};
 use accp_frame::{Message, TokenCounter};
@@ -112,6 +112,8 @@ impl Old {
         self.items.push(Item {
             part: Part {
                 kind: PartKind::Facts,
+                sender: None,
+                role: Role::User,
                 position: last,
                 text: out.into(),
                 values: values.into(),
@@ -153,6 +155,8 @@ impl Old {
             tokens: self.counter.count(&text),
             part: Part {
                 kind: PartKind::Facts,
+                sender: None,
+                role: Role::User,
                 position: ranges.last().map_or(0, |(_, last)| *last),
                 text: text.into(),
                 values: [].into(),

@@ -1,3 +1,5 @@
+mod parts;
+
 use std::borrow::ToOwned as _;
 
 use proptest::prelude::*;

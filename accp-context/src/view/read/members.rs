@@ -1,0 +1,81 @@
+//! The types of the values in a map or a record, and the demands on them.
+
+use accp_registry::{ErrorCode, Registry, Schema, Type};
+
+use super::Cursor;
+use accp_frame::{Map, Value};
+
+/// The type of a value that tells its own type.
+pub(super) static ANY: Type = Type::Any;
+/// The values of a map without a declared type.
+pub(super) const UNTYPED: Members<'static> = Members::Same(&ANY);
+
+/// The types of the values in a map. They follow from the place of the map, and not from the code
+/// that is written in front of a record: in a place without a declared type, values tell their own
+/// type, as they do in a frame.
+#[derive(Clone, Copy)]
+pub(super) enum Members<'r> {
+    /// All values have this type.
+    Same(&'r Type),
+    /// The values are fields of this schema.
+    Of(&'r Schema),
+}
+
+impl<'r> Members<'r> {
+    /// Returns the types of the values in a map of this type; `None` if a value of the type is not a
+    /// map.
+    pub(super) fn of(registry: &'r Registry, ty: &'r Type) -> Option<Self> {
+        match ty {
+            Type::Any => Some(UNTYPED),
+            Type::Map(item) => Some(Self::Same(item)),
+            Type::Schema(code) => Some(registry.schema(code).map_or(UNTYPED, Self::Of)),
+            _ => None,
+        }
+    }
+
+    /// Returns the type of the value under this key.
+    pub(super) fn ty(self, key: &str) -> &'r Type {
+        match self {
+            Self::Same(ty) => ty,
+            Self::Of(schema) => schema.field(key).map_or(&ANY, |(_, field)| &field.ty),
+        }
+    }
+
+    /// Returns the key under which a map has the value of this key already, if it has: each field
+    /// has two names.
+    pub(super) fn taken<'k>(self, key: &'k str, map: &Map<'_>) -> Option<&'k str>
+    where
+        'r: 'k,
+    {
+        let names = match self {
+            Self::Of(schema) => schema.field(key),
+            Self::Same(_) => None,
+        };
+        let names = names.map_or([key, key], |(_, field)| [&*field.name, &*field.short]);
+        names.into_iter().find(|name| map.get(name).is_some())
+    }
+}
+
+impl Cursor<'_, '_> {
+    /// Notes the required fields that a record lacks. Null is no value.
+    pub(super) fn required<S: AsRef<str>>(&mut self, schema: &Schema, head: &[S], map: &Map<'_>) {
+        self.required_at(self.at, schema, head, map);
+    }
+
+    pub(super) fn required_at<S: AsRef<str>>(
+        &mut self,
+        at: usize,
+        schema: &Schema,
+        head: &[S],
+        map: &Map<'_>,
+    ) {
+        for name in schema.required(head) {
+            let present = Members::Of(schema).taken(name, map);
+            let value = present.and_then(|name| map.get(name));
+            if value.is_none_or(|value| *value == Value::Null) {
+                let what = format!("the field {name}, which schema {} requires", schema.code);
+                self.fault(ErrorCode::INVALID_TYPE, at, what);
+            }
+        }
+    }
+}
