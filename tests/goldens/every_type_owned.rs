@@ -259,6 +259,7 @@ pub const REGISTRY_JSON: &str = r#"{
         "escalate_to"
       ],
       "required": ["code"],
+      "rules": { "error_code": "code" },
       "types": {
         "at": "integer",
         "code": "string",
@@ -366,6 +367,9 @@ pub const REGISTRY_JSON: &str = r#"{
       ],
       "inline": ["data"],
       "required": ["chunk_index", "data"],
+      "rules": {
+        "sequence": { "index": "chunk_index", "last": "is_final", "total": "total_chunks" }
+      },
       "types": {
         "chunk_index": "integer",
         "data": "text",
@@ -469,6 +473,7 @@ pub const REGISTRY_JSON: &str = r#"{
         }
       ],
       "inline": ["arguments"],
+      "rules": { "errors": "ER" },
       "types": {
         "arguments": "{any}",
         "error_code": "string",
@@ -522,6 +527,7 @@ pub const REGISTRY_JSON: &str = r#"{
         }
       ],
       "required": ["transaction_id"],
+      "rules": { "idempotency": "transaction_id" },
       "types": {
         "account": "string",
         "amount": "decimal",

@@ -1,6 +1,6 @@
 //! `accp explain`.
 
-use accp_runtime::{Message, Registry};
+use accp_runtime::{ErrorCode, Message, Registry};
 use serde_json::json;
 
 use crate::{Folder, GOOD, accp};
@@ -155,4 +155,37 @@ fn an_explanation_does_not_act_on_a_terminal() {
         "{shown:?}"
     );
     assert!(shown.contains(r"u\u009b\u202ev"), "{shown}");
+}
+
+#[test]
+fn an_error_code_has_its_name_and_whether_sending_again_helps() {
+    let of = |code: &str| {
+        let frame = format!("@a>fail:error{{code:{code}|msg:x|retry:false|schema:ER}}");
+        let run = accp(&["explain", &frame], "");
+        let row = run.stdout.lines().find(|line| line.contains("code   code"));
+        row.unwrap().trim().to_owned()
+    };
+    let all: Vec<_> = ErrorCode::ALL
+        .iter()
+        .map(|code| of(&code.to_string()))
+        .collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    code   code   string   "E1001"    PARSE_ERROR: The frame breaks the grammar. Sending again does not help.
+    code   code   string   "E1002"    INVALID_INTENT: The intent is not one of the registered ones. Sending again does not help.
+    code   code   string   "E1003"    UNKNOWN_SCHEMA: The schema code is not in the registry. Sending again does not help.
+    code   code   string   "E1004"    INVALID_TYPE: A value has not the type that its schema declares. Sending again does not help.
+    code   code   string   "E2001"    REF_NOT_FOUND: A reference names nothing that the state store holds. Sending again does not help.
+    code   code   string   "E2002"    REF_EXPIRED: A reference names something that the state store held. Sending again does not help.
+    code   code   string   "E2003"    BUDGET_EXCEEDED: A token budget cannot be met. Sending again does not help.
+    code   code   string   "E3001"    TIMEOUT: No answer came in time. Sending again may help.
+    code   code   string   "E3002"    DUPLICATE: The message id was seen before in this session. Sending again does not help.
+    code   code   string   "E3003"    SEQUENCE_GAP: The sequence number is not the next one. Sending again may help.
+    code   code   string   "E4001"    TOOL_NOT_FOUND: There is no tool of this name. Sending again does not help.
+    code   code   string   "E4002"    TOOL_EXEC_FAILED: The tool was called and failed. Sending again may help.
+    code   code   string   "E4003"    TOOL_SCHEMA_MISMATCH: The arguments do not fit the tool. Sending again does not help.
+    code   code   string   "E5001"    POLICY_DENIED: A policy forbids it. Sending again does not help.
+    code   code   string   "E5002"    UNAUTHORIZED_REF: A reference leads to a session that granted no access. Sending again does not help.
+    code   code   string   "E9999"    INTERNAL_ERROR: Something else failed. Sending again may help.
+    "#);
+    insta::assert_snapshot!(of("E4711"), @r#"code   code   string   "E4711"    This is not a code of the draft."#);
 }

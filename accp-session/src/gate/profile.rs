@@ -101,10 +101,16 @@ impl Open {
                 of - 1
             ));
         }
+        let last_now = self.last.or(is_last.then_some(at));
+        if let Some(of) = total_now.filter(|of| *of == most + 1 && last_now.is_none()) {
+            return Err(format!(
+                "`{last}` in piece {most}, because `{total}` is {of}"
+            ));
+        }
         Ok(Self {
             most,
             total: total_now,
-            last: self.last.or(is_last.then_some(at)),
+            last: last_now,
         })
     }
 }
@@ -287,6 +293,8 @@ mod tests {
         insta::assert_snapshot!(says(&[(1, None, true), (2, None, false)]), @"no piece behind the last one, 1, and no other last one");
         insta::assert_snapshot!(says(&[(1, None, true), (0, None, true)]), @"no piece behind the last one, 1, and no other last one");
         insta::assert_snapshot!(says(&[(3, None, false), (2, None, true)]), @"`end` in the piece with the greatest `at`, 3");
+        insta::assert_snapshot!(says(&[(2, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
+        insta::assert_snapshot!(says(&[(2, None, false), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
         insta::assert_snapshot!(says(&[(0, Some(3), true)]), @"`end` in piece 2, because `of` is 3");
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use accp_registry::{EnvelopeField, Field, Registry, abbreviate, is_core_operation};
+use accp_registry::{EnvelopeField, ErrorCode, Field, Registry, abbreviate, is_core_operation};
 use accp_runtime::{Frame, FrameTokens, Intent, Message, Value};
 use serde_json::{Value as Json, json};
 
@@ -61,6 +61,10 @@ impl Explanation {
         let known = schema.or(session.map(|(schema, _)| schema));
         let own = known.map_or(&[][..], |schema| &schema.fields);
         let is_it = |field: &Field, name: &str| is_at(field, name, message);
+        let holds_code = |field: &Field| {
+            let rules = schema.map(|schema| &schema.rules);
+            rules.is_some_and(|rules| rules.error_code.as_ref() == Some(&field.name))
+        };
         let declared = own.iter().filter_map(|field| {
             let mut entries = message.payload.iter();
             let (_, value) = entries.find(|(name, _)| is_it(field, name))?;
@@ -71,7 +75,10 @@ impl Explanation {
                 ty: field.ty.to_string(),
                 value: value.clone().into_owned(),
                 is_default,
-                doc: field.doc.clone(),
+                doc: match value.as_str().filter(|_| holds_code(field)) {
+                    Some(code) => Some(words_of(code)),
+                    None => field.doc.clone(),
+                },
             })
         });
         let others = message
@@ -229,6 +236,23 @@ impl fmt::Display for Explanation {
         }
         Ok(())
     }
+}
+
+/// Returns the name and the meaning of an error code (draft section 3.6).
+fn words_of(code: &str) -> String {
+    let known = code.parse::<ErrorCode>().ok().and_then(|code| {
+        let again = if code.is_retryable()? {
+            "Sending again may help."
+        } else {
+            "Sending again does not help."
+        };
+        Some(format!(
+            "{}: {}. {again}",
+            code.name()?,
+            code.description()?
+        ))
+    });
+    known.unwrap_or_else(|| "This is not a code of the draft.".to_owned())
 }
 
 /// Shows references as in a frame, and all else as JSON.

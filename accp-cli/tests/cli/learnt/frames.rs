@@ -214,6 +214,7 @@ pub const REGISTRY_JSON: &str = r#"{
         "escalate_to"
       ],
       "required": ["code"],
+      "rules": { "error_code": "code" },
       "types": {
         "at": "integer",
         "code": "string",
@@ -284,6 +285,9 @@ pub const REGISTRY_JSON: &str = r#"{
       ],
       "inline": ["data"],
       "required": ["chunk_index", "data"],
+      "rules": {
+        "sequence": { "index": "chunk_index", "last": "is_final", "total": "total_chunks" }
+      },
       "types": {
         "chunk_index": "integer",
         "data": "text",
@@ -387,6 +391,7 @@ pub const REGISTRY_JSON: &str = r#"{
         }
       ],
       "inline": ["arguments"],
+      "rules": { "errors": "ER" },
       "types": {
         "arguments": "{any}",
         "error_code": "string",
@@ -440,6 +445,7 @@ pub const REGISTRY_JSON: &str = r#"{
         }
       ],
       "required": ["transaction_id"],
+      "rules": { "idempotency": "transaction_id" },
       "types": {
         "account": "string",
         "amount": "decimal",
