@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Options, Rules, Scope, Session, Time};
 use accp_runtime::{AgentId, Registry, TokenCounter};
-use accp_session::{EntryKind, Output};
+use accp_session::Output;
 
 struct Quarters;
 
@@ -50,10 +50,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
             host.receive(members[usize::from(way % 2)], frame, now);
             let mut relayed = false;
             while let Some(Output::Batch(batch)) = host.poll() {
-                relayed |= batch
-                    .entries
-                    .iter()
-                    .any(|entry| matches!(entry.kind, EntryKind::Frame | EntryKind::Control));
+                relayed |= batch.entries.iter().any(|entry| entry.kind.is_relayed());
                 for send in batch.sends {
                     assert!(
                         accp_runtime::Frame::parse(&send.text).is_ok(),

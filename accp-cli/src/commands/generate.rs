@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Generate frames that do not name a schema: their fields stand in untyped places
     #[arg(long, conflicts_with = "standard")]
     schemaless: bool,
-    /// Generate types that own their texts, without lifetimes: String instead of Cow<str>
+    /// Generate types that own their texts, without lifetimes: a String, and no Cow
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
     /// The name of the enum over all frames, if it is not to be `AnyFrame`
