@@ -463,7 +463,11 @@ impl World {
             self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
-                return self.judge_timers();
+                // A host that asks for schemas waits longer after each question that was lost.
+                match self.judge_timers() {
+                    Err(_) if self.plan.brings => {}
+                    verdict => return verdict,
+                }
             }
         }
         let busy = self.room.sides().filter(|side| !side.is_quiet());
