@@ -24,6 +24,7 @@ mod conformance_streams;
 mod conformance_tiers;
 mod conformance_triggers;
 mod context;
+mod copies;
 mod corners;
 mod enemies;
 mod ids;

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use accp_runtime::profiles::{TransactionDone, TransactionReq};
-use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Outbound, Rules, Scope};
+use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Outbound, Rules};
 use accp_runtime::{Decimal, ErrorCode, Frame, Message};
-use accp_session::{Entry, EntryKind, Output, Read};
+use accp_session::{Entry, EntryKind};
 use accp_store::{Retention, Store as _};
 use accp_testkit::{Faults, Wire};
 use proptest::prelude::*;
 
 use crate::lineage::{copy, decide, restore};
 use crate::room::Room;
-use crate::sides::{NOW, Node, envelope, frame, member, open_desk, options, rules};
+use crate::sides::{NOW, Node, envelope, frame, member, open_desk, options};
 
 fn payment(id: &str, cents: i64) -> TransactionReq<'static> {
     TransactionReq {
@@ -27,20 +27,20 @@ fn payment(id: &str, cents: i64) -> TransactionReq<'static> {
     }
 }
 
-const BANK: usize = 2;
+pub(crate) const BANK: usize = 2;
 
 /// `@hub`, `@shop` (101), `@dev` (102) and `@bank` (103), which answers.
 fn bank() -> Room {
     Room::new(&["shop", "dev", "bank"])
 }
 
-fn asks(room: &mut Room, index: usize, id: &str, cents: i64) -> Mid {
+pub(crate) fn asks(room: &mut Room, index: usize, id: &str, cents: i64) -> Mid {
     room.say(index, &Outbound::owned(payment(id, cents)))
 }
 
 /// Takes the requests that the bank was given, and marks everything else handled at all sides.
 /// Returns the requests, and the answers by the side that got them.
-fn heard(room: &mut Room) -> (Vec<Inbound>, Vec<(MemberId, Inbound)>) {
+pub(crate) fn heard(room: &mut Room) -> (Vec<Inbound>, Vec<(MemberId, Inbound)>) {
     let (mut requests, mut answers) = (Vec::new(), Vec::new());
     let now = room.now;
     let sides = &mut **room;
@@ -69,7 +69,7 @@ fn settles(room: &mut Room, request: &Inbound, reply: Outbound<'_>) {
     room.settle();
 }
 
-fn settled(id: &str) -> Outbound<'static> {
+pub(crate) fn settled(id: &str) -> Outbound<'static> {
     Outbound::owned(TransactionDone {
         transaction_id: id.to_owned().into(),
         reference: None,
@@ -77,7 +77,7 @@ fn settled(id: &str) -> Outbound<'static> {
     })
 }
 
-fn chain(inbound: &Inbound) -> Mid {
+pub(crate) fn chain(inbound: &Inbound) -> Mid {
     let cid = envelope(inbound.text()).unwrap().correlation_id.unwrap();
     Mid::parse(&cid)
 }
@@ -282,69 +282,6 @@ fn pro_tx_accepts_a_request_whose_answer_was_discarded() {
         (member(101), again, 1)
     );
     assert!(answer.text().contains("{code:E2002|"), "{}", answer.text());
-}
-
-/// The host is killed after the answer is committed, and before it has read its text for the copy.
-#[test]
-fn pro_tx_accepts_a_kill_between_an_answer_and_its_copy() {
-    // The answer is in a fold, so that the host does not read it again from its log.
-    let mut hub = options("hub");
-    hub.snapshot_entries = 1;
-    let mut room = Room::with(hub, rules(Scope::Sender), &["shop", "dev", "bank"]);
-    asks(&mut room, 0, "t-1", 500);
-    let second = asks(&mut room, 0, "t-1", 500);
-    let (requests, _) = heard(&mut room);
-    let (now, reply) = (room.now, settled("t-1").answering(&requests[0]).unwrap());
-    let bank = &mut room.members[BANK];
-    let handled = bank
-        .session_mut()
-        .handled(requests[0].position(), &[reply], now);
-    handled.unwrap();
-    let mut frames: Vec<_> = bank
-        .carries_out(now)
-        .into_iter()
-        .map(|frame| (103, frame))
-        .collect();
-    let plan = Message::new("dev", "req", "plan").unwrap();
-    for _ in 0..40 {
-        room.members[1]
-            .session_mut()
-            .send(&Outbound::message(&plan), now)
-            .unwrap();
-    }
-    let more = room.members[1].carries_out(now);
-    frames.extend(more.into_iter().map(|frame| (102, frame)));
-    let id = room.host.driver.side().clone();
-    let mut store = room.host.store.clone();
-    let host = room.host.session_mut();
-    for (from, frame) in frames {
-        host.receive(member(from), frame.text.as_bytes(), now);
-    }
-    let (mut is_read, mut is_folded) = (false, false);
-    while let Some(output) = host.poll() {
-        match output {
-            Output::Batch(batch) => {
-                let fold = batch.snapshot.as_ref();
-                is_folded |= fold.is_some_and(|fold| fold.text.contains("\"owed\":{\""));
-                store.commit(&[(&id, &batch)]).unwrap();
-            }
-            Output::Read(Read::Entry { .. }) => {
-                is_read = true;
-                break;
-            }
-            output => panic!("{output:?}"),
-        }
-    }
-    assert!(is_read && is_folded, "the copy waits for its text");
-    room.restart(MemberId::HOST).unwrap();
-    room.pass(Duration::from_secs(5));
-    let (_, answers) = heard(&mut room);
-    let copies = answers
-        .iter()
-        .filter(|(_, inbound)| chain(inbound) == second);
-    let who: Vec<_> = copies.map(|(who, _)| *who).collect();
-    assert_eq!(who, [member(101)]);
-    room.check_replicas();
 }
 
 #[derive(Debug, Clone)]
