@@ -6,11 +6,12 @@ use accp_registry::{ErrorCode, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::gate::refusal::Refusal;
+use crate::handler::inbound::UNBOUNDED;
 use crate::log::by_member::ByMember;
 use crate::log::chain::{Chains, of};
 use crate::wire::scan::Scanned;
 use crate::{Entry, EntryKind, MemberId, Mid};
-use accp_frame::{DecodeOptions, Intent, Limits, Message, Registry, Value};
+use accp_frame::{Intent, Message, Registry, Value};
 
 /// Transactions of a member in a session, and its requests that wait.
 const TRANSACTIONS: usize = 65_536;
@@ -111,11 +112,7 @@ fn name_in<'r>(registry: &'r Registry, frame: &Scanned<'_>) -> Option<&'r str> {
 }
 
 pub(crate) fn message_of<'a>(registry: &Registry, frame: &Scanned<'a>) -> Option<Message<'a>> {
-    let options = DecodeOptions {
-        limits: Limits::NONE,
-        marks: true,
-    };
-    Message::decode_with(frame.text, registry, &options).ok()
+    Message::decode_with(frame.text, registry, &UNBOUNDED).ok()
 }
 
 fn key(from: MemberId, frame: &Scanned<'_>, id: &str) -> Hash {

@@ -14,7 +14,7 @@ use accp_frame::{
 };
 
 /// The limits of a frame do not count what its references lead to.
-const UNBOUNDED: DecodeOptions = DecodeOptions {
+pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
