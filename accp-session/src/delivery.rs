@@ -2,8 +2,10 @@
 
 pub(crate) mod backoff;
 pub(crate) mod clock;
+pub(crate) mod cursor;
 pub(crate) mod groups;
 pub(crate) mod outbox;
 pub(crate) mod parts;
+pub(crate) mod plain;
 pub(crate) mod relay;
 pub(crate) mod transfer;

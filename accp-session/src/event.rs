@@ -59,6 +59,8 @@ pub enum Event {
     CheckpointDeferred(String),
     /// The host does not have the entries at these positions any more, and this member never got
     /// them. Its state is that of the host, but the frames among the entries were not handed to it.
+    /// At a host that knows the draft alone, these are the numbers (`seq`) of frames that the host
+    /// does not give again; the shared state may be another one then, too.
     Missed(RangeInclusive<u64>),
     /// Host: a member holds the log up to this position, and this host has vouched for it. So the
     /// store of this host is an old copy. The host does nothing until somebody decides
@@ -76,6 +78,10 @@ pub enum Event {
     NotRecovered(MemberId),
     /// Host: this member holds another log than the host. It is no member any longer.
     Removed(MemberId),
+    /// Host: this member knows the draft alone, and is served at least once; see
+    /// [`DraftPeers`](crate::DraftPeers). Member: the host does, and this side is served so. Its
+    /// number is then [`MemberId::HOST`].
+    AtLeastOnce(MemberId),
     /// The bytes under this cold key have arrived.
     Supplied(String),
     /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a

@@ -1,17 +1,20 @@
 //! The host of a session, which judges the frames.
 mod accept;
 mod lineage;
+mod plain;
 mod queue;
 mod repeat;
+mod schemas;
 mod serve;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
 
-use accp_registry::{ErrorCode, Hash, Problems, Schema};
+use accp_registry::ErrorCode;
 
-use crate::delivery::relay::{Offer, Relays};
+use crate::delivery::cursor::Offer;
+use crate::delivery::relay::Relays;
 use crate::gate::Gate;
 use crate::gate::content::check;
 use crate::gate::numbers::Numbers;
@@ -32,7 +35,7 @@ use crate::{
     Stored, Time,
 };
 use accp_context::{Checkpoint, CheckpointHooks, Trigger};
-use accp_frame::{AgentId, Envelope, Registry};
+use accp_frame::{AgentId, Envelope};
 
 /// The host of a session.
 pub(crate) struct Host {
@@ -122,7 +125,7 @@ impl Host {
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
         gate.restore_seen(&stored.seen);
-        let registry = with_kept(&side.options.registry, &stored.registries);
+        let registry = schemas::with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
             side.replay(entry, |frame, effect| {
                 match effect {
@@ -152,61 +155,6 @@ impl Host {
             session.announce_schemas(now);
         }
         Ok(session)
-    }
-
-    /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
-    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
-    /// were committed together with the entry that names them.
-    fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
-        let Some(hash) = self
-            .side
-            .state
-            .schemas()
-            .filter(|hash| *hash != self.side.schemas)
-        else {
-            return Ok(());
-        };
-        let Some((_, json)) = kept.iter().find(|(kept, _)| *kept == hash) else {
-            let lost = format!("the store lacks registry {hash}, which is in force there");
-            return Err(RestoreError::new(self.side.position, &lost));
-        };
-        let mut merged = (*self.side.options.registry).clone();
-        match Registry::from_json(json).and_then(|before| merged.merge(before)) {
-            Ok(()) => self.side.set_registry(merged),
-            Err(problems) => {
-                let event = Event::SchemasUnavailable(problems.to_string());
-                self.side.tell(event);
-            }
-        }
-        Ok(())
-    }
-
-    /// Announces the schemas in force, if they have changed.
-    pub(crate) fn announce_schemas(&mut self, now: Time) {
-        let hash = self.side.schemas;
-        if self.side.state.schemas() != Some(hash) {
-            let json = self.side.options.registry.to_json();
-            self.side
-                .batch
-                .get()
-                .registries
-                .push((hash, json.to_string()));
-            self.control(Control::Schemas { hash }, now);
-        }
-    }
-
-    /// Registers a schema while the session runs (`RegisterSchema`, draft section 7.1). Members
-    /// fetch it.
-    ///
-    /// # Errors
-    /// All mistakes in the schema, including a clash with a registered schema; then nothing has
-    /// changed.
-    pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
-        let mut registry = (*self.side.options.registry).clone();
-        registry.register(schema)?;
-        self.side.set_registry(registry);
-        self.announce_schemas(now);
-        Ok(())
     }
 
     /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
@@ -435,6 +383,7 @@ impl Host {
             self.side.batch.get().sends.extend(sends);
         }
         self.side.reads.extend(reads);
+        self.flush_plainly(now);
         self.want_answers();
         self.side.snapshot(&self.gate.numbers);
     }
@@ -458,7 +407,11 @@ impl Host {
         self.answer_frame(from, entries);
         let (sends, behind) = self.relays.supply(from, entries);
         for member in behind {
-            self.greet_behind(member, now);
+            if self.is_plain(member) {
+                self.begin_plainly(member, now);
+            } else {
+                self.greet_behind(member, now);
+            }
         }
         if !sends.is_empty() {
             self.side.batch.get().sends.extend(sends);
@@ -467,6 +420,7 @@ impl Host {
 
     /// Takes a value that the store read.
     pub(crate) fn cold(&mut self, key: &str, cold: Option<Cold>, now: Time) {
+        self.value_for_plain(key, cold.as_ref());
         let numbers = &mut self.gate.numbers;
         if let Some(cold) = cold.filter(|cold| cold.bytes.is_some()) {
             if let Some(missing) = numbers.missing.remove(key) {
@@ -482,19 +436,4 @@ impl Host {
             self.side.transfers.want(key, missing.from, announced);
         }
     }
-}
-
-/// Returns a registry with the schemas that earlier runs of a host have registered, as far as they go
-/// together.
-fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
-    let mut all = registry.clone();
-    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
-        if let Ok(before) = Registry::from_json(json) {
-            let mut merged = all.clone();
-            if merged.merge(before).is_ok() {
-                all = merged;
-            }
-        }
-    }
-    all
 }

@@ -110,7 +110,7 @@ pub use log::mid::{MemberId, Mid};
 pub use log::shared::{SharedState, StateError, StateUpdate};
 pub use log::state::{Party, State};
 pub use log::vouch::{LogId, LogKey, Voucher};
-pub use options::{Options, Rules, Scope, ValueLimits};
+pub use options::{DraftPeers, Options, Rules, Scope, ValueLimits};
 pub use output::{
     Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Output, Read, Seen, Snapshot, Stored,
     Transmit,

@@ -2,17 +2,20 @@
 
 mod fate;
 mod follow;
+mod plain;
 
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::outbox::Outbox;
 use crate::delivery::transfer::log_key_of;
+use crate::member::plain::Plain;
 use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
+use crate::wire::stamp::Of;
 use crate::{
     Cold, Entry, MemberId, Mid, Options, OutboxChange, RestoreError, SendError, Stored, Time,
     Voucher,
@@ -49,6 +52,8 @@ pub(crate) struct Member {
     pub heard: u64,
     /// The frame in parts whose end the caller was told last.
     pub ended: Option<Mid>,
+    /// What this side knows of a session whose host knows the draft alone.
+    pub plain: Option<Box<Plain>>,
 }
 
 /// A fold that is being fetched.
@@ -79,7 +84,11 @@ const ASK_AFTER: u32 = 2;
 impl Member {
     /// Joins a session.
     pub(crate) fn open(options: Options, now: Time) -> Self {
-        Self::start(options, &Stored::default(), now)
+        let mut member = Self::start(options, &Stored::default(), now);
+        if !member.side.options.extensions {
+            member.become_plain(Plain::of(&Stored::default()), now);
+        }
+        member
     }
 
     fn start(options: Options, stored: &Stored, now: Time) -> Self {
@@ -105,6 +114,7 @@ impl Member {
             said: 0,
             heard: 0,
             ended: None,
+            plain: None,
         }
     }
 
@@ -141,6 +151,13 @@ impl Member {
         }
         side.last_put = stored.last_put;
         session.restore_schemas(&stored.registries);
+        // Only a host of the draft alone leaves a member without an entry that lets it in.
+        let has_host = session.side.state.members().next().is_some();
+        let is_plain = session.side.position > 0 || !session.outbox.is_empty();
+        if !has_host && (is_plain || !session.side.options.extensions) {
+            session.become_plain(Plain::of(stored), now);
+            session.joined = is_plain;
+        }
         Ok(session)
     }
 
@@ -162,6 +179,12 @@ impl Member {
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
         };
+        if self.plain.is_some() {
+            if let Ok(frame) = Scanned::of_entry(text) {
+                self.receive_plainly(&frame, now);
+            }
+            return;
+        }
         if let Some(relay) = Relay::read(text) {
             return self.relayed(&relay, now);
         }
@@ -270,27 +293,28 @@ impl Member {
 
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
-        let side = &mut self.side;
         if std::mem::take(&mut self.say.hello) {
-            let position = side.position;
+            let position = self.side.position;
             self.said = position;
-            let hello = Hello {
+            let hello = self.plain_hello().unwrap_or_else(|| Hello {
                 voucher: self.voucher.filter(|held| held.position >= position),
                 next: self.outbox.known_sequence(),
                 asks: self.outbox.asks(),
-                ..side.hello()
-            };
-            side.say_hello(MemberId::HOST, &hello, now);
-            self.hello.arm(side.clock.timers());
+                ..self.side.hello()
+            });
+            let text = self.stamp(now).frame(hello.frame(), Of::Nothing);
+            self.side.say(MemberId::HOST, text);
+            self.hello.arm(self.side.clock.timers());
         }
         if std::mem::take(&mut self.say.ack) {
-            let text = side.stamp(now).ack(None);
-            side.send(MemberId::HOST, text);
+            let text = self.stamp(now).ack(None);
+            self.side.send(MemberId::HOST, text);
         }
         if std::mem::take(&mut self.say.ping) {
-            let text = side.stamp(now).beat(Intent::PING);
-            side.send(MemberId::HOST, text);
+            let text = self.stamp(now).beat(Intent::PING);
+            self.side.send(MemberId::HOST, text);
         }
+        let side = &mut self.side;
         // What the host answers may change what goes out, and under which numbers.
         let is_greeted = !self.say.hello && self.hello.at().is_none();
         if self.joined && self.met && is_greeted {

@@ -68,6 +68,10 @@ pub struct Options {
     pub skew: Duration,
     /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,
+    /// Of a member: false if it is to speak the draft alone, because its host takes nothing else.
+    /// True by default. A member that hears from its host that the host knows the draft alone does
+    /// so in any case.
+    pub extensions: bool,
     /// The limits of the context.
     pub context: ContextLimits,
     /// The changes that the peer's registry may make to this one.
@@ -97,6 +101,7 @@ impl Options {
             retry: Duration::from_secs(1),
             skew: Duration::from_secs(30),
             handles: true,
+            extensions: true,
             context: ContextLimits::DRAFT,
             schemas: DeltaPolicy::default(),
             snapshot_entries: 1000,
@@ -189,6 +194,19 @@ impl Default for ValueLimits {
     }
 }
 
+/// What a host does for a member that knows the draft alone: its `sync:registry` says the version and
+/// the hash of its registry, and nothing of the log (draft section 6.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DraftPeers {
+    /// The host serves the member at least once, where all senders share one numbering. A frame may
+    /// reach the member twice. If the member sends a frame again under a new `mid`, others get the
+    /// frame twice. Among the other members everything stays exactly once.
+    #[default]
+    AtLeastOnce,
+    /// The host refuses the member (E5001).
+    Refused,
+}
+
 /// Rules that only the host decides.
 #[derive(Clone)]
 pub struct Rules {
@@ -205,6 +223,8 @@ pub struct Rules {
     pub groups: GroupLimits,
     /// Bounds on the values that members put.
     pub values: ValueLimits,
+    /// What the host does for members that know the draft alone.
+    pub draft_peers: DraftPeers,
     /// Sums up the frames that leave hot state.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
     /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it nobody
@@ -233,6 +253,7 @@ impl Default for Rules {
             learn_schemas: false,
             groups: GroupLimits::default(),
             values: ValueLimits::default(),
+            draft_peers: DraftPeers::default(),
             summarizer: Arc::new(Headers),
             key: None,
         }

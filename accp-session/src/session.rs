@@ -5,7 +5,7 @@ use accp_frame::AgentId;
 
 use crate::host::Host;
 use crate::member::Member;
-use crate::send::encode::{Encoded, last_put_of};
+use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
 use crate::{
     Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output,
@@ -316,12 +316,13 @@ impl Session {
         }
     }
 
-    /// Returns whether this side may send frames in parts.
-    pub(crate) fn takes_parts(&self) -> bool {
+    /// Returns what the other side makes of a message that is too large for a frame.
+    pub(crate) fn peer(&self) -> Peer {
         match &self.role {
+            Role::Member(member) if member.plain.is_some() => Peer::Draft,
+            Role::Member(member) if member.parts => Peer::Parts,
             // A host logs its frames as they are; values that are too large go by reference.
-            Role::Host(_) => false,
-            Role::Member(member) => member.parts,
+            Role::Host(_) | Role::Member(_) => Peer::References,
         }
     }
 
@@ -400,9 +401,7 @@ impl Session {
     pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
         self.side_mut().clock.set(now);
         self.check_running()?;
-        let encoded = self
-            .side()
-            .encode_all([outbound], self.takes_parts(), now)?;
+        let encoded = self.side().encode_all([outbound], self.peer(), now)?;
         self.submit(encoded, false)
     }
 
@@ -424,7 +423,7 @@ impl Session {
             return Err(SendError::NotDue(position));
         }
         let wanted = replies.iter().filter(|reply| !side.is_cancelled(reply));
-        let encoded = side.encode_all(wanted, self.takes_parts(), now)?;
+        let encoded = side.encode_all(wanted, self.peer(), now)?;
         if !encoded.is_empty() {
             self.submit(encoded, true)?;
         }

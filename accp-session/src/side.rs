@@ -15,10 +15,11 @@ use crate::log::effect::Effect;
 use crate::log::mid::MidSource;
 use crate::log::relayed::Relayed;
 use crate::log::state::{Applied, State};
-use crate::send::encode::{Encoded, Encoder, last_put_of};
+use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
 use crate::wire::control::Control;
-use crate::wire::link::{Hello, Link, Of, Piece, Stamp, want};
+use crate::wire::link::{Hello, Link, Piece, want};
 use crate::wire::scan::Scanned;
+use crate::wire::stamp::{Of, Stamp};
 use crate::{
     Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
     SendError, Time, Transmit,
@@ -308,7 +309,7 @@ impl Side {
         &self,
         outbound: &Outbound<'_>,
         last_put: u64,
-        parts: bool,
+        peer: Peer,
         now: Time,
     ) -> Result<Encoded, SendError> {
         let (intent, operation) = outbound.kind();
@@ -340,7 +341,7 @@ impl Side {
             session: &self.options.session,
             member: self.me(),
             last_put,
-            parts,
+            peer,
             now,
         };
         encoder.encode(outbound)
@@ -350,13 +351,13 @@ impl Side {
     pub(crate) fn encode_all<'o>(
         &self,
         outbound: impl IntoIterator<Item = &'o Outbound<'o>>,
-        parts: bool,
+        peer: Peer,
         now: Time,
     ) -> Result<Vec<Encoded>, SendError> {
         let mut all = Vec::new();
         for outbound in outbound {
             let last = last_put_of(&all, self.last_put);
-            all.push(self.encode(outbound, last, parts, now)?);
+            all.push(self.encode(outbound, last, peer, now)?);
         }
         Ok(all)
     }
@@ -366,6 +367,7 @@ impl Side {
             mid: self.mids.next_link(),
             agent: &self.options.agent,
             held: self.position,
+            plain: false,
             now,
         }
     }

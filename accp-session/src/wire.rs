@@ -8,6 +8,8 @@ pub(crate) mod control;
     reason = "generated code is public; its module decides"
 )]
 pub(crate) mod frames;
+pub(crate) mod inline;
 pub(crate) mod link;
 pub(crate) mod relay;
 pub(crate) mod scan;
+pub(crate) mod stamp;

@@ -151,6 +151,11 @@ impl Outbox {
         self.find(mid).is_some() || self.taken.iter().any(|taken| taken.frame.mid == *mid)
     }
 
+    /// Returns whether the first frame that the host has not consumed has this id.
+    pub(crate) fn is_first(&self, mid: &Mid) -> bool {
+        self.find(mid) == Some(0)
+    }
+
     fn find(&self, mid: &Mid) -> Option<usize> {
         self.frames.iter().position(|frame| frame.mid == *mid)
     }

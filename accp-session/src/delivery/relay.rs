@@ -1,15 +1,14 @@
 //! Relay of the log to the members. Each member gets every relayed entry once and in order.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::delivery::backoff::Backoff;
+use crate::delivery::cursor::Cursor;
+use crate::delivery::plain::Plain;
 use accp_registry::Hash;
 
 use crate::log::by_member::ByMember;
 use crate::log::relayed::Relayed;
-use crate::wire::link::Hello;
 use crate::wire::relay::Relay;
 use crate::{Entry, LogKey, MemberId, Mid, Read, Time, Transmit};
 
@@ -40,67 +39,19 @@ pub(crate) struct Relays {
     key: Option<LogKey>,
 }
 
-/// The progress of one member through the log.
-#[derive(Debug)]
-pub(crate) struct Cursor {
-    /// True while the host has to tell the member that it is back, until the member answers.
-    pub greeting: bool,
-    /// True if the link to the member is gone, and nothing has come from the member since.
-    gone: bool,
-    /// The position that the member said it holds. `None` when the member cannot be reached, or has
-    /// not said so since the start of the host.
-    pub acked: Option<u64>,
-    /// The last position that went out to the member.
-    sent: u64,
-    /// The position at which the host acted on a repeated acknowledgement.
-    rewound: Option<u64>,
-    retry: Backoff,
-    /// The last position that was read for the member; entries between `sent` and it are void.
-    read: u64,
-    /// The position from which the store is reading the log for the member.
-    reading: Option<u64>,
-    /// The last frame of the member that is to be acknowledged, and its `seq`.
-    pub ack: Option<(Mid, u64)>,
-    /// The hash of the schemas that the host last asked the member for.
-    pub schemas: Option<String>,
-    /// The fold that the member may fetch.
-    pub offer: Option<Offer<Arc<[u8]>>>,
-    /// The hello that waits for the hash at a position, which the store reads.
-    pub claim: Option<(u64, Box<Hello>)>,
-    /// False claims of the member in turn.
-    pub doubts: u8,
-    /// True if the member understands the pairs that vouch for an entry.
-    pub vouched: bool,
-    /// The number of values that the member waits for.
-    pub wants: u8,
-    /// The furthest position that the member has said it holds.
-    furthest: u64,
-    /// The hellos since then.
-    hellos: u8,
-}
-
-/// A fold for members: its position, the running hash there, and the bytes.
-#[derive(Debug, Clone)]
-pub(crate) struct Offer<B> {
-    pub position: u64,
-    pub hash: Option<Hash>,
-    pub bytes: B,
-}
-
-impl Cursor {
-    /// Makes the entries after `held` go out again.
-    fn rewind(&mut self, held: u64) {
-        self.sent = held;
-        self.read = held;
-        self.reading = None;
-        self.rewound = None;
-    }
-}
-
 impl Relayed {
-    /// Returns the text for a member that has the log as far as it was sent, and notes that it is.
-    fn to(&self, member: MemberId, cursor: &mut Cursor, key: Option<&LogKey>) -> Transmit {
+    /// Sends the entry to a member that has the log as far as it was sent, and notes that it was.
+    fn to(
+        &self,
+        member: MemberId,
+        cursor: &mut Cursor,
+        key: Option<&LogKey>,
+        sends: &mut Vec<Transmit>,
+    ) {
         let prev = std::mem::replace(&mut cursor.sent, self.position);
+        if let Some(plain) = &mut cursor.plain {
+            return plain.waiting.push_back(self.clone());
+        }
         let hash = self.hash.as_ref().filter(|_| cursor.vouched);
         let relay = Relay {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
@@ -113,7 +64,7 @@ impl Relayed {
             vouched: hash.and_then(|hash| Some(key?.pairs(self.position, hash))),
         };
         let text = relay.text();
-        Transmit { to: member, text }
+        sends.push(Transmit { to: member, text });
     }
 }
 
@@ -138,25 +89,7 @@ impl Relays {
     /// Returns the cursor of a member.
     pub(crate) fn cursor(&mut self, member: MemberId) -> &mut Cursor {
         let retry = self.retry;
-        self.cursors.or_insert_with(member, || Cursor {
-            greeting: false,
-            gone: false,
-            acked: None,
-            sent: 0,
-            rewound: None,
-            retry: Backoff::new(retry),
-            read: 0,
-            reading: None,
-            ack: None,
-            schemas: None,
-            offer: None,
-            claim: None,
-            doubts: 0,
-            vouched: false,
-            wants: 0,
-            furthest: 0,
-            hellos: 0,
-        })
+        self.cursors.or_insert_with(member, || Cursor::new(retry))
     }
 
     /// Returns the position that a member last said it holds, or 0.
@@ -260,6 +193,44 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
+    /// Serves a member that knows the draft alone from here on. It was told of everything up to this
+    /// position.
+    pub(crate) fn go_on_plainly(&mut self, member: MemberId, position: u64, plain: Plain) {
+        let cursor = self.cursor(member);
+        cursor.greeting = false;
+        cursor.vouched = false;
+        cursor.plain = Some(Box::new(plain));
+        self.go_back(member, position);
+    }
+
+    /// Sends the entries after this position again.
+    pub(crate) fn go_back(&mut self, member: MemberId, position: u64) {
+        let cursor = self.cursor(member);
+        cursor.acked = Some(position);
+        cursor.rewind(position);
+        cursor.retry.rest();
+        self.trim();
+    }
+
+    /// Returns the members that know the draft alone.
+    pub(crate) fn plain_members(&self) -> Vec<MemberId> {
+        let plain = self
+            .cursors
+            .iter()
+            .filter(|(_, cursor)| cursor.plain.is_some());
+        plain.map(|(member, _)| member).collect()
+    }
+
+    /// Notes that a member that knows the draft alone was told of an entry. Until the member has
+    /// said that it has everything, it is asked.
+    pub(crate) fn told(&mut self, member: MemberId, position: u64, now: Time) {
+        let cursor = self.cursor(member);
+        cursor.acked = Some(position);
+        cursor.retry.rest();
+        cursor.retry.arm(now);
+        self.trim();
+    }
+
     /// Takes the position that a member acknowledges.
     pub(crate) fn acknowledged(&mut self, member: MemberId, held: u64) {
         let last = self.last;
@@ -302,6 +273,7 @@ impl Relays {
 
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
+        cursor.plain = None;
         cursor.greeting = false;
         cursor.gone = true;
         cursor.acked = None;
@@ -316,6 +288,7 @@ impl Relays {
             !cursor.greeting
                 && cursor.claim.is_none()
                 && cursor.acked.is_none_or(|acked| acked == self.last)
+                && (cursor.plain.is_none() || cursor.retry.at().is_none())
         })
     }
 
@@ -358,7 +331,7 @@ impl Relays {
                     break;
                 }
                 bytes += entry.text.len();
-                sends.push(entry.to(member, cursor, self.key.as_ref()));
+                entry.to(member, cursor, self.key.as_ref(), &mut sends);
             }
         }
         (sends, reads)
@@ -401,7 +374,7 @@ impl Relays {
                     continue;
                 }
                 let entry = Relayed::of(entry);
-                sends.push(entry.to(member, cursor, self.key.as_ref()));
+                entry.to(member, cursor, self.key.as_ref(), &mut sends);
             }
         }
         (sends, behind)
@@ -426,7 +399,8 @@ impl Relays {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
-            Some((member, mid, at))
+            // To others the log itself says so.
+            cursor.plain.is_none().then_some((member, mid, at))
         });
         due.collect()
     }
@@ -451,6 +425,10 @@ impl Relays {
             .filter(|(_, cursor)| !cursor.greeting)
         {
             if !cursor.retry.is_due(now) {
+                continue;
+            }
+            if let Some(plain) = &mut cursor.plain {
+                plain.timeout(&mut cursor.retry, now);
                 continue;
             }
             match cursor.acked {

@@ -55,6 +55,9 @@ struct Sender {
     refused: VecDeque<(Mid, u16)>,
     /// The number of frames that were refused for good since the member joined.
     since_join: usize,
+    /// The last `seq` of all senders when the member joined, with shared numbering.
+    #[serde(default)]
+    joined: u64,
 }
 
 impl Numbers {
@@ -91,7 +94,14 @@ impl Numbers {
 
     /// Notes that this member joins, for the first time or again.
     pub(crate) fn joins(&mut self, member: MemberId) {
-        self.sender(member).since_join = 0;
+        let joined = self.shared;
+        let sender = self.sender(member);
+        (sender.since_join, sender.joined) = (0, joined);
+    }
+
+    /// Returns the last `seq` of all senders when this member joined, with shared numbering.
+    pub(crate) fn joined(&self, member: MemberId) -> u64 {
+        self.senders.get(member).map_or(0, |sender| sender.joined)
     }
 
     pub(crate) fn refused(&self, member: MemberId, mid: &Mid) -> Option<ErrorCode> {

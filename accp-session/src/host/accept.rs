@@ -13,9 +13,10 @@ use crate::log::relayed::Relayed;
 use crate::options::Scope;
 use crate::send::encode::{Composed, tail_of};
 use crate::wire::control::Control;
-use crate::wire::link::{Link, Of};
+use crate::wire::link::Link;
 use crate::wire::scan::Scanned;
 use crate::wire::scan::scan;
+use crate::wire::stamp::Of;
 use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time};
 use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
@@ -33,7 +34,7 @@ impl Host {
             Ok(scanned) => scanned,
             Err(error) => return self.unreadable(from, frame, &error, now),
         };
-        if Link::is(&scanned) {
+        if Link::is(&scanned) || self.is_plain(from) && Link::is_about_turn(&scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, now);
@@ -278,9 +279,7 @@ impl Host {
             let event = Event::Rejected(to, mid.cloned(), error.code);
             self.side.tell(event);
         }
-        let stamp = self.side.stamp(now);
-        let of = Of::Frame(mid);
-        let text = stamp.frame(error.frame(), of);
+        let text = self.stamp_for(to, now).frame(error.frame(), Of::Frame(mid));
         self.side.say(to, text);
     }
 

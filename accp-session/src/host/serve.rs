@@ -1,29 +1,32 @@
 //! Link frames at the host, and the bytes that it serves.
 use std::sync::Arc;
 
-use accp_registry::{Delta, Hash};
+use accp_registry::Hash;
 
 use super::Host;
-use crate::delivery::relay::Offer;
+use crate::delivery::cursor::Offer;
 use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
 use crate::{Cold, Entry, Event, MemberId, Read, Time};
-use accp_frame::{Intent, Registry};
+use accp_frame::Intent;
 
 /// Values that a member may wait for at a time.
 const WANTS: u8 = 16;
 
 impl Host {
     pub(crate) fn link(&mut self, from: MemberId, link: Link, now: Time) {
+        if self.plain_link(from, &link, now) {
+            return;
+        }
         match link {
             Link::Ack { of: None, held, .. } | Link::Pong { held } => {
                 self.relays.acknowledged(from, held);
             }
             Link::Ack { .. } => {}
-            Link::Ping if self.lost.is_some() => {}
-            Link::Ping => {
+            Link::Ping { .. } if self.lost.is_some() => {}
+            Link::Ping { .. } => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(from, pong);
                 let last = self.gate.numbers.last(from);
@@ -33,6 +36,11 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
+                if hello.plain {
+                    self.learn_inline(&hello, now);
+                    return self.greet_plainly(from, &hello, now);
+                }
+                self.relays.cursor(from).plain = None;
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 self.relays.cursor(from).vouched = is_vouched;
                 self.hello(from, &hello, now);
@@ -205,6 +213,7 @@ impl Host {
                 self.side.batch.get().cold.push(cold.clone());
                 self.gate.numbers.missing.remove(&key);
                 self.side.tell(Event::Supplied(key));
+                self.value_for_plain(&cold.key, Some(&cold));
                 self.answer_wants(&cold, now);
             }
             Progress::Tampered => self.side.tell(Event::Tampered(key)),
@@ -293,36 +302,6 @@ impl Host {
         for (member, at) in self.waiting_for(&cold.key) {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
             self.side.say_piece(member, &piece, now);
-        }
-    }
-
-    /// Takes over the schemas of a member that the session lacks.
-    pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
-        let learnt = std::str::from_utf8(delta)
-            .map_err(|error| error.to_string())
-            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
-            .and_then(|delta| {
-                let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
-                theirs.map_err(|error| error.to_string())
-            })
-            .and_then(|theirs| {
-                let mut all = (*self.side.options.registry).clone();
-                all.merge(theirs).map_err(|problems| problems.to_string())?;
-                // Otherwise no member could fetch them.
-                if all.to_json().to_string().len() > Delta::MAX_BYTES {
-                    let most = Delta::MAX_BYTES;
-                    return Err(format!("the schemas together take more than {most} bytes"));
-                }
-                Ok(all)
-            });
-        match learnt {
-            // The log must not go on before somebody has decided where.
-            Ok(_) if self.lost.is_some() => {}
-            Ok(registry) => {
-                self.side.set_registry(registry);
-                self.announce_schemas(now);
-            }
-            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
         }
     }
 }

@@ -195,6 +195,8 @@ pub(crate) struct MidSource {
     control: u16,
     /// The counter of link frames. Their ids are never compared with other ids.
     link: u32,
+    /// Where no host gives numbers: makes the ids of this run.
+    ids: Option<[u8; 32]>,
 }
 
 impl MidSource {
@@ -207,6 +209,7 @@ impl MidSource {
             counter: 0,
             control: 1000,
             link: epoch * 1000,
+            ids: None,
         }
     }
 
@@ -236,9 +239,10 @@ impl MidSource {
     /// Starts a new epoch after `last`, unless this one is later.
     pub(crate) fn raise(&mut self, last: u32) {
         if self.epoch <= last {
-            let (member, link) = (self.member, self.link);
+            let (member, link, ids) = (self.member, self.link, self.ids);
             *self = Self {
                 link,
+                ids,
                 ..Self::new(member, last)
             };
         }
@@ -246,6 +250,12 @@ impl MidSource {
 
     pub(crate) fn set_member(&mut self, member: MemberId) {
         self.member = member;
+    }
+
+    /// Makes ids that begin with a letter from now on, for a host that gives no numbers. They are as
+    /// good as drawn by lot, if `ids` is of this run alone.
+    pub(crate) fn set_ids(&mut self, ids: [u8; 32]) {
+        self.ids = Some(ids);
     }
 
     /// Returns the next id of a session frame; `None` when all are used up.
@@ -271,6 +281,17 @@ impl MidSource {
     }
 
     fn mid(&self, counter: u16) -> Mid {
+        if let Some(ids) = &self.ids {
+            let mut hasher = blake3::Hasher::new_keyed(ids);
+            hasher.update(&self.epoch.to_le_bytes());
+            hasher.update(&counter.to_le_bytes());
+            let digest = hasher.finalize();
+            let drawn = digest.as_bytes().iter().take(8);
+            let drawn = drawn.fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+            // From a to f, so that it is not the id of a member with a number.
+            let first = 0xa + (drawn >> 48) % 6;
+            return Mid(Repr::Hex(first << 44 | drawn & ((1 << 44) - 1)));
+        }
         let id = self.member.ids().start() + u64::from(self.epoch) * 1000 + u64::from(counter);
         Mid::parse(&id.to_string())
     }

@@ -190,11 +190,11 @@ impl Member {
             },
             Link::Ack { of: None, .. } => {}
             Link::Pong { held } => self.say.hello |= held < self.side.position,
-            Link::Ping => {
+            Link::Ping { .. } => {
                 let pong = self.side.stamp(now).beat(Intent::PONG);
                 self.side.send(MemberId::HOST, pong);
             }
-            Link::Hello(hello) => self.greeted(&hello),
+            Link::Hello(hello) => self.greeted(&hello, now),
             // It went out before something that the host has said since.
             Link::Error { error, held } if error.is_about_turn() && held < self.heard => {}
             Link::Error { error, held } => {
@@ -207,7 +207,15 @@ impl Member {
     }
 
     /// Takes a hello of the host, which answers or is back.
-    pub(crate) fn greeted(&mut self, hello: &Hello) {
+    pub(crate) fn greeted(&mut self, hello: &Hello, now: Time) {
+        if hello.plain {
+            return self.greeted_plainly(hello, now);
+        }
+        if self.plain.is_some() {
+            // The host has started again, and does not know what this side understands.
+            self.say.hello = true;
+            return;
+        }
         let Some(member) = hello.member else {
             return;
         };

@@ -184,14 +184,19 @@ impl<'a> ColdKey<'a> {
 /// assert!(references(frame).eq(["ctx.sales_db", "cold.p7", "cold.k101_2.id"]));
 /// ```
 pub fn references(frame: &str) -> impl Iterator<Item = &str> + Clone {
+    places(frame).map(|(_, key)| key)
+}
+
+/// As [`references`], each with the place of its `$`.
+pub(crate) fn places(frame: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
     frame
         .match_indices('$')
         // A `\` before a `$` always escapes it: the grammar has no reference right after a string.
         .filter(|&(at, _)| at == 0 || frame.as_bytes().get(at - 1) != Some(&b'\\'))
-        .map(|(at, _)| {
+        .map(move |(at, _)| {
             let rest = frame.get(at + 1..).unwrap_or_default();
             let length = rest.bytes().take_while(|&byte| is_ref_char(byte)).count();
-            rest.get(..length).unwrap_or_default()
+            (at, rest.get(..length).unwrap_or_default())
         })
 }
 

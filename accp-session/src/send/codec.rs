@@ -140,9 +140,7 @@ impl Session {
     }
 
     fn preview(&self, outbound: &Outbound<'_>, now: Time) -> Result<EncodedFrames, SendError> {
-        let encoded = self
-            .side()
-            .encode_all([outbound], self.takes_parts(), now)?;
+        let encoded = self.side().encode_all([outbound], self.peer(), now)?;
         let mut mids = self.side().mids.clone();
         let mut frames = Vec::new();
         let mut first: Option<Mid> = None;

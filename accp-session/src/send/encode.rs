@@ -27,9 +27,19 @@ pub(crate) struct Encoder<'s> {
     pub member: MemberId,
     /// The number of the last value that this member put into cold state.
     pub last_put: u64,
-    /// True if frames may be sent in parts.
-    pub parts: bool,
+    pub peer: Peer,
     pub now: Time,
+}
+
+/// What the other side makes of a message that is too large for a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// It reads values by reference.
+    References,
+    /// It puts parts together, too.
+    Parts,
+    /// It knows the draft alone, so all values stand in the frame.
+    Draft,
 }
 
 /// The frames of one message, in the order in which they must be sent.
@@ -131,7 +141,7 @@ impl Encoder<'_> {
             // 5: counting.
             let mut tokens = Self::count(&head, &tail, counter)?;
             // 6: parts, or values that leave for cold state until the frame is within the limits.
-            if self.is_over(&tokens) {
+            if self.is_over(&tokens) && self.peer != Peer::Draft {
                 let text = format!("{head}[mid:0,seq:0{tail}]");
                 let mut message = Message::decode(&text, self.registry)
                     .map_err(|error| EncodeError::new(error.code(), error.to_string()))?
@@ -191,7 +201,7 @@ impl Encoder<'_> {
         tokens: &FrameTokens,
         counter: &dyn TokenCounter,
     ) -> Result<Option<Vec<String>>, EncodeError> {
-        if !self.parts {
+        if self.peer != Peer::Parts {
             return Ok(None);
         }
         let limits = &self.frame_tokens;
@@ -251,9 +261,9 @@ impl Encoder<'_> {
     ) -> Result<String, EncodeError> {
         let options = EncodeOptions {
             limits: self.limits,
-            inline: false,
+            inline: self.peer == Peer::Draft,
             strict: outbound.strict,
-            externals: Some(puts),
+            externals: (self.peer != Peer::Draft).then_some(puts),
         };
         let frame: &dyn EncodeFrame = match &outbound.content {
             Content::Typed(frame) => *frame,

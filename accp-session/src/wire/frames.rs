@@ -281,6 +281,10 @@ pub struct RegistrySync<'a> {
     ///
     /// `gone` on the wire: any value, optional.
     pub gone: Option<Value<'a>>,
+    /// For a peer of the draft alone: schemas that it lacks, in the form of section 6.2.
+    ///
+    /// `schemas` on the wire: any value, optional.
+    pub schemas: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
     /// `ext` on the wire: any value, optional.

@@ -9,12 +9,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
-use crate::{MemberId, Mid, Scope, Time, Voucher};
+use crate::{MemberId, Mid, Scope, Voucher};
 use accp_frame::profiles::ErrorFail;
-use accp_frame::{
-    AgentId, DecodeError, EncodeError, EncodeFrame, EncodeOptions, Envelope, ErrorCode, Intent,
-    Message, Registry, Typed, Value,
-};
+use accp_frame::{DecodeError, ErrorCode, Intent, Map, Message, Registry, Typed, Value};
 
 /// The greatest number of bytes of a value in one frame, before base64.
 pub(crate) const PIECE: usize = 24 * 1024;
@@ -31,7 +28,9 @@ pub(crate) enum Link {
         up: Option<u64>,
         held: u64,
     },
-    Ping,
+    Ping {
+        held: u64,
+    },
     Pong {
         held: u64,
     },
@@ -49,7 +48,7 @@ pub(crate) enum Link {
 }
 
 /// `sync:registry`: the registry of a side, and the position that it holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Hello {
     pub version: u64,
     /// The first digits of the registry's hash, or all of them.
@@ -88,6 +87,13 @@ pub(crate) struct Hello {
     pub gone: Vec<Mid>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
+    /// True if the sender knows the draft alone: it says the version and the hash of its registry,
+    /// and perhaps `schemas`.
+    pub plain: bool,
+    /// The `seq` of the frame: from a peer of the draft alone, the last number that it knows of.
+    pub number: Option<u64>,
+    /// For or from a peer of the draft alone: schemas in the form of section 6.2.
+    pub schemas: Option<Map<'static>>,
 }
 
 /// A refusal by the other side.
@@ -172,6 +178,13 @@ impl Link {
         is_error || Self::is_reserved(frame.intent, frame.header.operation)
     }
 
+    /// Returns whether the frame says that another number is due. A peer of the draft alone does not
+    /// name the frame.
+    pub(crate) fn is_about_turn(frame: &Scanned<'_>) -> bool {
+        let is_error = frame.intent == Intent::FAIL && frame.header.operation == "error";
+        is_error && PeerError::read(frame.text, None).is_ok_and(|error| error.is_about_turn())
+    }
+
     /// Returns whether every frame of this kind is a link frame, so that no application can send it
     /// in the session.
     pub(crate) fn is_reserved(intent: Intent, operation: &str) -> bool {
@@ -194,7 +207,7 @@ impl Link {
                 up: frame.extra("up"),
                 held,
             },
-            Intent::PING => Self::Ping,
+            Intent::PING => Self::Ping { held },
             Intent::PONG => Self::Pong { held },
             Intent::FAIL => Self::Error {
                 error: PeerError::read(frame.text, of)?,
@@ -206,7 +219,10 @@ impl Link {
                     at: want.at.and_then(unsigned).unwrap_or_default(),
                 },
                 LinkFrame::BytesSync(piece) => Self::Bytes(Piece::try_from(piece)?),
-                LinkFrame::RegistrySync(hello) => Self::Hello(Box::new(Hello::from(hello))),
+                LinkFrame::RegistrySync(hello) => Self::Hello(Box::new(Hello {
+                    number: frame.envelope.sequence,
+                    ..Hello::from(hello)
+                })),
                 _ => return Err(wrong("a frame about the link")),
             },
         })
@@ -223,7 +239,14 @@ impl From<RegistrySync<'_>> for Hello {
             }
         };
         let mids = |value| texts(value).iter().map(|mid| Mid::parse(mid)).collect();
+        let extra = [&said.position, &said.member, &said.extensions];
         Self {
+            plain: said.hash.is_some() && extra.into_iter().all(Option::is_none),
+            number: None,
+            schemas: match said.schemas.clone() {
+                Some(Value::Map(schemas)) => Some(schemas.into_owned()),
+                _ => None,
+            },
             version: number_of(&said.version).unwrap_or_default(),
             hash: text(said.hash.as_ref()).unwrap_or_default(),
             level: number_of(&said.level).and_then(|level| u8::try_from(level).ok()),
@@ -269,7 +292,7 @@ impl Hello {
             version: Some(number(self.version)),
             hash: Some(Value::from(self.hash.as_str())),
             level: self.level.map(|level| number(level.into())),
-            position: Some(number(self.position)),
+            position: Some(number(self.position)).filter(|_| !self.plain),
             member: self.member.map(|member| number(member.number().into())),
             scope: self.member.map(|_| Value::from(self.scope().as_str())),
             snapshot: self.snapshot.map(number),
@@ -283,7 +306,8 @@ impl Hello {
             asks: mids(&self.asks),
             has: mids(&self.has),
             gone: mids(&self.gone),
-            extensions: Some(Value::Array(extensions.collect())),
+            schemas: self.schemas.clone().map(Value::Map),
+            extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.plain),
         }
     }
 }
@@ -305,7 +329,7 @@ impl PeerError {
     }
 
     /// Reads an error. A peer may leave out the schema; then the params are read as far as they go.
-    fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
+    pub(crate) fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
         let message = Message::decode(frame, Registry::shared())?;
         let get = |name: &str| message.payload.get(name);
         let code = text(get("code")).and_then(|code| code.parse().ok());
@@ -403,78 +427,5 @@ pub(crate) fn mid_value(mid: &Mid) -> Value<'static> {
     match text.parse() {
         Ok(digits) => Value::Integer(digits),
         Err(_) => Value::from(text),
-    }
-}
-
-/// The frame that a link frame is about, if any. `Frame(None)` is `~`: the frame could not be read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Of<'m> {
-    Nothing,
-    Frame(Option<&'m Mid>),
-}
-
-/// The sender's data in every link frame.
-#[derive(Debug)]
-pub(crate) struct Stamp<'s> {
-    pub agent: &'s AgentId<'static>,
-    pub mid: String,
-    /// The last position that the sender holds.
-    pub held: u64,
-    pub now: Time,
-}
-
-impl Stamp<'_> {
-    /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12,up:56]`. It tells a sender
-    /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among
-    /// them that were accepted are in the log up to position 56.
-    pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
-        let Self {
-            agent,
-            mid,
-            held,
-            now,
-        } = self;
-        let ts = now.as_secs();
-        match of {
-            Some((of, at, up)) => {
-                let of = mid_value(of);
-                format!(
-                    "@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},of:{of},at:{at},up:{up}]"
-                )
-            }
-            None => format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts}]"),
-        }
-    }
-
-    /// Writes `@a>ping:link{}` or its answer.
-    pub(crate) fn beat(&self, intent: Intent) -> String {
-        let Self {
-            agent,
-            mid,
-            held,
-            now,
-        } = self;
-        let ts = now.as_secs();
-        format!("@{agent}>{intent}:link{{}}[mid:{mid},seq:{held},ts:{ts}]")
-    }
-
-    /// Writes any other link frame.
-    ///
-    /// # Errors
-    /// When the payload is over the limits of a frame.
-    pub(crate) fn frame(&self, frame: impl EncodeFrame, of: Of<'_>) -> Result<String, EncodeError> {
-        let mut envelope = Envelope::new(self.mid.as_str(), self.held).at(self.now.as_secs());
-        if let Of::Frame(of) = of {
-            envelope
-                .extra
-                .insert("of", of.map_or(Value::Null, mid_value));
-        }
-        let options = EncodeOptions {
-            inline: true,
-            ..EncodeOptions::default()
-        };
-        let mut text = String::new();
-        Typed::new(self.agent.clone(), frame, envelope).encode_into(&mut text, options)?;
-        Ok(text)
     }
 }

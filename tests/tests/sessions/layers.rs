@@ -18,7 +18,7 @@ use crate::room::{Passed, Room};
 use crate::sides::{Node as _, STANDARD, Side};
 
 /// Longer than the longest wait before a resend.
-const LONG: Duration = Duration::from_secs(32);
+pub(crate) const LONG: Duration = Duration::from_secs(32);
 
 /// Returns what the codec says of a text: both judges, then the types of the registry.
 fn verdict(text: &str) -> Result<(), ErrorCode> {
@@ -31,7 +31,7 @@ fn verdict(text: &str) -> Result<(), ErrorCode> {
 
 /// Makes the link lose two of seven frames from now on, repeat one, and hold one back until the next
 /// frame on its way has passed.
-fn spoil_link(room: &mut Room) {
+pub(crate) fn spoil_link(room: &mut Room) {
     let mut count = 0;
     let mut late: Vec<Passed> = Vec::new();
     room.on_the_way(move |passed| {

@@ -83,6 +83,12 @@ impl Outbox {
         }
     }
 
+    /// Goes on with this number, which a host of the draft alone says is next.
+    pub(crate) fn begin_at(&mut self, sequence: u64) {
+        self.sequence = sequence;
+        (self.sent, self.acted, self.careful) = (0, None, false);
+    }
+
     /// Notes that another frame has taken the number `taken`, with shared numbering.
     pub(crate) fn passed(&mut self, taken: u64) {
         if self.scope == Scope::Shared && taken >= self.sequence {

@@ -1,0 +1,93 @@
+//! The progress of one member through the log of its host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_registry::Hash;
+
+use crate::Mid;
+use crate::delivery::backoff::Backoff;
+use crate::delivery::plain::Plain;
+use crate::wire::link::Hello;
+
+/// The progress of one member through the log.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// True while the host has to tell the member that it is back, until the member answers.
+    pub greeting: bool,
+    /// True if the link to the member is gone, and nothing has come from the member since.
+    pub gone: bool,
+    /// The position that the member said it holds. `None` when the member cannot be reached, or has
+    /// not said so since the start of the host.
+    pub acked: Option<u64>,
+    /// The last position that went out to the member.
+    pub sent: u64,
+    /// The position at which the host acted on a repeated acknowledgement.
+    pub rewound: Option<u64>,
+    pub retry: Backoff,
+    /// The last position that was read for the member; entries between `sent` and it are void.
+    pub read: u64,
+    /// The position from which the store is reading the log for the member.
+    pub reading: Option<u64>,
+    /// The last frame of the member that is to be acknowledged, and its `seq`.
+    pub ack: Option<(Mid, u64)>,
+    /// The hash of the schemas that the host last asked the member for.
+    pub schemas: Option<String>,
+    /// The fold that the member may fetch.
+    pub offer: Option<Offer<Arc<[u8]>>>,
+    /// The hello that waits for the hash at a position, which the store reads.
+    pub claim: Option<(u64, Box<Hello>)>,
+    /// False claims of the member in turn.
+    pub doubts: u8,
+    /// True if the member understands the pairs that vouch for an entry.
+    pub vouched: bool,
+    /// What a member that knows the draft alone was told.
+    pub plain: Option<Box<Plain>>,
+    /// The number of values that the member waits for.
+    pub wants: u8,
+    /// The furthest position that the member has said it holds.
+    pub furthest: u64,
+    /// The hellos since then.
+    pub hellos: u8,
+}
+
+/// A fold for members: its position, the running hash there, and the bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Offer<B> {
+    pub position: u64,
+    pub hash: Option<Hash>,
+    pub bytes: B,
+}
+
+impl Cursor {
+    pub(crate) fn new(retry: Duration) -> Self {
+        Self {
+            greeting: false,
+            gone: false,
+            acked: None,
+            sent: 0,
+            rewound: None,
+            retry: Backoff::new(retry),
+            read: 0,
+            reading: None,
+            ack: None,
+            schemas: None,
+            offer: None,
+            claim: None,
+            doubts: 0,
+            vouched: false,
+            plain: None,
+            wants: 0,
+            furthest: 0,
+            hellos: 0,
+        }
+    }
+
+    /// Makes the entries after `held` go out again.
+    pub(crate) fn rewind(&mut self, held: u64) {
+        self.sent = held;
+        self.read = held;
+        self.reading = None;
+        self.rewound = None;
+    }
+}

@@ -1,0 +1,115 @@
+//! The frames on their way to a member that knows the draft alone.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::Time;
+use crate::delivery::backoff::Backoff;
+use crate::log::relayed::Relayed;
+
+/// Pings to a member that does not say that it has everything.
+const PINGS: u32 = 3;
+/// Timeouts after which a frame goes out without the values that have not come.
+const PATIENCE: u32 = 5;
+
+/// What a member that knows the draft alone was told, and what it is to be told next.
+///
+/// Such a member does not say what it holds. What was sent to it counts as arrived, until it says
+/// otherwise: by the `seq` of its `sync:registry`, or by E3003.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    /// The last number that the member was told of.
+    pub number: u64,
+    /// The last number that the member has said it holds.
+    pub held: u64,
+    /// The version of the shared state that the member was told as a whole.
+    pub version: u64,
+    /// The time of the last hello to the member.
+    pub greeted: Time,
+    /// The number that the member last asked for again, and when.
+    pub asked: Option<(u64, Time)>,
+    /// The entries that the member gets next. The first may wait for values.
+    pub waiting: VecDeque<Relayed>,
+    /// The values for the first entry, by key.
+    pub values: BTreeMap<String, Wanted>,
+    /// What a timeout has found.
+    pub due: Option<Due>,
+}
+
+/// A value that a frame waits for.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// The store reads it, or its bytes are on their way to the host.
+    Asked,
+    /// Nobody has it any more.
+    Gone,
+    Here(Arc<[u8]>),
+}
+
+/// What a member gets after a timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A ping, with the last number that the member was told of. A member that lacks it says so.
+    Ping,
+    /// The first entry that waits, without the values that have not come.
+    Entry,
+}
+
+impl Plain {
+    pub(crate) fn new(number: u64, version: u64, now: Time) -> Self {
+        Self {
+            number,
+            held: number,
+            version,
+            greeted: now,
+            asked: None,
+            waiting: VecDeque::new(),
+            values: BTreeMap::new(),
+            due: None,
+        }
+    }
+
+    /// Goes back to the number after which the member goes on.
+    pub(crate) fn go_back(&mut self, number: u64) {
+        self.number = number;
+        self.waiting.clear();
+        self.values.clear();
+    }
+
+    /// Returns the entry that the member gets next.
+    pub(crate) fn first(&self) -> Option<Relayed> {
+        self.waiting.front().cloned()
+    }
+
+    /// Notes that the member has got that entry.
+    pub(crate) fn said(&mut self) {
+        self.waiting.pop_front();
+        self.values.clear();
+    }
+
+    /// Gives up the values that have not come.
+    pub(crate) fn give_up(&mut self) {
+        for wanted in self.values.values_mut() {
+            if let Wanted::Asked = wanted {
+                *wanted = Wanted::Gone;
+            }
+        }
+    }
+
+    /// Returns whether the member has said that it has everything that it was told.
+    pub(crate) fn has_all(&self) -> bool {
+        self.waiting.is_empty() && self.held >= self.number
+    }
+
+    /// Decides what the member gets after a timeout.
+    pub(crate) fn timeout(&mut self, retry: &mut Backoff, now: Time) {
+        self.due = if !self.waiting.is_empty() {
+            (retry.tries() >= PATIENCE).then_some(Due::Entry)
+        } else if self.held < self.number && retry.tries() < PINGS {
+            Some(Due::Ping)
+        } else {
+            return retry.rest();
+        };
+        retry.again(now);
+    }
+}

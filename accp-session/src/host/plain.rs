@@ -1,0 +1,434 @@
+//! Members that know the draft alone.
+//!
+//! Such a member gets the registry, the last checkpoint and the shared state, and then the log as
+//! frames of the draft: those of others as they are, and an `ack` in the place of its own. What has
+//! used a number up and is no frame for it (a part, a dropped frame, an announcement of values) is
+//! an `ack` without an id, so that its numbers have no gap.
+
+use std::sync::Arc;
+
+use accp_registry::ErrorCode;
+
+use super::Host;
+use crate::delivery::plain::{Due, Plain, Wanted};
+use crate::gate::refusal::Refusal;
+use crate::log::relayed::Relayed;
+use crate::options::{DraftPeers, Scope};
+use crate::wire::control::Control;
+use crate::wire::inline;
+use crate::wire::link::{Hello, Link};
+use crate::wire::scan::Scanned;
+use crate::wire::stamp::{Of, Stamp};
+use crate::{Cold, Event, MemberId, Read, StateUpdate, Time};
+use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
+
+impl Host {
+    fn plain(&mut self, member: MemberId) -> Option<&mut Plain> {
+        let cursor = self.relays.cursors.get_mut(member)?;
+        cursor.plain.as_deref_mut()
+    }
+
+    /// Returns whether the member knows the draft alone.
+    pub(crate) fn is_plain(&self, member: MemberId) -> bool {
+        let cursor = self.relays.cursors.get(member);
+        cursor.is_some_and(|cursor| cursor.plain.is_some())
+    }
+
+    /// Returns the head of a link frame for a member.
+    pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
+        let number = self.plain(member).map(|plain| plain.number);
+        let stamp = self.side.stamp(now);
+        match number {
+            Some(held) => Stamp {
+                held,
+                plain: true,
+                ..stamp
+            },
+            None => stamp,
+        }
+    }
+
+    /// Takes the hello of a member that knows the draft alone. It goes on after the number that it
+    /// says, if it has been told that number; a new member begins with the state of now.
+    pub(crate) fn greet_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        if self.lost.is_some() {
+            return;
+        }
+        let expected = match (self.rules.draft_peers, self.side.state.scope) {
+            (DraftPeers::Refused, _) => "a hello with the extensions of this session, such as pos",
+            (_, Scope::Sender) => "a member that numbers its own frames, as this session does",
+            (DraftPeers::AtLeastOnce, Scope::Shared) => {
+                return self.serve_plainly(member, hello, now);
+            }
+        };
+        self.tell(
+            member,
+            None,
+            Refusal::new(ErrorCode::POLICY_DENIED, expected),
+            now,
+        );
+    }
+
+    fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
+        match self.plain(member) {
+            // This is the member's answer to what the host has just said.
+            Some(plain) if timers < plain.greeted + patience => return,
+            Some(_) => {}
+            None => self.side.tell(Event::AtLeastOnce(member)),
+        }
+        let numbers = &self.gate.numbers;
+        let (joined, last) = (numbers.joined(member), self.last_number());
+        let held = hello
+            .number
+            .filter(|number| (joined..=last).contains(number));
+        if let Some(number) = held.filter(|number| *number > joined) {
+            self.go_on_plainly(member, number, 0);
+            self.say_registry(member, &hello.hash, now);
+        } else {
+            self.go_on_plainly(member, joined, self.side.state.shared.version());
+            self.say_registry(member, &hello.hash, now);
+            self.say_state(member, now);
+        }
+    }
+
+    fn last_number(&self) -> u64 {
+        self.gate.numbers.next(Scope::Shared, MemberId::HOST) - 1
+    }
+
+    /// Returns a position after which every frame with a later number stands that the member is to
+    /// get: a number is never greater than its position.
+    fn position_of(&self, member: MemberId, number: u64) -> u64 {
+        let joined = self.joined(member).unwrap_or_default();
+        joined.max(number).min(self.relays.last())
+    }
+
+    fn go_on_plainly(&mut self, member: MemberId, number: u64, version: u64) {
+        let plain = Plain::new(number, version, self.side.clock.timers());
+        let position = self.position_of(member, number);
+        self.relays.go_on_plainly(member, position, plain);
+    }
+
+    /// Begins anew with a member, because the log does not have the entries any more that it lacks.
+    pub(crate) fn begin_plainly(&mut self, member: MemberId, now: Time) {
+        let plain = Plain::new(
+            self.last_number(),
+            self.side.state.shared.version(),
+            self.side.clock.timers(),
+        );
+        self.relays.go_on_plainly(member, self.relays.last(), plain);
+        let own = self.side.schemas.to_string();
+        self.say_registry(member, &own, now);
+        self.say_state(member, now);
+    }
+
+    /// Takes a link frame of a member that knows the draft alone. Returns whether it was for that.
+    pub(crate) fn plain_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
+        if !self.is_plain(from) {
+            return false;
+        }
+        let held = match link {
+            Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
+            Link::Error { error, .. } if error.is_about_turn() => {
+                return error
+                    .expected_sequence
+                    .is_some_and(|number| self.say_again(from, number));
+            }
+            _ => return false,
+        };
+        let cursor = self.relays.cursor(from);
+        if let Some(plain) = cursor.plain.as_mut().filter(|plain| held <= plain.number) {
+            plain.held = plain.held.max(held);
+            if plain.has_all() {
+                cursor.retry.rest();
+            }
+        }
+        if let Link::Ping { .. } = link {
+            let pong = self.stamp_for(from, now).beat(Intent::PONG);
+            self.side.send(from, pong);
+        }
+        true
+    }
+
+    /// Sends the frames from this number on again, because the member lacks it. Once in a retry time
+    /// is enough: more of the same complaints may be under way.
+    fn say_again(&mut self, member: MemberId, number: u64) -> bool {
+        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
+        let joined = self.gate.numbers.joined(member);
+        let Some(plain) = self.plain(member) else {
+            return false;
+        };
+        if number <= joined || number > plain.number {
+            return false;
+        }
+        let is_again = |(asked, at)| asked == number && timers < at + patience;
+        if plain.asked.is_some_and(is_again) {
+            return true;
+        }
+        plain.asked = Some((number, timers));
+        plain.go_back(number - 1);
+        let position = self.position_of(member, number - 1);
+        self.relays.go_back(member, position);
+        true
+    }
+
+    /// Tells a member which registry is in force, with the schemas that it lacks.
+    fn say_registry(&mut self, member: MemberId, theirs: &str, now: Time) {
+        let lacking = inline::lacking(&self.side.options.registry, self.side.schemas, theirs);
+        self.say_schemas(member, &lacking, now);
+    }
+
+    fn say_schemas(&mut self, member: MemberId, schemas: &[(String, Value<'static>)], now: Time) {
+        let hello = Hello {
+            plain: true,
+            schemas: (!schemas.is_empty()).then(|| schemas.iter().cloned().collect()),
+            ..self.side.hello()
+        };
+        let text = self
+            .stamp_for(member, now)
+            .frame(hello.frame(), Of::Nothing);
+        if text.is_err() && schemas.len() > 1 {
+            let (first, rest) = schemas.split_at(schemas.len() / 2);
+            self.say_schemas(member, first, now);
+            return self.say_schemas(member, rest, now);
+        }
+        self.side.say(member, text);
+    }
+
+    /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit.
+    fn say_state(&mut self, member: MemberId, now: Time) {
+        let state = &self.side.state;
+        let checkpoint = state.warm.digests().last().map(inline::checkpoint);
+        if state.shared.version() == 0 && checkpoint.is_none() {
+            return;
+        }
+        let entries = state.shared.entries().iter();
+        let entries: Vec<_> = entries
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect();
+        let mut chunks = vec![&entries[..]];
+        loop {
+            match self.state_frames(member, &chunks, checkpoint.as_ref(), now) {
+                Ok(texts) => {
+                    return texts
+                        .into_iter()
+                        .for_each(|text| self.side.send(member, text));
+                }
+                Err(error) => {
+                    let (most, longest) = chunks
+                        .iter()
+                        .map(|chunk| chunk.len())
+                        .zip(0..)
+                        .max()
+                        .unwrap_or_default();
+                    if most < 2 {
+                        return self.side.tell(Event::NotWritten(error.to_string()));
+                    }
+                    let (first, rest) = chunks[longest].split_at(most / 2);
+                    chunks.splice(longest..=longest, [first, rest]);
+                }
+            }
+        }
+    }
+
+    /// Returns the frames of the shared state: the first as a whole, and the others as changes, so
+    /// that the last makes the version in force.
+    fn state_frames(
+        &mut self,
+        member: MemberId,
+        chunks: &[&[(String, Value<'static>)]],
+        checkpoint: Option<&Map<'static>>,
+        now: Time,
+    ) -> Result<Vec<String>, EncodeError> {
+        let last = self.side.state.shared.version();
+        let first = last.saturating_sub(chunks.len() as u64 - 1);
+        let agent = self.side.options.agent.to_string();
+        let registry = Arc::clone(&self.side.options.registry);
+        let mut texts = Vec::new();
+        for (version, chunk) in (first..).zip(chunks) {
+            let entries: Map<'_> = chunk.iter().cloned().collect();
+            let update = if version == first {
+                StateUpdate::Full {
+                    version,
+                    state: entries,
+                }
+            } else {
+                StateUpdate::Delta {
+                    version,
+                    changes: entries,
+                }
+            };
+            let mut message = update.to_message(agent.as_str())?;
+            if let Some(checkpoint) = checkpoint.filter(|_| version == first) {
+                message = message.with("checkpoint", checkpoint.clone());
+            }
+            let number = self.plain(member).map_or(0, |plain| plain.number);
+            let mid = self
+                .side
+                .next_control_mid()
+                .map_err(|error| EncodeError::new(error.code(), error.to_string()))?;
+            message.envelope = Envelope::new(mid.to_string(), number).at(now.as_secs());
+            let options = EncodeOptions {
+                inline: true,
+                ..EncodeOptions::default()
+            };
+            texts.push(message.encode_with(&registry, options)?);
+        }
+        Ok(texts)
+    }
+
+    /// Sends what waits for members that know the draft alone.
+    pub(crate) fn flush_plainly(&mut self, now: Time) {
+        for member in self.relays.plain_members() {
+            match self.plain(member).and_then(|plain| plain.due.take()) {
+                Some(Due::Ping) => {
+                    let ping = self.stamp_for(member, now).beat(Intent::PING);
+                    self.side.send(member, ping);
+                }
+                Some(Due::Entry) => {
+                    if let Some(plain) = self.plain(member) {
+                        plain.give_up();
+                    }
+                }
+                None => {}
+            }
+            while let Some(entry) = self.plain(member).and_then(|plain| plain.first()) {
+                let Some(text) = self.with_values(member, &entry) else {
+                    break;
+                };
+                self.say_entry(member, &entry, &text, now);
+                if let Some(plain) = self.plain(member) {
+                    plain.said();
+                }
+                let timers = self.side.clock.timers();
+                self.relays.told(member, entry.position, timers);
+            }
+        }
+    }
+
+    /// Returns the text of an entry with its values in it, or `None` while the store reads them. A
+    /// value that cannot be had, or that has no room, stays a reference.
+    fn with_values(&mut self, member: MemberId, entry: &Relayed) -> Option<Arc<str>> {
+        if entry.sender == member {
+            return Some(Arc::clone(&entry.text));
+        }
+        let mut waits = false;
+        for (_, key) in inline::values(&entry.text) {
+            if !self.side.state.is_put(key) {
+                continue;
+            }
+            let is_gone = self.side.state.expired.contains(key);
+            let plain = self.plain(member)?;
+            let wanted = plain.values.get(key);
+            let is_asked = wanted.is_some();
+            waits |= matches!(wanted, None | Some(Wanted::Asked)) && !is_gone;
+            if !is_asked && !is_gone {
+                plain.values.insert(key.to_owned(), Wanted::Asked);
+                let key = key.to_owned();
+                self.side.reads.push_back(Read::Cold { key });
+            }
+        }
+        if waits {
+            return None;
+        }
+        let limits = self.side.options.limits;
+        let plain = self.plain(member)?;
+        Some(inline::with_values(
+            &entry.text,
+            limits,
+            |key| match plain.values.get(key) {
+                Some(Wanted::Here(bytes)) => std::str::from_utf8(bytes).ok(),
+                _ => None,
+            },
+        ))
+    }
+
+    /// Takes a value that the store read or a member has sent, for the frames that wait for it.
+    pub(crate) fn value_for_plain(&mut self, key: &str, cold: Option<&Cold>) {
+        let bytes = cold.and_then(|cold| cold.bytes.clone());
+        // The bytes of such a value are on their way.
+        if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
+            return;
+        }
+        for member in self.relays.plain_members() {
+            let wanted = self
+                .plain(member)
+                .and_then(|plain| plain.values.get_mut(key));
+            if let Some(wanted) = wanted {
+                *wanted = bytes.clone().map_or(Wanted::Gone, Wanted::Here);
+            }
+        }
+    }
+
+    /// Sends an entry as the draft has it.
+    fn say_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
+        let Ok(frame) = Scanned::of_entry(text) else {
+            return;
+        };
+        let told = self.plain(member).map_or(0, |plain| plain.number);
+        // What the host says of the session takes no number, nor does a copy of an answer.
+        if Control::is_host_s(&frame) {
+            return;
+        }
+        if entry.repeat && frame.intent != Intent::REQ {
+            if entry.sender == member {
+                self.say_copy(member, &frame, told);
+            }
+            return;
+        }
+        let Some(number) = frame.envelope.sequence.filter(|number| *number > told) else {
+            return;
+        };
+        for number in told + 1..number {
+            self.say_number(member, number, now);
+        }
+        if entry.sender == member {
+            if let Some(plain) = self.plain(member) {
+                plain.number = number;
+            }
+            let of = frame.mid().map(|mid| (mid, number, 0));
+            let ack = self.stamp_for(member, now).ack(of);
+            self.side.send(member, ack);
+        } else if entry.repeat || Control::is(&frame) || self.has_told_state(member, &frame) {
+            self.say_number(member, number, now);
+        } else {
+            if let Some(plain) = self.plain(member) {
+                plain.number = number;
+            }
+            self.side.send(member, text.to_owned());
+        }
+    }
+
+    /// Says that a number was used up.
+    fn say_number(&mut self, member: MemberId, number: u64, now: Time) {
+        if let Some(plain) = self.plain(member) {
+            plain.number = number;
+        }
+        let ack = self.stamp_for(member, now).ack(None);
+        self.side.send(member, ack);
+    }
+
+    /// Returns whether the frame changes the shared state to a version that the member was told as
+    /// a whole.
+    fn has_told_state(&mut self, member: MemberId, frame: &Scanned<'_>) -> bool {
+        if (frame.intent, frame.header.operation) != (Intent::SYNC, "state") {
+            return false;
+        }
+        let version = self.plain(member).map_or(0, |plain| plain.version);
+        let update = StateUpdate::decode(frame.text);
+        update.is_ok_and(|update| update.version() <= version)
+    }
+
+    /// Sends a copy of an answer, under the last number that the member was told of.
+    fn say_copy(&mut self, member: MemberId, frame: &Scanned<'_>, number: u64) {
+        let envelope = Envelope {
+            sequence: Some(number),
+            ..frame.envelope.clone()
+        };
+        let mut text = frame.head().to_owned();
+        match envelope.write(&mut text) {
+            Ok(()) => self.side.send(member, text),
+            Err(error) => self.side.tell(Event::NotWritten(error.to_string())),
+        }
+    }
+}

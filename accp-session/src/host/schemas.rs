@@ -1,0 +1,124 @@
+//! The schemas in force, and those of members.
+
+use accp_registry::{Delta, Hash, Problems, Schema};
+
+use super::Host;
+use crate::wire::control::Control;
+use crate::wire::inline;
+use crate::wire::link::Hello;
+use crate::{Event, RestoreError, Time};
+use accp_frame::Registry;
+
+impl Host {
+    /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
+    /// the host goes on without them and tells its caller. Fails if the store has lost them: they
+    /// were committed together with the entry that names them.
+    pub(crate) fn restore_schemas(&mut self, kept: &[(Hash, String)]) -> Result<(), RestoreError> {
+        let Some(hash) = self
+            .side
+            .state
+            .schemas()
+            .filter(|hash| *hash != self.side.schemas)
+        else {
+            return Ok(());
+        };
+        let Some((_, json)) = kept.iter().find(|(kept, _)| *kept == hash) else {
+            let lost = format!("the store lacks registry {hash}, which is in force there");
+            return Err(RestoreError::new(self.side.position, &lost));
+        };
+        let mut merged = (*self.side.options.registry).clone();
+        match Registry::from_json(json).and_then(|before| merged.merge(before)) {
+            Ok(()) => self.side.set_registry(merged),
+            Err(problems) => {
+                let event = Event::SchemasUnavailable(problems.to_string());
+                self.side.tell(event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Announces the schemas in force, if they have changed.
+    pub(crate) fn announce_schemas(&mut self, now: Time) {
+        let hash = self.side.schemas;
+        if self.side.state.schemas() != Some(hash) {
+            let json = self.side.options.registry.to_json();
+            self.side
+                .batch
+                .get()
+                .registries
+                .push((hash, json.to_string()));
+            self.control(Control::Schemas { hash }, now);
+        }
+    }
+
+    /// Registers a schema while the session runs (`RegisterSchema`, draft section 7.1). Members
+    /// fetch it.
+    ///
+    /// # Errors
+    /// All mistakes in the schema, including a clash with a registered schema; then nothing has
+    /// changed.
+    pub(crate) fn register_schema(&mut self, schema: Schema, now: Time) -> Result<(), Problems> {
+        let mut registry = (*self.side.options.registry).clone();
+        registry.register(schema)?;
+        self.side.set_registry(registry);
+        self.announce_schemas(now);
+        Ok(())
+    }
+
+    /// Takes over the schemas that a member of the draft alone has sent with its hello.
+    pub(crate) fn learn_inline(&mut self, hello: &Hello, now: Time) {
+        if let Some(schemas) = hello.schemas.as_ref().filter(|_| self.rules.learn_schemas) {
+            let theirs = inline::registry_of(schemas, &self.side.options.registry);
+            self.take_schemas(theirs, now);
+        }
+    }
+
+    /// Takes over the schemas of a member that the session lacks.
+    pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
+        let theirs = std::str::from_utf8(delta)
+            .map_err(|error| error.to_string())
+            .and_then(|text| Delta::from_json(text).map_err(|error| error.to_string()))
+            .and_then(|delta| {
+                let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
+                theirs.map_err(|error| error.to_string())
+            });
+        self.take_schemas(theirs, now);
+    }
+
+    fn take_schemas(&mut self, theirs: Result<Registry, String>, now: Time) {
+        let learnt = theirs.and_then(|theirs| {
+            let mut all = (*self.side.options.registry).clone();
+            all.merge(theirs).map_err(|problems| problems.to_string())?;
+            // Otherwise no member could fetch them.
+            if all.to_json().to_string().len() > Delta::MAX_BYTES {
+                let most = Delta::MAX_BYTES;
+                return Err(format!("the schemas together take more than {most} bytes"));
+            }
+            Ok(all)
+        });
+        match learnt {
+            // The log must not go on before somebody has decided where.
+            Ok(_) if self.lost.is_some() => {}
+            Ok(registry) => {
+                self.side.set_registry(registry);
+                self.announce_schemas(now);
+            }
+            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+        }
+    }
+}
+
+/// Returns a registry with the schemas that earlier runs of a host have registered, as far as they go
+/// together.
+pub(crate) fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
+    let mut all = registry.clone();
+    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
+        if let Ok(before) = Registry::from_json(json) {
+            let mut merged = all.clone();
+            if merged.merge(before).is_ok() {
+                all = merged;
+            }
+        }
+    }
+    all
+}

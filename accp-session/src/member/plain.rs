@@ -1,0 +1,394 @@
+//! A member whose host knows the draft alone.
+//!
+//! Such a host says neither who the member is nor what stands at which position. So this side keeps
+//! a log of its own: the frames that it takes, in the order of their numbers, and its own frames
+//! when the host has taken them. A number that is missing is asked for (E3003). What the host cannot
+//! give again is told as missed.
+
+use std::borrow::Cow;
+
+use super::Member;
+use crate::gate::refusal::Refusal;
+use crate::gate::seen::{Place, SeenSet};
+use crate::wire::control::Control;
+use crate::wire::inline;
+use crate::wire::link::{Hello, Link, PeerError};
+use crate::wire::relay::Relay;
+use crate::wire::scan::Scanned;
+use crate::wire::stamp::{Of, Stamp};
+use crate::{EntryKind, Event, MemberId, Mid, Scope, Stored, Time};
+use accp_frame::{AgentId, ErrorCode, Intent, Map};
+
+/// Times that a frame goes out without an answer, before this side concludes that the host has
+/// dropped it.
+const SILENT: u32 = 4;
+
+/// What a member knows of a session whose host knows the draft alone.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    /// The last number that this side has taken.
+    pub number: u64,
+    /// The frames that it has taken (draft section 3.7, item 1).
+    seen: SeenSet,
+    /// The number that this side has asked for again.
+    asked: Option<u64>,
+    /// The time of the last hello of this side.
+    greeted: Option<Time>,
+}
+
+impl Plain {
+    /// Returns what a side knows that has this in its store.
+    pub(crate) fn of(stored: &Stored) -> Self {
+        Self {
+            number: stored.outbox_sequence.saturating_sub(1),
+            seen: SeenSet::from_stored(&stored.seen),
+            asked: None,
+            greeted: None,
+        }
+    }
+}
+
+/// Returns the ids of this run, which no other side and no other run makes.
+pub(crate) fn ids_of(agent: &AgentId<'_>, session: &str, epoch: u32, now: Time) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(agent.as_str().as_bytes()).update(&[0]);
+    hasher.update(session.as_bytes()).update(&[0]);
+    hasher.update(&epoch.to_le_bytes());
+    hasher.update(&now.as_millis().to_le_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+impl Member {
+    /// Follows the draft alone from now on.
+    pub(crate) fn become_plain(&mut self, plain: Plain, now: Time) {
+        let options = &self.side.options;
+        let ids = ids_of(
+            &options.agent,
+            &options.session,
+            self.side.mids.epoch(),
+            now,
+        );
+        self.side.mids.set_ids(ids);
+        self.outbox.set_scope(Scope::Shared);
+        self.parts = false;
+        self.plain = Some(Box::new(plain));
+    }
+
+    /// Returns the head of a link frame.
+    pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
+        let number = self.plain.as_ref().map(|plain| plain.number);
+        let stamp = self.side.stamp(now);
+        match number {
+            Some(held) => Stamp {
+                held,
+                plain: true,
+                ..stamp
+            },
+            None => stamp,
+        }
+    }
+
+    /// Returns the hello of a side that knows the draft alone, and notes when it went out.
+    pub(crate) fn plain_hello(&mut self) -> Option<Hello> {
+        let now = self.side.clock.timers();
+        self.plain.as_mut()?.greeted = Some(now);
+        Some(Hello {
+            plain: true,
+            ..self.side.hello()
+        })
+    }
+
+    /// Takes a frame of a host that knows the draft alone.
+    pub(crate) fn receive_plainly(&mut self, frame: &Scanned<'_>, now: Time) {
+        if Link::is(frame) {
+            if let Ok(link) = Link::read(frame) {
+                self.plain_link(link, frame, now);
+            }
+            return;
+        }
+        if let Some(error) = self.refusal(frame) {
+            return self.refused_plainly(error, now);
+        }
+        let (Some(mid), Some(number)) = (frame.mid(), frame.envelope.sequence) else {
+            let expected = "a mid and a seq";
+            return self.complain(frame, ErrorCode::PARSE_ERROR, expected, now);
+        };
+        let Some(plain) = &self.plain else { return };
+        // An answer to the first frame of the outbox says that the host has taken it.
+        let of = [frame.cid().cloned(), frame.aid()];
+        if number == plain.number + 2
+            && let Some(asked) = of.into_iter().flatten().find(|of| self.outbox.is_first(of))
+        {
+            self.consumed(&asked, Some(number - 1), now);
+        }
+        let Some(plain) = &self.plain else { return };
+        let (next, is_new) = (plain.number + 1, plain.seen.get(mid).is_none());
+        if number > next {
+            self.lacks(next, now);
+        } else if is_new && !self.take(frame, number, now) {
+            // The host gives it again after the next hello.
+            self.hello.arm(self.side.clock.timers());
+        } else if number == next {
+            self.passed(number);
+        }
+    }
+
+    fn plain_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
+        let next = self.plain.as_ref().map_or(1, |plain| plain.number + 1);
+        match link {
+            // The host has started again, and does not know what this side understands. It speaks of
+            // positions.
+            Link::Ack { up: Some(_), .. } => self.say.hello = true,
+            Link::Ack { of, held, .. } => {
+                // A host that does not know this pair may count its own acknowledgements, too.
+                let named = of.or_else(|| frame.cid().cloned());
+                let named = named.filter(|mid| self.outbox.is_first(mid));
+                let counts = frame.envelope.extra.get("of").is_none();
+                match named {
+                    Some(mid) if counts => {
+                        self.consumed(&mid, Some(next), now);
+                        self.passed(held);
+                    }
+                    Some(mid) if held <= next => self.consumed(&mid, Some(held), now),
+                    _ if held == next => self.passed(held),
+                    _ if held > next => self.lacks(next, now),
+                    _ => {}
+                }
+            }
+            Link::Ping { held } => {
+                if held >= next {
+                    self.lacks(next, now);
+                }
+                let pong = self.stamp(now).beat(Intent::PONG);
+                self.side.send(MemberId::HOST, pong);
+            }
+            Link::Pong { held } => {
+                if held >= next {
+                    self.lacks(next, now);
+                } else if self.outbox.retry.tries() >= SILENT {
+                    self.conclude_silence(now);
+                }
+            }
+            Link::Hello(hello) => self.greeted(&hello, now),
+            Link::Error { error, .. } => self.refused_plainly(error, now),
+            Link::Want { .. } | Link::Bytes(_) => {}
+        }
+    }
+
+    /// Returns the refusal of a frame of this side, if this is one. A host of the draft alone names
+    /// the frame by `cid`, as an agent names what it answers. But the number of an agent's answer
+    /// comes after that of what it answers.
+    fn refusal(&self, frame: &Scanned<'_>) -> Option<PeerError> {
+        if frame.intent != Intent::FAIL || frame.header.operation != "error" {
+            return None;
+        }
+        let next = self.plain.as_ref()?.number + 1;
+        let asked = frame.cid().filter(|cid| self.outbox.is_first(cid));
+        if let Some(mid) = asked.filter(|_| frame.envelope.sequence.is_none_or(|seq| seq <= next)) {
+            return PeerError::read(frame.text, Some(mid.clone())).ok();
+        }
+        let of = self.outbox.frames().next().map(|first| first.mid.clone());
+        let error = PeerError::read(frame.text, of).ok()?;
+        error.is_about_turn().then_some(error)
+    }
+
+    fn refused_plainly(&mut self, error: PeerError, now: Time) {
+        let next = self.plain.as_ref().map_or(1, |plain| plain.number + 1);
+        let is_first = |of: &Mid| self.outbox.is_first(of);
+        match error.of.clone().filter(is_first) {
+            // The host has it, and says so again.
+            Some(mid) if error.code == ErrorCode::DUPLICATE => match error.sequence {
+                Some(number) if number > next => self.lacks(next, now),
+                number => self.consumed(&mid, number, now),
+            },
+            _ => self.refused(error),
+        }
+    }
+
+    /// Puts a frame into the log of this side, unless its handlers lag behind. Returns whether the
+    /// frame is dealt with.
+    fn take(&mut self, frame: &Scanned<'_>, number: u64, now: Time) -> bool {
+        if self.side.is_busy() {
+            return false;
+        }
+        let code = ErrorCode::POLICY_DENIED;
+        if Control::is(frame) {
+            let expected = "an operation that the session does not keep for itself";
+            self.complain(frame, code, expected, now);
+            return true;
+        }
+        let position = self.side.position + 1;
+        let kind = EntryKind::Frame;
+        if let Err(error) = self.side.effect(position, kind, frame) {
+            let expected = error.expected().to_owned();
+            self.complain(frame, error.code(), expected, now);
+            return true;
+        }
+        self.log(frame.text, frame.mid(), (MemberId::HOST, number), now)
+    }
+
+    /// Notes that the host has taken the first frame of the outbox, under this number if the host
+    /// has said which.
+    fn consumed(&mut self, mid: &Mid, said: Option<u64>, now: Time) {
+        let number = said.unwrap_or_else(|| self.outbox.sequence());
+        let first = self.outbox.frames().next();
+        let Some(text) = first.map(|first| first.text(number)) else {
+            return;
+        };
+        if self.log(&text, Some(mid), (self.side.me(), number), now) {
+            self.passed(said.unwrap_or(0));
+        } else {
+            self.hello.arm(self.side.clock.timers());
+        }
+    }
+
+    /// Appends an entry to the log of this side. Returns false if it has no room now.
+    fn log(&mut self, text: &str, mid: Option<&Mid>, place: (MemberId, u64), now: Time) -> bool {
+        let (sender, sequence) = place;
+        let position = self.side.position + 1;
+        let relay = Relay {
+            frame: text.strip_suffix(']').unwrap_or(text),
+            position,
+            sender,
+            prev: self.side.position,
+            tokens: 0,
+            cut: false,
+            repeat: false,
+            vouched: None,
+        };
+        self.relayed(&relay, now);
+        if let (Some(mid), Some(plain)) = (mid, &mut self.plain) {
+            let place = Place {
+                sender,
+                sequence,
+                dropped: false,
+            };
+            if self.side.position == position && plain.seen.get(mid).is_none() {
+                plain.seen.insert(mid, place);
+            }
+        }
+        self.side.position == position
+    }
+
+    /// Notes that this number is used up.
+    fn passed(&mut self, number: u64) {
+        let Some(plain) = &mut self.plain else { return };
+        if number > plain.number {
+            plain.number = number;
+            plain.asked = None;
+            self.outbox.passed(number);
+            self.keep_number();
+        }
+        // What was missing is here.
+        if !self.say.hello && self.met {
+            self.hello.rest();
+        }
+    }
+
+    fn keep_number(&mut self) {
+        let number = self.plain.as_ref().map_or(0, |plain| plain.number);
+        self.side.batch.get().outbox_sequence = Some(number + 1);
+    }
+
+    /// Asks for the frames from this number on: once, and at the next retry by a hello.
+    fn lacks(&mut self, number: u64, now: Time) {
+        self.hello.arm(self.side.clock.timers());
+        let Some(plain) = &mut self.plain else { return };
+        if plain.asked.replace(number) == Some(number) {
+            return;
+        }
+        let gap = Refusal::out_of_turn(number).about(None);
+        let text = self.stamp(now).frame(gap.frame(), Of::Nothing);
+        self.side.say(MemberId::HOST, text);
+    }
+
+    /// Tells the host why this side does not take a frame.
+    fn complain(
+        &mut self,
+        frame: &Scanned<'_>,
+        code: ErrorCode,
+        expected: impl Into<Cow<'static, str>>,
+        now: Time,
+    ) {
+        let refusal = Refusal::new(code, expected);
+        let mut error = refusal.about(frame.mid().cloned());
+        if code == ErrorCode::REF_NOT_FOUND {
+            error.version = Some(self.side.state.shared.version());
+        }
+        let of = Of::Frame(frame.mid());
+        let text = self.stamp(now).frame(error.frame(), of);
+        self.side.say(MemberId::HOST, text);
+    }
+
+    /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which it
+    /// goes on.
+    pub(crate) fn greeted_plainly(&mut self, hello: &Hello, now: Time) {
+        // A host with a log of positions has let this side in before.
+        if self.side.state.members().next().is_some() {
+            return;
+        }
+        if self.plain.is_none() {
+            self.become_plain(Plain::of(&Stored::default()), now);
+        }
+        if let Some(schemas) = &hello.schemas {
+            self.learn_inline(schemas);
+        }
+        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
+        let Some(plain) = &mut self.plain else { return };
+        // The host is back, and wants to know which registry this side has.
+        let is_answer = plain.greeted.is_some_and(|said| timers < said + patience);
+        self.say.hello |= !is_answer && self.hello.at().is_none();
+        let number = hello.number.unwrap_or(plain.number);
+        let missed = plain.number + 1..=number;
+        plain.number = number;
+        plain.asked = None;
+        if self.side.position > 0 && !missed.is_empty() {
+            self.side.tell(Event::Missed(missed));
+        }
+        self.hello.rest();
+        self.met = true;
+        self.outbox.begin_at(number + 1);
+        self.keep_number();
+        if !self.joined {
+            self.now_joined();
+            self.side.tell(Event::AtLeastOnce(MemberId::HOST));
+        }
+    }
+
+    /// Takes over the schemas that this side lacks.
+    fn learn_inline(&mut self, schemas: &Map<'_>) {
+        let own = &self.side.options.registry;
+        let learnt = inline::registry_of(schemas, own).and_then(|theirs| {
+            let mut all = (**own).clone();
+            all.merge(theirs).map_err(|problems| problems.to_string())?;
+            Ok(all)
+        });
+        match learnt {
+            Ok(all) if all.hash() == self.side.schemas => {}
+            Ok(all) => {
+                self.side.set_registry(all);
+                let hash = self.side.schemas;
+                self.side.tell(Event::Schemas(hash));
+            }
+            Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
+        }
+    }
+
+    /// Gives up the first frame, if the host has a reason to drop it and says nothing of it although
+    /// it answers.
+    fn conclude_silence(&mut self, now: Time) {
+        let skew = self.side.options.skew;
+        let chains = &self.side.state.chains;
+        let Some(first) = self.outbox.frames().next() else {
+            return;
+        };
+        let is_dropped =
+            first.scan(|frame| frame.has_expired(skew, now) || chains.is_cancelled(frame));
+        if is_dropped == Some(true) {
+            let mid = first.mid.clone();
+            if let Some(frame) = self.outbox.refused(&mid) {
+                self.dropped(frame);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a peer of the draft alone gets in frames, and other peers fetch: schemas, values, the last
+//! checkpoint.
+
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use serde_json::{Map as JsonMap, Value as Json};
+
+use crate::refs::reference::{ColdKey, Reference, Target, places};
+use crate::wire::scan::Scanned;
+use accp_context::Digest;
+use accp_frame::{Limits, Map, Registry, Value};
+
+/// References of a frame that are replaced one by one, when all values together have no room.
+const TRIED: usize = 64;
+
+/// Returns the schemas that a peer lacks whose registry has this hash, or a hash that begins with
+/// these digits. A peer with another registry than the standard one gets all.
+pub(crate) fn lacking(own: &Registry, hash: Hash, theirs: &str) -> Vec<(String, Value<'static>)> {
+    let has = |hash: Hash| !theirs.is_empty() && hash.to_string().starts_with(theirs);
+    if has(hash) {
+        return Vec::new();
+    }
+    let standard = Registry::shared();
+    let document = own.to_json();
+    let schemas = document.get("schemas").and_then(Json::as_object);
+    let is_known = |name: &str| {
+        let known = standard.schema_by_name(name);
+        has(standard.hash()) && known.is_some() && known == own.schema_by_name(name)
+    };
+    let schemas = schemas.into_iter().flatten();
+    let lacking = schemas.filter(|(name, _)| !is_known(name));
+    lacking
+        .map(|(name, schema)| (name.clone(), value_of(schema)))
+        .collect()
+}
+
+/// Returns a schema in the form of section 6.2 of the draft: without its documents, and without what
+/// is nested deeper than a frame may be.
+fn value_of(schema: &Json) -> Value<'static> {
+    let mut schema = schema.clone();
+    if let Some(schema) = schema.as_object_mut() {
+        for key in ["doc", "docs", "keep", "rules"] {
+            schema.remove(key);
+        }
+        let frames = schema.get_mut("frames").and_then(Json::as_array_mut);
+        for frame in frames.into_iter().flatten().filter_map(Json::as_object_mut) {
+            frame.remove("doc");
+        }
+    }
+    Value::from_data(&schema).into_owned()
+}
+
+/// Returns the registry that a peer of the draft alone has sent, with the schemas whose codes the
+/// other registry lacks.
+///
+/// # Errors
+/// What is wrong with the schemas.
+pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry, String> {
+    let document = Value::Map(schemas.clone()).into_data(&mut |_| None);
+    let Json::Object(schemas) = document.map_err(|key| format!("${key} is not a schema"))? else {
+        return Err("schemas are a map".into());
+    };
+    let is_new = |schema: &Json| {
+        let code = schema.get("code").and_then(Json::as_str);
+        code.is_none_or(|code| own.schema(code).is_none())
+    };
+    let new: JsonMap<_, _> = schemas
+        .into_iter()
+        .filter(|(_, schema)| is_new(schema))
+        .collect();
+    let document = Json::Object(
+        [("schemas".to_owned(), Json::Object(new))]
+            .into_iter()
+            .collect(),
+    );
+    Registry::from_json(&document.to_string()).map_err(|problems| problems.to_string())
+}
+
+/// Returns a checkpoint as a param of `sync:state`.
+pub(crate) fn checkpoint(digest: &Digest) -> Map<'static> {
+    let (_, last) = digest.checkpoints();
+    let facts = digest.facts().iter().map(|fact| {
+        let relationship = Value::from(fact.relationship());
+        let triple = [fact.entity(), relationship, fact.value()];
+        Value::Array(triple.map(Value::into_owned).into())
+    });
+    let facts: Vec<_> = facts.collect();
+    [
+        ("id", Value::from(format!("ckpt_{last}"))),
+        ("summary", Value::from(digest.summary().to_owned())),
+        ("facts", Value::Array(facts)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Returns the keys of the values that a frame refers to as a whole, each with the place of its
+/// reference.
+pub(crate) fn values(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
+    places(text).filter_map(|(at, key)| {
+        let reference = Reference::parse(key)?;
+        let is_value = matches!(reference.target, Target::Cold(ColdKey::Value { .. }));
+        (is_value && reference.path.is_none()).then_some((at, key.strip_prefix("cold.")?))
+    })
+}
+
+/// Returns the frame with the values in the place of their references, as far as the frame stays
+/// within the limits. Cold state keeps the wire text of a value, so the texts fit together.
+pub(crate) fn with_values<'v>(
+    text: &Arc<str>,
+    limits: Limits,
+    get: impl Fn(&str) -> Option<&'v str>,
+) -> Arc<str> {
+    let found = values(text).filter_map(|(at, key)| Some((at, key.len(), get(key)?)));
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        return Arc::clone(text);
+    }
+    let replaced = |text: &str, found: &[(usize, usize, &str)]| {
+        let mut text = text.to_owned();
+        for (at, length, value) in found.iter().rev() {
+            text.replace_range(*at..at + "$cold.".len() + length, value);
+        }
+        Scanned::new(&text, limits).is_ok().then_some(text)
+    };
+    if let Some(whole) = replaced(text, &found) {
+        return whole.into();
+    }
+    let mut text = text.to_string();
+    // From the end, so that the places before stay right.
+    for one in found.iter().rev().take(TRIED) {
+        text = replaced(&text, &[*one]).unwrap_or(text);
+    }
+    text.into()
+}

@@ -1,0 +1,95 @@
+//! What a side writes about the link: its name and what it holds in each frame.
+
+use crate::wire::link::mid_value;
+use crate::{Mid, Time};
+use accp_frame::{
+    AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, Intent, Typed, Value,
+};
+
+/// The frame that a link frame is about, if any. `Frame(None)` is `~`: the frame could not be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of<'m> {
+    Nothing,
+    Frame(Option<&'m Mid>),
+}
+
+/// The sender's data in every link frame.
+#[derive(Debug)]
+pub(crate) struct Stamp<'s> {
+    pub agent: &'s AgentId<'static>,
+    pub mid: String,
+    /// The last position that the sender holds. For a peer of the draft alone: the last number that
+    /// the peer was told of, or that this side has taken from it.
+    pub held: u64,
+    /// True for a peer of the draft alone. It gets no pairs but those of the draft, and `of`.
+    pub plain: bool,
+    pub now: Time,
+}
+
+impl Stamp<'_> {
+    /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12,up:56]`. It tells a sender
+    /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among
+    /// them that were accepted are in the log up to position 56.
+    ///
+    /// A peer of the draft alone reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`: its
+    /// frame has taken that number. Without an id, somebody has used the number up.
+    pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
+        let Self {
+            agent,
+            mid,
+            held,
+            plain,
+            now,
+        } = self;
+        let ts = now.as_secs();
+        match of {
+            Some((of, ..)) if *plain => {
+                let of = mid_value(of);
+                format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},cid:{of},of:{of}]")
+            }
+            Some((of, at, up)) => {
+                let of = mid_value(of);
+                format!(
+                    "@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts},of:{of},at:{at},up:{up}]"
+                )
+            }
+            None => format!("@{agent}>ack:frame{{}}[mid:{mid},seq:{held},ts:{ts}]"),
+        }
+    }
+
+    /// Writes `@a>ping:link{}` or its answer.
+    pub(crate) fn beat(&self, intent: Intent) -> String {
+        let Self {
+            agent,
+            mid,
+            held,
+            now,
+            ..
+        } = self;
+        let ts = now.as_secs();
+        format!("@{agent}>{intent}:link{{}}[mid:{mid},seq:{held},ts:{ts}]")
+    }
+
+    /// Writes any other link frame.
+    ///
+    /// # Errors
+    /// When the payload is over the limits of a frame.
+    pub(crate) fn frame(&self, frame: impl EncodeFrame, of: Of<'_>) -> Result<String, EncodeError> {
+        let mut envelope = Envelope::new(self.mid.as_str(), self.held).at(self.now.as_secs());
+        if let Of::Frame(of) = of {
+            if let Some(of) = of.filter(|_| self.plain) {
+                envelope.correlation_id = Some(of.to_string().into());
+            }
+            envelope
+                .extra
+                .insert("of", of.map_or(Value::Null, mid_value));
+        }
+        let options = EncodeOptions {
+            inline: true,
+            ..EncodeOptions::default()
+        };
+        let mut text = String::new();
+        Typed::new(self.agent.clone(), frame, envelope).encode_into(&mut text, options)?;
+        Ok(text)
+    }
+}
