@@ -70,10 +70,10 @@ pub mod context {
 pub mod session {
     #[doc(inline)]
     pub use accp_session::{
-        Answer, CancelToken, Cancelled, Chunk, Ended, Event, Hooks, Inbound, Input, InputError,
-        JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError, ReadError,
-        Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState, State,
-        StateError, StateUpdate, StreamLimits, Streams, Time, ToolFault, Tools, Transmit,
+        Answer, CancelToken, Cancelled, Chunk, DraftPeers, Ended, Event, Hooks, Inbound, Input,
+        InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError,
+        ReadError, Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState,
+        State, StateError, StateUpdate, StreamLimits, Streams, Time, ToolFault, Tools, Transmit,
     };
 }
 

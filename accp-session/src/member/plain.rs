@@ -16,7 +16,7 @@ use crate::wire::link::{Hello, Link, PeerError};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
-use crate::{EntryKind, Event, MemberId, Mid, Scope, Stored, Time};
+use crate::{EntryKind, Event, MemberId, Mid, Scope, StateUpdate, Stored, Time};
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
 /// Times that a frame goes out without an answer, before this side concludes that the host has
@@ -109,8 +109,12 @@ impl Member {
         if let Some(error) = self.refusal(frame) {
             return self.refused_plainly(error, now);
         }
-        let (Some(mid), Some(number)) = (frame.mid(), frame.envelope.sequence) else {
-            let expected = "a mid and a seq";
+        // The host says its state under the last number of its session, which may be 0.
+        let state = StateUpdate::decode(frame.text).ok();
+        let number = frame.envelope.sequence;
+        let number = number.filter(|number| *number > 0 || state.is_some());
+        let (Some(mid), Some(number)) = (frame.mid(), number) else {
+            let expected = "a mid, and a seq from 1";
             return self.complain(frame, ErrorCode::PARSE_ERROR, expected, now);
         };
         let Some(plain) = &self.plain else { return };
@@ -122,7 +126,11 @@ impl Member {
             self.consumed(&asked, Some(number - 1), now);
         }
         let Some(plain) = &self.plain else { return };
-        let (next, is_new) = (plain.number + 1, plain.seen.get(mid).is_none());
+        let next = plain.number + 1;
+        // The host says its state again to a member that it takes for a new one.
+        let version = self.side.state.shared.version();
+        let is_known = number < next && state.is_some_and(|state| state.version() <= version);
+        let is_new = plain.seen.get(mid).is_none() && !is_known;
         if number > next {
             self.lacks(next, now);
         } else if is_new && !self.take(frame, number, now) {

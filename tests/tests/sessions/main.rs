@@ -26,6 +26,7 @@ mod conformance_triggers;
 mod context;
 mod copies;
 mod corners;
+mod draft_hosts;
 mod draft_peers;
 mod enemies;
 mod ids;

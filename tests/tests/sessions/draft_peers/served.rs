@@ -1,0 +1,267 @@
+//! What such a peer is served with: values, the state, what it has missed.
+
+use accp_runtime::session::{Input, MemberId, Outbound, Rules, SharedState, StateUpdate};
+use accp_runtime::{Frame, Map, Message, Value};
+use accp_session::references;
+use accp_store::{Retention, Store as _};
+
+use super::draft::{Draft, brief, joined};
+use crate::layers::LONG;
+use crate::returns::lose;
+use crate::sides::{Node as _, STANDARD, envelope, member, options, plan};
+
+/// Values stand in the frame where they have room. One that has none, one that has expired, and one
+/// that does not come stay references, and nothing waits for them for ever.
+#[test]
+fn values_stand_in_the_frame() {
+    let mut draft = joined();
+    let long = |n: usize| Value::from(format!("a text, {}", "that goes by reference ".repeat(n)));
+    let frame = |values: &[(&'static str, Value<'static>)]| {
+        let message = Message::new("dev", "req", "plan").unwrap();
+        values.iter().fold(message, |message, (key, value)| {
+            message.with(*key, value.clone())
+        })
+    };
+    let payload = |texts: &[String]| {
+        let last = texts.last().unwrap();
+        Message::decode(last, &STANDARD)
+            .unwrap()
+            .into_owned()
+            .payload
+    };
+    let both = [("a", long(3)), ("b", long(4))];
+    let told = payload(&draft.dev(&frame(&both)));
+    assert_eq!(
+        (told.get("a"), told.get("b")),
+        (Some(&both[0].1), Some(&both[1].1))
+    );
+
+    // Together they are over the limit of a frame; the last has room.
+    let large = [("a", long(2_000)), ("b", long(2_500))];
+    let told = payload(&draft.dev(&frame(&large)));
+    assert!(
+        matches!(told.get("a"), Some(Value::Ref(_))),
+        "{:?}",
+        told.get("a")
+    );
+    assert_eq!(told.get("b"), Some(&large[1].1));
+
+    // The link loses the bytes for long.
+    lose(&mut draft.room, |passed| {
+        passed.text.contains(">sync:bytes{")
+    });
+    assert!(
+        draft
+            .dev(&frame(&[("a", long(5))]))
+            .iter()
+            .all(|text| text.contains(">ack:frame{}"))
+    );
+    draft.dev(&plan("dev", 1));
+    let mut late = Vec::new();
+    for _ in 0..8 {
+        draft.room.now = draft.room.now + LONG;
+        late.extend(draft.heard());
+    }
+    let late: Vec<_> = late
+        .into_iter()
+        .filter(|text| text.starts_with("@dev>"))
+        .collect();
+    assert!(
+        matches!(payload(&late[..1]).get("a"), Some(Value::Ref(_))),
+        "{late:?}"
+    );
+    assert!(late[1].starts_with("@dev>req:plan{n:1}"), "{late:?}");
+    draft.room.heal();
+    for _ in 0..4 {
+        draft.room.pass(LONG);
+    }
+    draft.heard();
+
+    // A frame with a value that expires before the peer is back.
+    let now = draft.room.now;
+    let host = draft.room.host.session_mut();
+    host.handle(Input::Disconnected(member(102)), now).unwrap();
+    draft.dev(&frame(&[("a", long(6))]));
+    let key = draft.room.host.frames().pop().unwrap();
+    let key = references(&key.text)
+        .next()
+        .unwrap()
+        .strip_prefix("cold.")
+        .unwrap()
+        .to_owned();
+    draft.room.host.expire(&[&key], now);
+    draft.room.settle();
+    let last = draft.room.host.frames().pop().unwrap();
+    let held = envelope(&last.text).unwrap().sequence.unwrap() - 2;
+    let told = draft.says(&format!(
+        "@qa>sync:registry{{v:1|hash:b3f5d7}}[mid:5e1f00000009,seq:{held}]"
+    ));
+    assert!(
+        matches!(payload(&told).get("a"), Some(Value::Ref(_))),
+        "{told:?}"
+    );
+}
+
+/// A host that was killed goes on after the number that the peer says. A peer that says what cannot
+/// be, or has been told less than it says, begins with the state.
+#[test]
+fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
+    for snapshots in [1_000, 1] {
+        let mut draft = joined();
+        let state = Message::new("dev", "sync", "state").unwrap();
+        let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
+        draft.dev(&state.with("version", 1).with("delta", changes));
+        draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:2,ts:1714000000]");
+        draft.dev(&plan("dev", 1));
+        draft.room.host.options.snapshot_entries = snapshots;
+        draft.room.restart(MemberId::HOST).unwrap();
+        draft.room.settle();
+        draft.dev(&plan("dev", 2));
+        draft.room.restart(MemberId::HOST).unwrap();
+        draft.room.settle();
+        draft.heard();
+        for (seq, wanted) in [
+            (
+                3,
+                &[
+                    "@hub>sync:registry{hash:b3f5d7|v:1} 3",
+                    "@dev>req:plan{n:2} 4",
+                ][..],
+            ),
+            (
+                1,
+                &[
+                    "@hub>sync:registry{hash:b3f5d7|v:1} 1",
+                    "@hub>ack:frame{} 2",
+                    "@dev>req:plan{n:1} 3",
+                    "@dev>req:plan{n:2} 4",
+                ],
+            ),
+            (
+                77,
+                &[
+                    "@hub>sync:registry{hash:b3f5d7|v:1} 0",
+                    "@hub>sync:state{state:{order_7:open}|v:1} 0",
+                    "@hub>ack:frame{} 1",
+                    "@hub>ack:frame{} 2",
+                    "@dev>req:plan{n:1} 3",
+                    "@dev>req:plan{n:2} 4",
+                ],
+            ),
+        ] {
+            draft.room.now = draft.room.now + LONG;
+            draft.heard();
+            let hello = format!("@qa>sync:registry{{v:1|hash:b3f5d7}}[mid:5e1f00000002,seq:{seq}]");
+            assert_eq!(brief(&draft.says(&hello)), wanted, "{snapshots} {seq}");
+        }
+        // It is still told what it has sent.
+        let again = draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:2,ts:1714000000]");
+        assert!(
+            again[0].contains("code:E3002") && again[0].contains("|seq:2|"),
+            "{again:?}"
+        );
+    }
+}
+
+/// A peer that lacks entries which the host has discarded begins with the state of now.
+#[test]
+fn a_peer_that_was_away_for_too_long_begins_anew() {
+    let mut hub = options("hub");
+    hub.snapshot_entries = 10;
+    let mut draft = Draft::new(hub, Rules::default());
+    draft.enters();
+    draft.says("@qa>sync:registry{v:1|hash:b3f5d7}");
+    let now = draft.room.now;
+    let host = draft.room.host.session_mut();
+    host.handle(Input::Disconnected(member(102)), now).unwrap();
+    for n in 0..50 {
+        draft.dev(&plan("dev", n));
+    }
+    draft.room.host.handle_all(now);
+    draft.room.settle();
+    let log_before = draft.room.host.session().position() - 10;
+    let id = draft.room.host.driver.side().clone();
+    draft
+        .room
+        .host
+        .store
+        .retain(&id, Retention { log_before })
+        .unwrap();
+    draft.heard();
+    let told = draft.says("@qa>sync:registry{v:1|hash:b3f5d7}[mid:5e1f00000002,seq:3]");
+    let told = brief(&told);
+    assert_eq!(
+        told.last().unwrap(),
+        "@hub>sync:registry{hash:b3f5d7|v:1} 50",
+        "{told:?}"
+    );
+    assert_eq!(
+        brief(&draft.dev(&plan("dev", 51))),
+        ["@dev>req:plan{n:51} 51"]
+    );
+}
+
+/// A state that has no room in one frame goes in several. A receiver that applies them in their
+/// order has the state in force.
+#[test]
+fn a_large_state_goes_in_several_frames() {
+    let mut draft = Draft::new(options("hub"), Rules::default());
+    let mut shared = SharedState::default();
+    for version in 1..=3 {
+        let entries = (0..2_000).map(|n| (format!("k{version}_{n}"), Value::from(n)));
+        let state = Message::new("dev", "sync", "state").unwrap();
+        let delta: Map<'_> = entries.collect();
+        let update = state.with("version", version).with("delta", delta);
+        let text = update.encode(&STANDARD).unwrap();
+        shared
+            .apply(StateUpdate::decode(&text).unwrap(), usize::MAX)
+            .unwrap();
+        draft.dev(&update);
+    }
+    draft.enters();
+    let told = draft.says("@qa>sync:registry{v:1|hash:b3f5d7}");
+    assert!(told.len() > 2);
+    let mut read = SharedState::default();
+    for text in &told[1..] {
+        assert!(Frame::parse(text).is_ok(), "{}", text.len());
+        read.apply(StateUpdate::decode(text).unwrap(), usize::MAX)
+            .unwrap();
+    }
+    assert_eq!(read, shared);
+    assert_eq!(&read, draft.room.host.state().shared());
+}
+
+/// A peer that asks again for a transaction gets a copy of the answer.
+#[test]
+fn a_transaction_is_processed_once_for_such_a_peer() {
+    let mut draft = joined();
+    let pay = |mid: u64, seq: u64| {
+        format!(
+            "@qa>req:transaction{{txn:t1|amt:1.0|cur:EUR|schema:TX}}[mid:5e1f0000000{mid},seq:{seq},ts:1714000000]"
+        )
+    };
+    assert_eq!(brief(&draft.says(&pay(1, 1))), ["@hub>ack:frame{} 1"]);
+    let request = draft.room.members[0].inbox.remove(0);
+    let done = Message::decode(
+        "@dev>done:transaction{txn:t1|amt:1.0|cur:EUR|status:settled|schema:TX}",
+        &STANDARD,
+    )
+    .unwrap();
+    let reply = Outbound::message(&done).answering(&request).unwrap();
+    let now = draft.room.now;
+    draft.room.members[0]
+        .session_mut()
+        .handled(request.position(), &[reply], now)
+        .unwrap();
+    let answer = draft.heard();
+    let again = draft.says(&pay(2, 3));
+    assert_eq!(again.len(), 2, "{again:?}");
+    assert!(
+        again[0].contains("ack:frame{}") && again[0].contains("cid:5e1f00000002"),
+        "{again:?}"
+    );
+    let payload = |text: &str| text.split_once('[').unwrap().0.to_owned();
+    assert_eq!(payload(&again[1]), payload(answer.last().unwrap()));
+    assert_eq!(envelope(&again[1]).unwrap().sequence, Some(3));
+    assert!(draft.room.members[0].inbox.is_empty());
+}
