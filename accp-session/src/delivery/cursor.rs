@@ -15,6 +15,8 @@ use crate::wire::link::Hello;
 pub(crate) struct Cursor {
     /// True while the host has to tell the member that it is back, until the member answers.
     pub greeting: bool,
+    /// True once the member has said hello, since the start of the host.
+    pub met: bool,
     /// True if the link to the member is gone, and nothing has come from the member since.
     pub gone: bool,
     /// The position that the member said it holds. `None` when the member cannot be reached, or has
@@ -63,6 +65,7 @@ impl Cursor {
     pub(crate) fn new(retry: Duration) -> Self {
         Self {
             greeting: false,
+            met: false,
             gone: false,
             acked: None,
             sent: 0,

@@ -45,8 +45,14 @@ impl Host {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
             return self.tell(from, scanned.mid(), refusal, now);
         }
+        let cursor = self.relays.cursor(from);
+        if !cursor.met && !cursor.greeting {
+            let expected = "sync:registry before any other frame (draft section 6.4)";
+            let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected).for_now();
+            return self.tell(from, scanned.mid(), refusal, now);
+        }
         // A member whose log may be another one says hello first.
-        let is_unknown = self.key.is_some() && self.relays.cursor(from).greeting;
+        let is_unknown = self.key.is_some() && cursor.greeting;
         if self.side.is_busy() || self.lost.is_some() || is_unknown {
             return;
         }

@@ -36,6 +36,7 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
+                self.relays.cursor(from).met = true;
                 if hello.plain {
                     self.learn_inline(&hello, now);
                     return self.greet_plainly(from, &hello, now);

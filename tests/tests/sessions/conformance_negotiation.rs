@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_registry::{Field, Hash, Schema, Type};
 use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules};
-use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_runtime::{AgentId, ErrorCode, Message, Registry, Value};
 use accp_session::{Codec, EntryKind};
 use accp_testkit::Side;
 use base64::Engine as _;
@@ -103,6 +103,26 @@ fn reg_03_refuses_to_begin_without_a_hello() {
     room.heal();
     room.pass(std::time::Duration::from_secs(2));
     room.check_replicas();
+}
+
+/// A host takes no frame of a member that has not said hello, and says what comes first. The frame is
+/// taken afterwards.
+#[test]
+fn reg_03_refuses_a_frame_before_the_hello() {
+    let mut desk = open_desk(options("hub"), Rules::default());
+    desk.join_as(&["ops"], false, NOW).unwrap();
+    desk.carries_out(NOW);
+    let text = "@ops>req:plan{}[mid:103000001001,seq:1,ts:1714000000]";
+    for _ in 0..2 {
+        let refused = desk.refuses(103, text);
+        assert_eq!(refused.code, ErrorCode::POLICY_DENIED);
+        assert!(
+            refused.message.contains("sync:registry before"),
+            "{refused:?}"
+        );
+    }
+    desk.greets(NOW);
+    desk.takes(103, text);
 }
 
 // ---- REG-04 ------------------------------------------------------------------------

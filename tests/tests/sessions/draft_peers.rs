@@ -77,9 +77,9 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
 fn reg_03_the_schemas_stand_in_the_hello() {
     let mut hub = options("hub");
     let mut registry = (*hub.registry).clone();
-    for n in 0..200 {
+    for n in 0..60 {
         let mut schema = Schema::new(&format!("parcel_{n}"), &format!("P{n}"));
-        for field in 0..30 {
+        for field in 0..40 {
             let name = format!("a_long_name_of_a_field_{n}_{field}");
             schema.fields.push(Field::new(&name, Type::String));
         }
@@ -90,8 +90,8 @@ fn reg_03_the_schemas_stand_in_the_hello() {
     for (hash, count) in [
         (own.short(6), 0),
         (own.to_string(), 0),
-        (STANDARD.hash().short(6), 200),
-        ("a7f2c1".to_owned(), 200 + STANDARD.schemas().len()),
+        (STANDARD.hash().short(6), 60),
+        ("a7f2c1".to_owned(), 60 + STANDARD.schemas().len()),
     ] {
         let mut draft = Draft::new(hub.clone(), Rules::default());
         draft.enters();

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::room::Room;
-use crate::sides::{NOW, Node, Side, counting, member, open_desk, options, plan, rules};
+use crate::sides::{NOW, Node, Side, counting, hello, member, open_desk, options, plan, rules};
 
 /// The last epoch in the ids of a host.
 const LAST: u32 = 999_999;
@@ -109,6 +109,9 @@ fn an_id_belongs_to_one_member() {
             }
             let seq = last.get(&from).map_or(1, |last| last + 1);
             let text = format!("@{}>req:plan{{}}[mid:{mid},seq:{seq}]", agent_of(from));
+            // A member says hello before its first frame.
+            let greeting = hello(&agent_of(from), desk.session().position());
+            desk.hears(from, &greeting, NOW);
             let heard = desk.hears(from, &text, NOW);
             if owner == from {
                 last.insert(from, seq);

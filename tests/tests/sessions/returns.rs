@@ -9,7 +9,7 @@ use accp_store::{MemoryStore, Retention, Store};
 
 use crate::lineage::copy;
 use crate::room::{Passed, Room};
-use crate::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options, plan, rules};
+use crate::sides::{NOW, Node, STANDARD, Side, frame, is_relay, open_desk, options, plan, rules};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEV: MemberId = MemberId::new(101).unwrap();
@@ -158,11 +158,6 @@ pub(crate) fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static)
     });
 }
 
-/// Returns whether the frame is an entry of the log, on its way to a member.
-fn is_relay(passed: &Passed) -> bool {
-    passed.from == MemberId::HOST && passed.text.contains(",by:")
-}
-
 /// Returns the ids of the frames of `@dev` in the log of the host.
 pub(crate) fn logged(room: &mut Room) -> Vec<Mid> {
     let frames = room.host.frames().into_iter();
@@ -177,7 +172,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
     let chain = room.say(0, &Outbound::message(&plan("dev", 0)));
     assert_eq!(fates(&room.members[0]), [(chain.clone(), "acknowledged")]);
     room.members[0].events.clear();
-    lose(room, |passed| passed.from == DEV || is_relay(passed));
+    lose(room, |passed| passed.from == DEV || is_relay(&passed.text));
     let mut sent = Vec::new();
     for n in 1..=count {
         let message = plan("dev", n);
@@ -191,7 +186,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
     }
     let stop = Message::new("hub", "cancel", "task").unwrap();
     room.host_says(&Outbound::message(&stop).in_chain(chain.to_string()));
-    lose(room, is_relay);
+    lose(room, |passed| is_relay(&passed.text));
     room.pass(60 * SECOND);
     // The host has consumed them all, and `@dev` knows no more than that.
     let accepted = sent.iter().filter(|(_, fate)| *fate == "acknowledged");

@@ -9,7 +9,9 @@ use accp_session::EntryKind;
 
 use crate::returns::are_acknowledged;
 use crate::room::Room;
-use crate::sides::{Heard, NOW, Node, Side, member, mid_of, of, open_desk, options, plan, rules};
+use crate::sides::{
+    Heard, NOW, Node, Side, is_relay, member, mid_of, of, open_desk, options, plan, rules,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// The time that a member has for its turn: the retry time of the host.
@@ -22,6 +24,7 @@ fn desk_of_three() -> Side {
     let mut desk = open_desk(hub, rules(Scope::Shared));
     desk.join_as(&["ops"], false, NOW).unwrap();
     desk.carries_out(NOW);
+    desk.greets(NOW);
     desk
 }
 
@@ -44,7 +47,11 @@ fn called(heard: &Heard) -> Vec<(u16, u32, i64)> {
         assert!(mid.starts_with(&send.to.to_string()), "{}", send.text);
         (send.to.number(), n, error.expected_sequence.unwrap())
     };
-    heard.others.iter().map(call).collect()
+    let others = heard.others.iter();
+    others
+        .filter(|send| !is_relay(&send.text))
+        .map(call)
+        .collect()
 }
 
 /// Checks that the host accepts the frame at this time, and returns whom it calls then.
