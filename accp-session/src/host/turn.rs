@@ -46,6 +46,7 @@ impl Host {
             triggers: &triggers,
             at: now,
             version: state.shared.version(),
+            late: None,
         };
         let frozen = checkpointer.freeze(&state.hot, &state.warm, why);
         if let Verdict::Veto(why) = self.hooks.before(&frozen)
