@@ -31,7 +31,7 @@ use crate::{
     Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
     Stored, Time,
 };
-use accp_context::{Checkpoint, CheckpointHooks, Trigger};
+use accp_context::CheckpointHooks;
 use accp_frame::{AgentId, Envelope, Registry};
 
 /// The host of a session.
@@ -91,6 +91,7 @@ impl Host {
         let (mut side, mut gate) = (side, gate);
         side.transfers.value_bytes = rules.values.bytes;
         gate.values = rules.values;
+        gate.numbers.summary.take_if(|_| !rules.late_summaries);
         Self {
             side,
             rules,
@@ -124,10 +125,12 @@ impl Host {
         gate.restore_seen(&stored.seen);
         let registry = with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
-            side.replay(entry, |frame, effect| {
+            side.replay(entry, |state, frame, effect| {
                 match effect {
                     Effect::Void(_) => gate.fold_part(entry, frame, &rules),
-                    Effect::Control(control) => gate.fold_control(entry.sender, control),
+                    Effect::Control(control) => {
+                        gate.fold_control(entry.sender, control, state, &rules);
+                    }
                     Effect::Frame | Effect::State(_) => {}
                 }
                 gate.fold(&registry, entry, frame);
@@ -207,13 +210,6 @@ impl Host {
         self.side.set_registry(registry);
         self.announce_schemas(now);
         Ok(())
-    }
-
-    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
-    /// `None` when the host takes none: it counts no tokens, or a hook objects.
-    pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
-        self.turn.triggers.push(Trigger::Phase);
-        self.end_turn(now)
     }
 
     /// Lets an agent in, and returns the number of its member. An agent that is in the session
@@ -309,7 +305,6 @@ impl Host {
         }
     }
 
-    /// Writes a control entry of the host.
     /// States the level of the session if it is another than the log says. A host that starts again
     /// waits for the next frame, because its log may be an old copy.
     pub(crate) fn announce_level(&mut self, now: Time) {
@@ -320,6 +315,7 @@ impl Host {
         }
     }
 
+    /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         if let Err(error) = self.write_control(control, now) {
             self.side.tell(Event::NotWritten(error.to_string()));
@@ -436,6 +432,7 @@ impl Host {
         }
         self.side.reads.extend(reads);
         self.want_answers();
+        self.want_summary();
         self.side.snapshot(&self.gate.numbers);
     }
 

@@ -205,8 +205,13 @@ pub struct Rules {
     pub groups: GroupLimits,
     /// Bounds on the values that members put.
     pub values: ValueLimits,
-    /// Sums up the frames that leave hot state.
+    /// Sums up the frames that leave hot state. It has to answer at once.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
+    /// True if each checkpoint asks for a better summary, which may come later
+    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)): for summaries by a model. The host
+    /// then keeps the frames that left until the next checkpoint, also in its snapshots. False by
+    /// default.
+    pub late_summaries: bool,
     /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it nobody
     /// recognises a host whose store is an old copy. A session keeps the secret that it was opened
     /// with.
@@ -234,6 +239,7 @@ impl Default for Rules {
             groups: GroupLimits::default(),
             values: ValueLimits::default(),
             summarizer: Arc::new(Headers),
+            late_summaries: false,
             key: None,
         }
     }

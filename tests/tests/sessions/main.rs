@@ -37,6 +37,7 @@ mod returns;
 mod room;
 mod said;
 mod sides;
+mod summaries;
 mod turns;
 mod waiting;
 mod whole;
