@@ -204,6 +204,8 @@ impl Checkpoint {
             cold: digest.cold,
             summary: digest.summary,
             facts: digest.facts,
+            late: digest.late,
+            late_summary: digest.late_summary,
             tokens: digest.tokens,
             old: through.map(|through| format!("ckpt_{through}").into()),
             old_from: old.from,
@@ -241,6 +243,7 @@ impl Checkpoint {
                 summary: frame.old_summary,
                 facts: frame.old_facts,
                 tokens: frame.old_tokens,
+                ..Told::default()
             };
             Ok((through, Digest::of(told, through, "old_")?))
         });
@@ -249,6 +252,8 @@ impl Checkpoint {
             cold: frame.cold,
             summary: frame.summary,
             facts: frame.facts,
+            late: frame.late,
+            late_summary: frame.late_summary,
             tokens: frame.tokens,
         };
         let triggers = frame.triggers.unwrap_or_default();

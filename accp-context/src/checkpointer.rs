@@ -53,6 +53,7 @@ use accp_frame::{Registry, TokenCounter};
 ///     triggers: &[Trigger::Done],
 ///     at: Time::from_secs(1_714_000_000),
 ///     version: 0,
+///     late: None,
 /// };
 /// let frozen = checkpointer.freeze(&hot, &warm, turn);
 /// let checkpoint = checkpointer.take(&frozen);
@@ -113,6 +114,13 @@ impl Checkpointer<'_> {
         clip(&summary, self.limits.summary, self.counter)
     }
 
+    /// Returns the summary that came late for the checkpoint before, cut like any summary.
+    fn late(&self, frozen: &Frozen<'_>) -> Option<(u64, String)> {
+        let (checkpoint, text) = frozen.turn.late?;
+        let text = clip(text, self.limits.summary, self.counter);
+        (!text.is_empty()).then_some((checkpoint, text))
+    }
+
     /// Does step 4: returns the digest that warm state gains, and the merge of old checkpoints.
     fn move_to_warm(
         &self,
@@ -127,14 +135,16 @@ impl Checkpointer<'_> {
             last: frozen.id(),
             cold: cold.map(|(first, last)| (first.0, last.1)),
             summary,
+            late: self.late(frozen),
             facts: Vec::new(),
             tokens: 0,
         };
         let budget = self.limits.checkpoint.min(self.limits.warm);
-        let has_content = digest.cold.is_some() || !facts.is_empty();
-        let digest = has_content
+        let is_own = digest.cold.is_some() || !facts.is_empty();
+        let digest = (is_own || digest.late.is_some())
             .then(|| fill(digest, facts, budget, self.counter))
-            .flatten();
+            .flatten()
+            .filter(|digest| is_own || digest.late.is_some());
         let merged = self.merge(frozen.warm, digest.as_ref());
         (digest, merged)
     }
@@ -142,7 +152,7 @@ impl Checkpointer<'_> {
     /// Merges the oldest checkpoints when warm state would be over its budget. A merge changes old
     /// lines, and a provider's prompt cache charges for changed lines. So a merge takes as many
     /// checkpoints as it needs to free a quarter of the budget.
-    fn merge(&self, warm: &Warm, new: Option<&Digest>) -> Option<(u64, Option<Digest>)> {
+    fn merge<'w>(&self, warm: &'w Warm, new: Option<&'w Digest>) -> Option<(u64, Option<Digest>)> {
         let Self { limits, .. } = self;
         let digests = warm.digests();
         let mut tokens = warm.tokens().saturating_add(new.map_or(0, Digest::tokens));
@@ -159,13 +169,16 @@ impl Checkpointer<'_> {
         let (first, last) = (old.first()?, old.last()?);
         let spans = || old.iter().filter_map(|digest| digest.cold);
         let from = spans().map(|span| span.0).min();
-        let summaries: Vec<_> = old.iter().map(|digest| &*digest.summary).collect();
+        let all = digests.iter().chain(new);
+        let summaries = old.iter().map(|digest| digest.last_summary(all.clone()));
+        let summaries: Vec<_> = summaries.collect();
         let summary = self.summarizer.merge(&summaries);
         let digest = Digest {
             first: first.first,
             last: last.last,
             cold: from.zip(spans().map(|span| span.1).max()),
             summary: clip(&summary, limits.summary, self.counter),
+            late: None,
             facts: Vec::new(),
             tokens: 0,
         };

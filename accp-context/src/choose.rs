@@ -16,7 +16,8 @@ const LINE: usize = 3_000;
 const MISSES: u32 = 8;
 
 /// Fills an empty digest with as many facts as the budget allows, the most needed first. Drops the
-/// summary if the line has no room for it. Returns `None` if the line has no room even then.
+/// summary if the line has no room for it, and then the late summary: nobody can supply that one
+/// again. Returns `None` if the line has no room even then.
 pub(crate) fn fill(
     mut digest: Digest,
     mut candidates: Vec<Candidate>,
@@ -26,6 +27,9 @@ pub(crate) fn fill(
     digest.tokens = digest.count(counter);
     if digest.tokens > budget {
         digest.summary.clear();
+        digest.tokens = digest.count(counter);
+    }
+    if digest.tokens > budget && digest.late.take().is_some() {
         digest.tokens = digest.count(counter);
     }
     if digest.tokens > budget {

@@ -66,27 +66,36 @@ pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String 
 }
 
 /// Writes what warm state remembers of a checkpoint: the place of its frames, its summary, and a
-/// line for each entity with facts.
+/// line for each entity with facts. A late summary of the checkpoint before stands in front of them,
+/// because the lines of that checkpoint stay as they are.
 ///
 /// ```text
+/// @facts ckpt_2: Planner asked for a plan, and b made one.
 /// @facts ckpt_3 p12-20: a.req.plan;b.done.plan
 /// {status:done,task:T1}
 /// ```
 fn write_facts(out: &mut String, digest: &Digest) {
     let named = View::new(Arc::new(Registry::empty()));
-    let (first, last) = digest.checkpoints();
-    out.push_str(FACTS);
-    out.push_str("ckpt_");
-    write_range(out, first, last);
-    if let Some((first, last)) = digest.cold() {
-        out.push_str(" p");
+    let mut head = |(first, last), cold, summary: &str| {
+        out.push_str(FACTS);
+        out.push_str("ckpt_");
         write_range(out, first, last);
+        if let Some((first, last)) = cold {
+            out.push_str(" p");
+            write_range(out, first, last);
+        }
+        if !summary.is_empty() {
+            out.push_str(": ");
+            out.push_str(&named.value(&Value::from(summary)).text);
+        }
+        out.push('\n');
+    };
+    if let Some((checkpoint, summary)) = digest.late() {
+        head((checkpoint, checkpoint), None, summary);
     }
-    if !digest.summary().is_empty() {
-        out.push_str(": ");
-        out.push_str(&named.value(&Value::from(digest.summary())).text);
+    if digest.cold().is_some() || !digest.facts().is_empty() || digest.late().is_none() {
+        head(digest.checkpoints(), digest.cold(), digest.summary());
     }
-    out.push('\n');
     for facts in digest.facts().chunk_by(|a, b| a.entity() == b.entity()) {
         let fields = facts.iter().map(|fact| (fact.relationship(), fact.value()));
         let fields: Map<'_> = fields.collect();

@@ -18,7 +18,8 @@ use accp_frame::{DecodeError, ErrorCode, Frame, Map, RawValue, TokenCounter, Val
 /// @warm>sync:ckpt_3{cold:p12-p20|sum:a.req.plan;b.done.plan|facts:[[task,T1,{status:done}]]}
 /// ```
 ///
-/// `cold` says where the frames are; `from` is the first of several checkpoints.
+/// `cold` says where the frames are; `from` is the first of several checkpoints. `late_sum` is a
+/// summary of the checkpoint `late` that came after that checkpoint was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Digest {
@@ -26,6 +27,8 @@ pub struct Digest {
     pub(crate) last: u64,
     pub(crate) cold: Option<(u64, u64)>,
     pub(crate) summary: String,
+    /// A summary that came late, and the number of its checkpoint.
+    pub(crate) late: Option<(u64, String)>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) tokens: u32,
 }
@@ -45,6 +48,21 @@ impl Digest {
     /// Returns the summary, at most 100 tokens as written in the line (draft section 5.3, item 3).
     pub fn summary(&self) -> &str {
         &self.summary
+    }
+
+    /// Returns the late summary that the line carries, and the number of the checkpoint that it sums
+    /// up: the one before this digest. It has at most 100 tokens, like the summary.
+    pub fn late(&self) -> Option<(u64, &str)> {
+        let (checkpoint, text) = self.late.as_ref()?;
+        Some((*checkpoint, text))
+    }
+
+    /// Returns the late summary of this digest if a later one carries it, and else its summary. A
+    /// merged digest has the late summaries of its checkpoints already.
+    pub(crate) fn last_summary<'d>(&'d self, later: impl Iterator<Item = &'d Self>) -> &'d str {
+        let mut late = later.filter_map(Self::late);
+        let late = late.find(|(id, _)| (*id, *id) == self.checkpoints());
+        late.map_or(&self.summary, |(_, text)| text)
     }
 
     /// Returns the key facts by entity, the entity mentioned last at the end, then by relationship.
@@ -76,11 +94,13 @@ impl Digest {
     fn params(&self) -> impl Iterator<Item = (&'static str, String)> {
         let from = (self.first < self.last).then(|| format!("ckpt_{}", self.first));
         let cold = self.cold.map(span);
-        let summary = (!self.summary.is_empty()).then(|| {
-            let mut text = String::new();
-            lexical::write_untyped(&mut text, &self.summary);
-            text
-        });
+        let wire = |text: &str| {
+            let mut wire = String::new();
+            lexical::write_untyped(&mut wire, text);
+            wire
+        };
+        let summary = (!self.summary.is_empty()).then(|| wire(&self.summary));
+        let late = self.late();
         let facts = (!self.facts.is_empty()).then(|| {
             let mut text = String::new();
             write_facts(&mut text, &self.facts);
@@ -90,6 +110,8 @@ impl Digest {
             ("from", from),
             ("cold", cold),
             ("sum", summary),
+            ("late", late.map(|(id, _)| format!("ckpt_{id}"))),
+            ("late_sum", late.map(|(_, text)| wire(text))),
             ("facts", facts),
         ];
         let stated = |(key, text): (_, Option<String>)| Some((key, text?));
@@ -103,15 +125,15 @@ impl Digest {
 
     /// Resolves a path in the digest: `summary`, `facts`, `cold`, a relationship, or an entity and
     /// a relationship. The empty path means the whole digest.
-    pub(crate) fn resolve(&self, path: &str) -> Option<Value<'static>> {
+    pub(crate) fn resolve(&self, path: &str, summary: &str) -> Option<Value<'static>> {
         match path {
             "" => {
                 let parts = ["cold", "facts", "summary"];
-                let parts = parts.map(|part| Some((part, self.resolve(part)?)));
+                let parts = parts.map(|part| Some((part, self.resolve(part, summary)?)));
                 let all: Map<'static> = parts.into_iter().flatten().collect();
                 Some(Value::Map(all))
             }
-            "summary" => Some(Value::from(self.summary.clone())),
+            "summary" => Some(Value::from(summary.to_owned())),
             "cold" => self.cold.map(span).map(Value::from),
             "facts" => {
                 let triple = |fact: &Fact| {
@@ -137,6 +159,8 @@ impl Digest {
             cold: params.remove("cold").map(Cow::Owned),
             summary: (!self.summary.is_empty()).then(|| self.summary.as_str().into()),
             facts: facts.map(|facts| read(&facts).into_owned()),
+            late: params.remove("late").map(Cow::Owned),
+            late_summary: self.late().map(|(_, text)| text.into()),
             tokens: Some(self.tokens.into()),
         }
     }
@@ -158,6 +182,14 @@ impl Digest {
         let cold = told
             .cold
             .map(|cold| parse_span(&cold).ok_or_else(|| wrong("cold", "two positions, p1-p9")));
+        let late = match (told.late, told.late_summary) {
+            (None, None) => None,
+            (key, text) => {
+                let id = key.and_then(|key| parse_key(&key).filter(|id| *id < last));
+                let late = id.zip(text.map(Cow::into_owned));
+                Some(late.ok_or_else(|| wrong("late", "an earlier checkpoint and its summary"))?)
+            }
+        };
         let facts = told
             .facts
             .map_or(Some(Vec::new()), |facts| read_facts(&facts));
@@ -166,6 +198,7 @@ impl Digest {
             last,
             cold: cold.transpose()?,
             summary: told.summary.unwrap_or_default().into_owned(),
+            late,
             facts: facts.ok_or_else(|| wrong("facts", "a list of [entity,{field:value}]"))?,
             tokens: tokens.ok_or_else(|| wrong("tok", "tokens, an integer from 1"))?,
         }))
@@ -179,6 +212,8 @@ pub(crate) struct Told<'a> {
     pub cold: Option<Cow<'a, str>>,
     pub summary: Option<Cow<'a, str>>,
     pub facts: Option<Value<'a>>,
+    pub late: Option<Cow<'a, str>>,
+    pub late_summary: Option<Cow<'a, str>>,
     pub tokens: Option<i64>,
 }
 
@@ -252,6 +287,8 @@ impl TryFrom<Stored> for Digest {
             from: text("from")?,
             cold: text("cold")?,
             summary: text("sum")?,
+            late: text("late")?,
+            late_summary: text("late_sum")?,
             facts: frame.get("facts").map(RawValue::value).transpose()?,
             tokens: Some(stored.tokens.into()),
         };

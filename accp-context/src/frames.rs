@@ -58,6 +58,15 @@ pub struct CheckpointSync<'a> {
     ///
     /// `facts` on the wire: any value, optional.
     pub facts: Option<Value<'a>>,
+    /// The checkpoint before, whose summary came late.
+    ///
+    /// `late` on the wire: a string, optional.
+    pub late: Option<Cow<'a, str>>,
+    /// What the frames of that checkpoint said, in a few words.
+    ///
+    /// `late_sum` on the wire: a text, optional.
+    #[accp(rename = "late_sum")]
+    pub late_summary: Option<Cow<'a, str>>,
     /// Tokens of the line in the context.
     ///
     /// `tok` on the wire: an integer, optional.

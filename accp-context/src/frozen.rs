@@ -26,6 +26,9 @@ pub struct Turn<'t> {
     pub at: Time,
     /// The version of the state that the agents share; 0 when they share none.
     pub version: u64,
+    /// A summary of the checkpoint before, which came after it was taken, and the number of that
+    /// checkpoint. The next checkpoint carries it.
+    pub late: Option<(u64, &'t str)>,
 }
 
 /// Hot state, frozen for a checkpoint (draft section 5.3, item 1). Freezing changes nothing.

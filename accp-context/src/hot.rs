@@ -156,6 +156,14 @@ impl Hot {
         self.count();
     }
 
+    /// Returns the frames that leave when the checkpoint is applied, in order, each with its position
+    /// and without its metadata.
+    pub fn leaving(&self, checkpoint: &Checkpoint) -> impl Iterator<Item = (u64, &str)> {
+        let leave = |item: &&Item| checkpoint.kept_at(item.position).is_none();
+        let items = self.items.iter().filter(leave);
+        items.map(|item| (item.position, &*item.text))
+    }
+
     fn count(&mut self) {
         let tokens = self.items.iter().map(|item| item.tokens);
         self.tokens = tokens.fold(0, u32::saturating_add);

@@ -1,6 +1,6 @@
 //! Summaries of the frames that leave the context.
 
-use accp_registry::lexical;
+use accp_registry::{Intent, lexical};
 
 use super::Frozen;
 use super::preview::UNBOUNDED;
@@ -17,7 +17,8 @@ const CUT: &str = "...";
 /// The caller enforces the limit of 100 tokens: it cuts a longer summary after a word or a `;` and
 /// appends `...`. Any whitespace becomes a space. An implementation should give the same text for
 /// the same frames. If it does not, no harm is done, because members copy the host's text. It must
-/// not fail; without anything to say it returns an empty text.
+/// not fail; without anything to say it returns an empty text. It must answer at once: a session with
+/// `Rules::late_summaries` asks for the text of a model and does not wait for it.
 ///
 /// ```
 /// use accp_runtime::context::{Frozen, Summarizer};
@@ -34,20 +35,24 @@ pub trait Summarizer {
     /// Sums up the frames that leave.
     fn summarize(&self, frozen: &Frozen<'_>) -> String;
 
-    /// Makes one summary of several, oldest first, when their checkpoints are merged.
+    /// Makes one summary of several, oldest first, when their checkpoints are merged. A summary that
+    /// came late stands here in the place of the first one, so any of them may be free text. A value
+    /// in it must stay as it is, or go.
     fn merge(&self, summaries: &[&str]) -> String {
         summaries.join(" ")
     }
 }
 
 /// Counts headers: `planner.req.schedule;dev.done.execute*2`. The summary has no spaces, so a frame
-/// holds it without escapes.
+/// holds it without escapes. A merge leaves free text, which a model may have written, as it is.
 ///
 /// ```
 /// use accp_runtime::context::{Headers, Summarizer};
 ///
 /// let summaries = ["a.req.plan*2;b.done.plan", "b.done.plan"];
 /// assert_eq!(Headers.merge(&summaries), "a.req.plan*2;b.done.plan*2");
+/// let summaries = ["a.req.plan", "Dev planned T1; T1*2 is open", "a.req.plan"];
+/// assert_eq!(Headers.merge(&summaries), "a.req.plan*2;Dev planned T1; T1*2 is open");
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Headers;
@@ -72,17 +77,27 @@ impl Summarizer for Headers {
         counted(words.map(|word| {
             let counted = word.rsplit_once('*');
             let counted = counted.and_then(|(name, count)| Some((name, count.parse().ok()?)));
+            let counted = counted.filter(|(name, _)| is_header(name));
             let (name, count) = counted.unwrap_or((word, 1));
             (String::from(name), count)
         }))
     }
 }
 
-/// Joins the names, each once, in the order of first use, with the sum of its counts.
+/// Returns whether the text is a header, `agent.intent.operation`, and not free text.
+fn is_header(text: &str) -> bool {
+    let mut rest = text.split('.').skip(1);
+    let has_intent = rest.any(|part| Intent::lookup(part).is_some());
+    has_intent && !text.contains(char::is_whitespace)
+}
+
+/// Joins the names, each once, in the order of first use, with the sum of its counts. Free text is
+/// not counted.
 fn counted(names: impl Iterator<Item = (String, u64)>) -> String {
     let mut sums: Vec<(String, u64)> = Vec::new();
     for (name, count) in names {
-        match sums.iter_mut().find(|(known, _)| *known == name) {
+        let known = sums.iter_mut().find(|(known, _)| *known == name);
+        match known.filter(|_| is_header(&name)) {
             Some((_, sum)) => *sum = sum.saturating_add(count),
             None => sums.push((name, count)),
         }

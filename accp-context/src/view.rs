@@ -33,7 +33,8 @@
 //!   of it that would begin a block begins with `\@`. Texts with control or bidirectional
 //!   characters are JSON strings that escape these characters.
 //!
-//! Values from others are data: they cannot begin a block or end the text around them.
+//! Values from others are data: they cannot begin a block or end the text around them. Where a model
+//! writes plain text, such as a summary, [`invented`] finds the values that it has made up.
 //!
 //! A prompt ([`Prompt`]) and a session's context hold three more forms, which are not read back.
 //! `@facts p1-6` is a block of facts of these messages. A record that was shown before is shown
@@ -52,6 +53,7 @@ mod spoken;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verbatim;
 mod write;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub use primer::{Lesson, PRIMER, Primer};
 pub use prompt::{Part, PartKind, Prompt, PromptLimits, Role};
 pub use read::Mistake;
 pub use shape::of as schema_of;
+pub use verbatim::invented;
 
 /// The beginning of a block of facts, which is not a message.
 pub(crate) const FACTS: &str = "@facts ";

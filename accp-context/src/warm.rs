@@ -67,13 +67,15 @@ impl Warm {
     /// that was merged is found in the merged digest. The path is `summary`, `facts`, `cold` (the
     /// place of the frames), or a fact. A fact is named by its relationship, or by an entity, a dot
     /// and a relationship. If several entities have the relationship, the entity mentioned last
-    /// counts. The empty path means the whole digest.
+    /// counts. The empty path means the whole digest. A summary that came late takes the place of the
+    /// first one.
     ///
     /// `None` when the checkpoint does not exist or the path leads nowhere.
     pub fn resolve(&self, key: &str, path: &str) -> Option<Value<'static>> {
         let id = parse_key(key)?;
         let holds = |digest: &&Digest| digest.first <= id && id <= digest.last;
-        self.digests.iter().find(holds)?.resolve(path)
+        let digest = self.digests.iter().find(holds)?;
+        digest.resolve(path, digest.last_summary(self.digests.iter()))
     }
 
     /// Appends the lines.

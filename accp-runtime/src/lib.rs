@@ -73,7 +73,8 @@ pub mod session {
         Answer, CancelToken, Cancelled, Chunk, DraftPeers, Ended, Event, Hooks, Inbound, Input,
         InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, Party, PeerError,
         ReadError, Reference, RestoreError, Router, Rules, Scope, SendError, Session, SharedState,
-        State, StateError, StateUpdate, StreamLimits, Streams, Time, ToolFault, Tools, Transmit,
+        State, StateError, StateUpdate, StreamLimits, Streams, SummaryError, Time, ToolFault,
+        Tools, Transmit,
     };
 }
 

@@ -55,6 +55,16 @@ pub enum Event {
     },
     /// The host took a checkpoint, or this member copied it.
     Checkpoint(u64),
+    /// Host with [`Rules::late_summaries`](crate::Rules::late_summaries): this checkpoint wants a
+    /// summary of the frames that left with it. Answer with
+    /// [`Session::supply_summary`](crate::Session::supply_summary) before the next checkpoint, or not
+    /// at all. A host that starts again asks again.
+    SummaryWanted {
+        /// The number of the checkpoint.
+        checkpoint: u64,
+        /// The positions of the frames, ascending.
+        left: Vec<u64>,
+    },
     /// A hook deferred a checkpoint, for this reason.
     CheckpointDeferred(String),
     /// The host does not have the entries at these positions any more, and this member never got

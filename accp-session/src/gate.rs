@@ -11,6 +11,7 @@ pub(crate) mod numbers;
 pub(crate) mod profile;
 pub(crate) mod refusal;
 pub(crate) mod seen;
+pub(crate) mod summary;
 pub(crate) mod transactions;
 
 use accp_frame::Registry;
@@ -20,11 +21,12 @@ use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
 use crate::gate::refusal::{Refusal, Ruling};
 use crate::gate::seen::{Place, SeenSet};
+use crate::gate::summary::Wanted;
 use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
-use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, Time};
+use crate::{Entry, EntryKind, MemberId, Mid, Part, Seen, State, Time};
 
 /// Names of chains that the host remembers of each member. Ids of messages do not count.
 const NAMES: usize = 1024;
@@ -188,8 +190,15 @@ impl Gate {
         }
     }
 
-    /// Takes a control entry into account when a host starts again.
-    pub(crate) fn fold_control(&mut self, from: MemberId, control: &Control) {
+    /// Takes a control entry into account when a host starts again, or takes a checkpoint. `before`
+    /// is the state without the entry.
+    pub(crate) fn fold_control(
+        &mut self,
+        from: MemberId,
+        control: &Control,
+        before: &State,
+        rules: &Rules,
+    ) {
         match control {
             Control::Put { values } => self.note_puts(from, values),
             Control::Expire { keys } => {
@@ -198,6 +207,10 @@ impl Gate {
                 }
             }
             Control::Join { member, .. } => self.numbers.joins(*member),
+            Control::Checkpoint(checkpoint) => {
+                let wanted = rules.late_summaries.then(|| Wanted::of(checkpoint, before));
+                self.numbers.summary = wanted.flatten();
+            }
             _ => {}
         }
     }

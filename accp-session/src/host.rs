@@ -34,7 +34,7 @@ use crate::{
     Cold, Entry, Event, JoinError, LogKey, MemberId, Mid, Options, Read, RestoreError, SendError,
     Stored, Time,
 };
-use accp_context::{Checkpoint, CheckpointHooks, Trigger};
+use accp_context::CheckpointHooks;
 use accp_frame::{AgentId, Envelope};
 
 /// The host of a session.
@@ -94,6 +94,7 @@ impl Host {
         let (mut side, mut gate) = (side, gate);
         side.transfers.value_bytes = rules.values.bytes;
         gate.values = rules.values;
+        gate.numbers.summary.take_if(|_| !rules.late_summaries);
         Self {
             side,
             rules,
@@ -127,10 +128,12 @@ impl Host {
         gate.restore_seen(&stored.seen);
         let registry = schemas::with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
-            side.replay(entry, |frame, effect| {
+            side.replay(entry, |state, frame, effect| {
                 match effect {
                     Effect::Void(_) => gate.fold_part(entry, frame, &rules),
-                    Effect::Control(control) => gate.fold_control(entry.sender, control),
+                    Effect::Control(control) => {
+                        gate.fold_control(entry.sender, control, state, &rules);
+                    }
                     Effect::Frame | Effect::State(_) => {}
                 }
                 gate.fold(&registry, entry, frame);
@@ -155,13 +158,6 @@ impl Host {
             session.announce_schemas(now);
         }
         Ok(session)
-    }
-
-    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
-    /// `None` when the host takes none: it counts no tokens, or a hook objects.
-    pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
-        self.turn.triggers.push(Trigger::Phase);
-        self.end_turn(now)
     }
 
     /// Lets an agent in, and returns the number of its member. An agent that is in the session
@@ -257,7 +253,6 @@ impl Host {
         }
     }
 
-    /// Writes a control entry of the host.
     /// States the level of the session if it is another than the log says. A host that starts again
     /// waits for the next frame, because its log may be an old copy.
     pub(crate) fn announce_level(&mut self, now: Time) {
@@ -268,6 +263,7 @@ impl Host {
         }
     }
 
+    /// Writes a control entry of the host.
     pub(crate) fn control(&mut self, control: Control, now: Time) {
         if let Err(error) = self.write_control(control, now) {
             self.side.tell(Event::NotWritten(error.to_string()));
@@ -385,6 +381,7 @@ impl Host {
         self.side.reads.extend(reads);
         self.flush_plainly(now);
         self.want_answers();
+        self.want_summary();
         self.side.snapshot(&self.gate.numbers);
     }
 

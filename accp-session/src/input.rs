@@ -3,10 +3,10 @@
 use std::fmt;
 
 use accp_context::{Checkpoint, CheckpointHooks};
-use accp_frame::AgentId;
+use accp_frame::{AgentId, Value};
 use accp_registry::{ErrorCode, Hash, Problems, Schema};
 
-use crate::{Cold, Entry, LogKey, MemberId, Mid, Outbound, SendError};
+use crate::{Cold, Entry, LogKey, MemberId, Mid, Outbound, SendError, SummaryError};
 
 /// An input to a session.
 ///
@@ -103,6 +103,15 @@ pub enum Input<'a> {
     /// Host: a phase of the work is over, so a checkpoint is due (draft section 5.2, item 4).
     /// Answered by [`Answer::Checkpoint`].
     Phase,
+    /// Host: a late summary; see [`Session::supply_summary`](crate::Session::supply_summary).
+    Summary {
+        /// The number of the checkpoint.
+        checkpoint: u64,
+        /// The summary.
+        text: &'a str,
+        /// What references of the frames lead to. A value of the summary may stand there, too.
+        values: &'a [Value<'a>],
+    },
     /// Host: the session asks these hooks before each checkpoint from now on.
     Hooks(Hooks),
 }
@@ -143,6 +152,8 @@ pub enum InputError {
     Schema(Problems),
     /// The host cannot recover its log, for this reason.
     Recover(&'static str),
+    /// The summary was not taken.
+    Summary(SummaryError),
     /// Only the host of a session can do this; the text names the action.
     HostOnly(&'static str),
 }
@@ -162,7 +173,9 @@ impl InputError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Send(error) => error.code(),
-            Self::Join(_) | Self::Recover(_) | Self::HostOnly(_) => ErrorCode::POLICY_DENIED,
+            Self::Join(_) | Self::Recover(_) | Self::Summary(_) | Self::HostOnly(_) => {
+                ErrorCode::POLICY_DENIED
+            }
             Self::Schema(_) => ErrorCode::UNKNOWN_SCHEMA,
         }
     }
@@ -188,6 +201,7 @@ impl fmt::Display for InputError {
             Self::Join(error) => error.fmt(f),
             Self::Schema(problems) => problems.fmt(f),
             Self::Recover(why) => f.write_str(why),
+            Self::Summary(error) => error.fmt(f),
             Self::HostOnly(input) => {
                 write!(
                     f,
@@ -211,6 +225,12 @@ impl From<SendError> for InputError {
 impl From<JoinError> for InputError {
     fn from(error: JoinError) -> Self {
         Self::Join(error)
+    }
+}
+
+impl From<SummaryError> for InputError {
+    fn from(error: SummaryError) -> Self {
+        Self::Summary(error)
     }
 }
 

@@ -100,6 +100,7 @@ pub use accp_context::Time;
 pub use delivery::groups::{GroupLimits, Groups, Progress};
 pub use delivery::parts::{Part, Split, join, split};
 pub use event::Event;
+pub use gate::summary::SummaryError;
 pub use handler::cancel::{CancelToken, Cancelled};
 pub use handler::inbound::Inbound;
 pub use handler::router::Router;

@@ -131,7 +131,7 @@ impl Member {
         }
         side.position = side.position.max(stored.last);
         for entry in &stored.entries {
-            side.replay(entry, |_, _| {})?;
+            side.replay(entry, |_, _, _| {})?;
         }
         // A side that has no entries yet has only the word of its host.
         if let Some(held) = session

@@ -225,8 +225,13 @@ pub struct Rules {
     pub values: ValueLimits,
     /// What the host does for members that know the draft alone.
     pub draft_peers: DraftPeers,
-    /// Sums up the frames that leave hot state.
+    /// Sums up the frames that leave hot state. It has to answer at once.
     pub summarizer: Arc<dyn Summarizer + Send + Sync>,
+    /// True if each checkpoint asks for a better summary, which may come later
+    /// ([`Event::SummaryWanted`](crate::Event::SummaryWanted)): for summaries by a model. The host
+    /// then keeps the frames that left until the next checkpoint, also in its snapshots. False by
+    /// default.
+    pub late_summaries: bool,
     /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it nobody
     /// recognises a host whose store is an old copy. A session keeps the secret that it was opened
     /// with.
@@ -255,6 +260,7 @@ impl Default for Rules {
             values: ValueLimits::default(),
             draft_peers: DraftPeers::default(),
             summarizer: Arc::new(Headers),
+            late_summaries: false,
             key: None,
         }
     }

@@ -1,5 +1,7 @@
 //! One side of a session.
 
+mod summaries;
+
 use accp_context::{TokenBudget, view_context};
 use accp_frame::AgentId;
 
@@ -117,6 +119,14 @@ impl Session {
                 return Ok(Answer::Checkpoint(checkpoint.map(Box::new)));
             }
             (Role::Host(host), Input::Hooks(hooks)) => host.hooks = hooks.0,
+            (
+                Role::Host(host),
+                Input::Summary {
+                    checkpoint,
+                    text,
+                    values,
+                },
+            ) => host.supply_summary(checkpoint, text, values)?,
             (Role::Host(host), Input::Recover) => host.recover()?,
             (Role::Host(host), Input::Fork(key)) => host.fork(key),
             (Role::Member(_), Input::Recover | Input::Fork(_)) => {
@@ -127,6 +137,7 @@ impl Session {
             (Role::Member(_), Input::Expire(_)) => return Err(host_only("let bytes expire")),
             (Role::Member(_), Input::Register(_)) => return Err(host_only("register a schema")),
             (Role::Member(_), Input::Phase) => return Err(host_only("take a checkpoint")),
+            (Role::Member(_), Input::Summary { .. }) => return Err(host_only("take a summary")),
             (Role::Member(_), Input::Hooks(_)) => return Err(host_only("set checkpoint hooks")),
         }
         Ok(Answer::Done)

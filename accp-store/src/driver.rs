@@ -7,6 +7,7 @@ mod error;
 mod link;
 mod look_up;
 mod rows;
+mod summaries;
 mod values;
 
 use std::collections::VecDeque;

@@ -9,7 +9,7 @@ use std::thread::{self, Thread};
 use accp_runtime::session::{
     MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time, Transmit,
 };
-use accp_runtime::{AgentId, Value};
+use accp_runtime::{AgentId, Message, Value};
 use accp_store::{AsyncDriver, Committer, Driver, DriverError, Link, Outcome, SideId, Store};
 
 /// The driver of a [`Side`](crate::Side). Its methods are those of [`Driver`] and [`AsyncDriver`].
@@ -132,6 +132,29 @@ impl<S: Store, L: Link> Runner<S, L> {
         match self {
             Self::Blocking(driver) => driver.read(reference),
             Self::Awaiting(driver) => again(async || driver.read(reference).await),
+        }
+    }
+
+    /// See [`Driver::frames_to_sum_up`].
+    pub fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+        match self {
+            Self::Blocking(driver) => driver.frames_to_sum_up(),
+            Self::Awaiting(driver) => again(async || driver.frames_to_sum_up().await),
+        }
+    }
+
+    /// See [`Driver::supply_summary`].
+    pub fn supply_summary(
+        &mut self,
+        checkpoint: u64,
+        text: &str,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        match self {
+            Self::Blocking(driver) => driver.supply_summary(checkpoint, text, now),
+            Self::Awaiting(driver) => {
+                again(async || driver.supply_summary(checkpoint, text, now).await)
+            }
         }
     }
 }

@@ -86,7 +86,7 @@ fn a_session_at_a_glance() {
     insta::assert_snapshot!(list.json()[0], @r#"{"session":"plan/1","side":"host","entries":11,"bytes":1246,"due":0,"members":4,"last":11,"at":1767225605000}"#);
     let show = ["session", "show", "chats.db", "stock/1", "--format", "json"];
     let show = &folder.run(&show, "").json()[0];
-    insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":5,"tokens":50,"cut":false},{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","tokens":91,"merged":null}"#);
+    insta::assert_snapshot!(show["checkpoints"][3], @r#"{"id":"ckpt_4","position":20,"at":1767225609000,"triggers":["done"],"covers":18,"left":[[14,17]],"kept":[{"position":5,"tokens":50,"cut":false},{"position":7,"tokens":38,"cut":false},{"position":19,"tokens":88,"cut":false}],"summary":"assistant.req.tool;tool.done.tool","late":null,"tokens":91,"merged":null}"#);
     insta::assert_snapshot!(show["budget"], @r#"{"hot":{"used":100,"allowed":500},"warm":{"used":524,"allowed":2000},"total":{"used":624,"allowed":2500}}"#);
 }
 

@@ -45,6 +45,7 @@ impl Table {
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),
             version: 0,
+            late: None,
         })
     }
 
@@ -99,6 +100,7 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
         triggers: &[Trigger::Done, Trigger::Comp, Trigger::Done],
         at: Time::from_secs(1_714_000_000),
         version: 0,
+        late: None,
     });
     assert_snapshot!(table.context(), @r"
     @warm>sync:ckpt_1{cold:p1-p5|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]}
@@ -270,6 +272,7 @@ fn a_checkpoint_of_nothing_takes_no_line() {
         triggers: &[Trigger::Comp],
         at: Time::from_secs(0),
         version: 0,
+        late: None,
     });
     assert_eq!(
         (checkpoint.id(), checkpoint.digest(), checkpoint.left()),
@@ -297,6 +300,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
         version: 0,
+        late: None,
     });
     assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
     assert!(!table.hot.is_full());
@@ -331,6 +335,7 @@ fn hooks_see_what_would_leave() {
         triggers: &[Trigger::Phase],
         at: Time::from_secs(0),
         version: 0,
+        late: None,
     };
     let checkpointer = Table::checkpointer();
     let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
@@ -366,6 +371,7 @@ fn what_leaves_is_remembered_before_what_is_cut() {
         triggers: &[Trigger::Hot],
         at: Time::from_secs(0),
         version: 0,
+        late: None,
     });
     assert!(checkpoint.kept()[0].cut);
     assert_eq!(
@@ -428,6 +434,7 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
             triggers: &Trigger::ALL,
             at: Time::from_secs(0),
             version: 0,
+            late: None,
         };
         let checkpoint = checkpointer.take(&checkpointer.freeze(&table.hot, &table.warm, turn));
         let text = frame(&checkpoint);
@@ -460,6 +467,7 @@ fn a_line_without_room_for_a_summary_has_none() {
             triggers: &[Trigger::Phase],
             at: Time::from_secs(0),
             version: 0,
+            late: None,
         };
         let frozen = checkpointer.freeze(&table.hot, &table.warm, turn);
         checkpointer

@@ -155,6 +155,7 @@ proptest! {
                 triggers: if turn % 50 == 49 { vec![Trigger::Done] } else { vec![] },
                 vetoed: false,
                 is_phase: false,
+                late: None,
             };
             pair.turn(&said)?;
         }

@@ -65,6 +65,11 @@ impl Pair {
             triggers: &triggers,
             at: Time::from_millis(1_714_000_000_123),
             version: 0,
+            late: said
+                .late
+                .as_deref()
+                .map(|text| (self.warm.last(), text))
+                .filter(|(last, _)| *last > 0),
         };
         self.checkpoint(turn).map(Some)
     }
@@ -108,6 +113,7 @@ impl Pair {
         prop_assert_eq!(frozen.kept(), checkpoint.kept());
         self.check_manifest(&checkpoint, turn)?;
         self.check_facts(&checkpoint)?;
+        self.check_late(&checkpoint, turn)?;
         prop_assert_eq!(checkpoint.id(), self.warm.last() + 1);
 
         // The member gets the text of a frame.
@@ -239,6 +245,36 @@ impl Pair {
         Ok(())
     }
 
+    /// A checkpoint carries the late text, perhaps cut, or none. A merge makes no word that no
+    /// summary had: it only counts headers.
+    fn check_late(&self, checkpoint: &Checkpoint, turn: Turn<'_>) -> Result<(), TestCaseError> {
+        let late = checkpoint.digest().and_then(Digest::late);
+        let given = turn.late.map_or("", |(_, text)| text);
+        if let Some((of, text)) = late {
+            prop_assert_eq!(Some(of), turn.late.map(|(of, _)| of));
+            let kept = text.strip_suffix("...").unwrap_or(text).trim_end();
+            let given: Vec<_> = given.split_whitespace().collect();
+            prop_assert!(given.join(" ").starts_with(kept), "{}", text);
+        }
+        let Some((_, Some(merged))) = checkpoint.merged() else {
+            return Ok(());
+        };
+        let digests = self.warm.digests().iter();
+        let known =
+            digests.flat_map(|digest| [digest.summary(), digest.late().map_or("", |l| l.1)]);
+        let known: Vec<&str> = known.chain([late.map_or("", |late| late.1)]).collect();
+        let known: BTreeSet<_> = known.iter().flat_map(|text| words(text)).collect();
+        let is_known = |word: &str| {
+            let name = word.rsplit_once('*').map_or(word, |(name, _)| name);
+            let is_header = name.split('.').count() > 2;
+            known.contains(word) || is_header && known.iter().any(|known| known.starts_with(name))
+        };
+        for word in words(merged.summary()) {
+            prop_assert!(is_known(word), "{word} of {}", merged.summary());
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), TestCaseError> {
         let Self {
             counter,
@@ -261,6 +297,10 @@ impl Pair {
             prop_assert!(
                 digest.summary().is_empty() || counter.count(&summary) <= limits.summary as usize
             );
+            let late = digest
+                .late()
+                .map(|(_, text)| Value::from(text.to_owned()).to_string());
+            prop_assert!(late.is_none_or(|late| counter.count(&late) <= limits.summary as usize));
         }
         let budget = TokenBudget::of(hot, warm, limits);
         prop_assert_eq!(budget.total.used, hot.tokens() + warm.tokens());
@@ -291,6 +331,13 @@ impl Pair {
         prop_assert_eq!(&restored, &self.copied);
         Ok(())
     }
+}
+
+/// Returns the words of a summary, without the mark of a cut.
+fn words(summary: &str) -> impl Iterator<Item = &str> {
+    summary
+        .split([' ', ';'])
+        .filter(|word| !word.is_empty() && *word != "...")
 }
 
 fn scalars(value: &Value<'_>, out: &mut BTreeSet<String>) {

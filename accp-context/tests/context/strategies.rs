@@ -134,6 +134,8 @@ pub(crate) struct Said {
     pub(crate) triggers: Vec<Trigger>,
     pub(crate) vetoed: bool,
     pub(crate) is_phase: bool,
+    /// A summary of the last checkpoint that came late.
+    pub(crate) late: Option<String>,
 }
 
 pub(crate) fn said() -> impl Strategy<Value = Said> {
@@ -145,8 +147,11 @@ pub(crate) fn said() -> impl Strategy<Value = Said> {
         prop::bool::weighted(0.2),
         prop::bool::weighted(0.1),
     );
-    (frame(), 0..3_u64, answers, triggers, flags).prop_map(
-        |(frame, void, answers, triggers, flags)| Said {
+    let words = ("([A-Za-z0-9;.*]{1,9} ){1,4}", 1..20_usize);
+    let words = words.prop_map(|(words, times)| words.repeat(times));
+    let late = prop::option::weighted(0.4, prop_oneof!["[a-z]{1,5} [A-Z][0-9]", words]);
+    (frame(), 0..3_u64, answers, triggers, flags, late).prop_map(
+        |(frame, void, answers, triggers, flags, late)| Said {
             frame,
             void,
             opens_chain: flags.0,
@@ -154,6 +159,7 @@ pub(crate) fn said() -> impl Strategy<Value = Said> {
             triggers,
             vetoed: flags.1,
             is_phase: flags.2,
+            late,
         },
     )
 }

@@ -347,7 +347,8 @@ impl Host {
         if let Control::Expire { keys } = control {
             self.forget_values(keys);
         }
-        self.gate.fold_control(sender, control);
+        let state = &self.side.state;
+        self.gate.fold_control(sender, control, state, &self.rules);
         match control {
             Control::Put { values } if sender == MemberId::HOST => {
                 self.fetch_puts(from, values);

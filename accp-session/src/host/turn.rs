@@ -2,8 +2,10 @@
 
 use super::Host;
 use crate::wire::control::Control;
-use crate::{Event, Time};
+use crate::{Event, MemberId, SummaryError, Time};
+use accp_context::view::invented;
 use accp_context::{Checkpoint, Checkpointer, Trigger, Verdict};
+use accp_frame::Value;
 
 /// The effects of one input that matter for checkpoints.
 #[derive(Debug, Default)]
@@ -39,6 +41,7 @@ impl Host {
             summarizer: &*self.rules.summarizer,
             limits,
         };
+        let wanted = self.gate.numbers.summary.as_deref();
         let why = accp_context::Turn {
             current: turn.current,
             parent: turn.parent,
@@ -46,6 +49,7 @@ impl Host {
             triggers: &triggers,
             at: now,
             version: state.shared.version(),
+            late: wanted.and_then(|wanted| Some((wanted.checkpoint, wanted.text.as_deref()?))),
         };
         let frozen = checkpointer.freeze(&state.hot, &state.warm, why);
         if let Verdict::Veto(why) = self.hooks.before(&frozen)
@@ -58,7 +62,52 @@ impl Host {
         }
         let checkpoint = checkpointer.take(&frozen);
         self.hooks.after(&checkpoint);
-        self.control(Control::Checkpoint(Box::new(checkpoint.clone())), now);
+        let control = Control::Checkpoint(Box::new(checkpoint.clone()));
+        self.gate
+            .fold_control(MemberId::HOST, &control, &self.side.state, &self.rules);
+        self.control(control, now);
         Some(checkpoint)
+    }
+
+    /// Takes a checkpoint because a phase of the work is over (draft section 5.2, item 4). Returns
+    /// `None` when the host takes none: it counts no tokens, or a hook objects.
+    pub(crate) fn phase_boundary(&mut self, now: Time) -> Option<Checkpoint> {
+        self.turn.triggers.push(Trigger::Phase);
+        self.end_turn(now)
+    }
+
+    /// Asks the caller once for the summary that the last checkpoint wants.
+    pub(crate) fn want_summary(&mut self) {
+        let wanted = self.gate.numbers.summary.as_mut();
+        if let Some(wanted) = wanted.filter(|wanted| !wanted.asked && self.lost.is_none()) {
+            wanted.asked = true;
+            self.side.tell(Event::SummaryWanted {
+                checkpoint: wanted.checkpoint,
+                left: wanted.frames.iter().map(|(at, _)| *at).collect(),
+            });
+        }
+    }
+
+    /// Takes the summary that the last checkpoint wants, if it invents no value.
+    pub(crate) fn supply_summary(
+        &mut self,
+        checkpoint: u64,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(), SummaryError> {
+        let wanted = self.gate.numbers.summary.as_mut();
+        let wanted = wanted.filter(|wanted| wanted.checkpoint == checkpoint);
+        let wanted = wanted.ok_or(SummaryError::NotWanted(checkpoint))?;
+        if text.trim().is_empty() {
+            return Err(SummaryError::Empty);
+        }
+        let frames = wanted.frames.iter().map(|(_, text)| &**text);
+        let invented = invented(text, frames, values, &self.side.options.registry);
+        if !invented.is_empty() {
+            let words = invented.into_iter().map(str::to_owned);
+            return Err(SummaryError::Invented(words.collect()));
+        }
+        wanted.text = Some(text.to_owned());
+        Ok(())
     }
 }

@@ -123,14 +123,14 @@ impl Side {
     pub(crate) fn replay(
         &mut self,
         entry: &Entry,
-        mut look: impl FnMut(&Scanned<'_>, &Effect),
+        mut look: impl FnMut(&State, &Scanned<'_>, &Effect),
     ) -> Result<(), RestoreError> {
         let bad = |error: DecodeError| RestoreError::new(entry.position, &error);
         let frame = Scanned::of_entry(&entry.text).map_err(bad)?;
         let effect = self
             .effect(entry.position, entry.kind, &frame)
             .map_err(bad)?;
-        look(&frame, &effect);
+        look(&self.state, &frame, &effect);
         if entry.position > self.state.position {
             self.state.apply(entry, &frame, effect);
         }

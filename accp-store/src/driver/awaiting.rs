@@ -6,13 +6,14 @@ use std::fmt;
 use accp_runtime::session::{
     Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
 };
-use accp_runtime::{AgentId, Value};
+use accp_runtime::{AgentId, Message, Value};
 use accp_session::{Batch, Entry, Output, Read, Resolver};
 
 use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;
 use super::link::Link;
 use super::look_up::look_up;
+use super::summaries::{frames, supply};
 use super::values::Values;
 use crate::{Committer, Kept, NoRows, OpenSide, Pending, RowsError, SideId};
 
@@ -257,6 +258,39 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
             values.take(read)?;
         }
         Ok(values.put_into(inbound, &self.session().options().registry))
+    }
+
+    /// Reads the frames that left hot state with the last checkpoint: see
+    /// [`Driver::frames_to_sum_up`](crate::Driver::frames_to_sum_up).
+    ///
+    /// # Errors
+    /// The errors of [`Driver::frames_to_sum_up`](crate::Driver::frames_to_sum_up).
+    pub async fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+        let mut messages = Vec::new();
+        for frame in frames(self.session()) {
+            let mut values = Values::of(&frame);
+            while let Some(reference) = values.next() {
+                let read = self.read(&reference).await;
+                values.take(read)?;
+            }
+            let registry = &self.session().options().registry;
+            messages.extend(values.put_into_head(&frame, registry));
+        }
+        Ok(messages)
+    }
+
+    /// Supplies a late summary: see [`Driver::supply_summary`](crate::Driver::supply_summary).
+    ///
+    /// # Errors
+    /// The errors of [`Driver::supply_summary`](crate::Driver::supply_summary).
+    pub async fn supply_summary(
+        &mut self,
+        checkpoint: u64,
+        text: &str,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let frames = self.frames_to_sum_up().await?;
+        supply(&mut self.course, checkpoint, text, frames, now)
     }
 
     /// Submits an output of the session to the committer.

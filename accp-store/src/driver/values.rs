@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use accp_context::read_head;
 use accp_runtime::session::{Inbound, Reference};
-use accp_runtime::{Registry, Value};
+use accp_runtime::{Envelope, Message, Registry, Value};
 use accp_session::references;
 
 use super::error::DriverError;
@@ -65,5 +66,34 @@ impl<'i> Values<'i> {
     pub(super) fn put_into(self, inbound: &Inbound, registry: &Registry) -> Option<Inbound> {
         let whole = || inbound.clone().with_values(&self.read, registry);
         (!self.waits).then(whole)
+    }
+
+    /// Returns the message of a frame without its metadata, with the values that are here. `None` if
+    /// the registry cannot read the frame.
+    pub(super) fn put_into_head(
+        self,
+        head: &Inbound,
+        registry: &Registry,
+    ) -> Option<Message<'static>> {
+        let mut message = read_head(head.text(), registry).ok()?;
+        message.envelope = Envelope::default();
+        for (_, held) in message.payload.iter_mut() {
+            put(held, &self.read);
+        }
+        Some(message)
+    }
+}
+
+/// Puts values in the place of references.
+fn put(held: &mut Value<'static>, read: &BTreeMap<String, Value<'static>>) {
+    match held {
+        Value::Ref(key) => {
+            if let Some(value) = read.get(&**key) {
+                *held = value.clone();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| put(item, read)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, item)| put(item, read)),
+        _ => {}
     }
 }

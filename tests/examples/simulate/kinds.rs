@@ -7,7 +7,7 @@ use accp_runtime::session::Event;
 use accp_session::{Batch, EntryKind};
 
 /// Kinds that occur in every thousand runs.
-const EXPECTED: [&str; 50] = [
+const EXPECTED: [&str; 51] = [
     "entry Control",
     "entry Dropped",
     "entry Frame",
@@ -36,6 +36,7 @@ const EXPECTED: [&str; 50] = [
     "host Rejected E5002",
     "host Removed",
     "host SchemasUnavailable",
+    "host SummaryWanted",
     "host Supplied",
     "host Tampered",
     "host Unavailable",
@@ -113,6 +114,7 @@ fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
         Event::Dropped(_) => "Dropped",
         Event::OverSoftLimit { .. } => "OverSoftLimit",
         Event::Checkpoint(_) => "Checkpoint",
+        Event::SummaryWanted { .. } => "SummaryWanted",
         Event::CheckpointDeferred(_) => "CheckpointDeferred",
         Event::Missed(_) => "Missed",
         Event::LostTime { .. } => "LostTime",

@@ -173,6 +173,7 @@ impl World {
         if self.room.host.session().lost_time().is_some() {
             return Ok(());
         }
+        self.sum_up()?;
         let what = self.rng.below(1000);
         let learns = self.plan.learns;
         let count = self.counts.schemas;

@@ -22,6 +22,7 @@ mod rights;
 mod seen;
 mod sides;
 mod streams;
+mod summaries;
 mod talk;
 mod tape;
 mod text;
@@ -87,6 +88,7 @@ impl World {
             skew: Duration::from_secs(plan.tolerance),
             key: (!plan.keyless).then(|| LogKey::new(secret)),
             groups: plan.group_limits(),
+            late_summaries: seed.is_multiple_of(2),
             ..Rules::default()
         };
         let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));

@@ -39,6 +39,7 @@ mod returns;
 mod room;
 mod said;
 mod sides;
+mod summaries;
 mod turns;
 mod waiting;
 mod whole;

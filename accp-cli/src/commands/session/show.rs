@@ -235,6 +235,9 @@ impl Picture {
                 "at": checkpoint.at().as_millis(), "triggers": on, "covers": checkpoint.covers(),
                 "left": checkpoint.left(), "kept": kept.collect::<Json>(),
                 "summary": digest.map(Digest::summary),
+                "late": digest.and_then(Digest::late).map(|(id, text)| json!({
+                    "of": format!("ckpt_{id}"), "summary": text,
+                })),
                 "tokens": digest.map(Digest::tokens),
                 "merged": checkpoint.merged().map(|(through, _)| format!("ckpt_{through}")),
             })

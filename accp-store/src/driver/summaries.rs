@@ -1,0 +1,113 @@
+//! Summaries that a model writes, for checkpoints that were taken.
+
+use accp_runtime::session::{CancelToken, Inbound, Input, MemberId, Session, Time};
+use accp_runtime::{Message, Value};
+
+use super::course::Course;
+use super::error::DriverError;
+use super::values::Values;
+use super::{Driver, Link};
+use crate::Store;
+
+impl<S: Store, L: Link> Driver<S, L> {
+    /// Reads the frames that left hot state with the last checkpoint, for a model that sums them up
+    /// ([`Event::SummaryWanted`](accp_runtime::session::Event::SummaryWanted)). They have no
+    /// envelope, and values stand in the place of references, as far as they are here. Frames under
+    /// a schema that this host does not know any more are left out. Only for a host with
+    /// [`Rules::late_summaries`](accp_runtime::session::Rules::late_summaries); any other has none.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use accp_runtime::session::{Event, Input, Options, Outbound, Rules, Time, Transmit};
+    /// # use accp_runtime::view::View;
+    /// # use accp_runtime::{AgentId, Message, Registry};
+    /// # use accp_store::{Driver, MemoryStore};
+    /// # struct Words;
+    /// # impl accp_runtime::TokenCounter for Words {
+    /// #     fn name(&self) -> &str { "words" }
+    /// #     fn count(&self, text: &str) -> usize { text.split(|c: char| !c.is_alphanumeric()).count() }
+    /// # }
+    /// # let now = Time::from_secs(1_714_000_000);
+    /// # let registry = Arc::new(Registry::standard());
+    /// # let options = Options::new("shop", AgentId::new("shop")?, registry.clone());
+    /// # let options = options.counting(Arc::new(Words));
+    /// # let (store, link) = (MemoryStore::new(), Vec::<Transmit>::new());
+    /// # let model = |prompt: &str| { assert!(prompt.contains("order W7")); "A customer asks for order W7." };
+    /// let rules = Rules { late_summaries: true, ..Rules::default() };
+    /// let mut shop = Driver::open_host(store, link, options, rules, now)?;
+    /// # let text = "Good morning, could you please tell me where my order W7 is by now?";
+    /// # let question = Message::new("shop", "done", "chat")?.with("content", text).under("CH");
+    /// # shop.send(&Outbound::message(&question), now)?;
+    /// # shop.session_mut()?.handle(Input::Phase, now)?;
+    /// let view = View::new(registry);
+    /// for event in shop.serve(now, |_| Ok(vec![]))? {
+    ///     if let Event::SummaryWanted { checkpoint, .. } = event {
+    ///         let frames = shop.frames_to_sum_up()?;
+    ///         let prompt: String = frames.iter().map(|frame| view.block(frame).text).collect();
+    ///         let text = model(&prompt); // in a real program: later, elsewhere
+    ///         shop.supply_summary(checkpoint, text, now)?;
+    ///     }
+    /// }
+    /// # shop.session_mut()?.handle(Input::Phase, now)?;
+    /// # assert!(shop.session().context().contains("@facts ckpt_2: A customer asks for order W7."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DriverError::Store`], after which the session is not put aside.
+    pub fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+        let mut messages = Vec::new();
+        for frame in frames(self.session()) {
+            let mut values = Values::of(&frame);
+            while let Some(reference) = values.next() {
+                let read = self.read(&reference);
+                values.take(read)?;
+            }
+            let registry = &self.session().options().registry;
+            messages.extend(values.put_into_head(&frame, registry));
+        }
+        Ok(messages)
+    }
+
+    /// Supplies a late summary as [`Session::supply_summary`] does. A value of the text may also
+    /// stand behind a reference of the frames that left, because long values leave a frame.
+    ///
+    /// # Errors
+    /// [`DriverError::Input`] when the session refuses the text, and the errors of
+    /// [`frames_to_sum_up`](Self::frames_to_sum_up).
+    pub fn supply_summary(
+        &mut self,
+        checkpoint: u64,
+        text: &str,
+        now: Time,
+    ) -> Result<(), DriverError> {
+        let frames = self.frames_to_sum_up()?;
+        supply(&mut self.course, checkpoint, text, frames, now)
+    }
+}
+
+/// Returns the frames that left with the last checkpoint, if it wants a summary.
+pub(super) fn frames(session: &Session) -> Vec<Inbound> {
+    let of = |(position, text): (u64, &str)| {
+        Inbound::new(position, MemberId::HOST, text.into(), CancelToken::new())
+    };
+    session.frames_to_sum_up().map(of).collect()
+}
+
+/// Hands a late summary to the session. The frames hold the values that stand behind references.
+pub(super) fn supply(
+    course: &mut Course,
+    checkpoint: u64,
+    text: &str,
+    frames: Vec<Message<'static>>,
+    now: Time,
+) -> Result<(), DriverError> {
+    let payloads = frames.into_iter().map(|frame| Value::Map(frame.payload));
+    let values = &payloads.collect::<Vec<_>>();
+    let summary = Input::Summary {
+        checkpoint,
+        text,
+        values,
+    };
+    course.handle(summary, now)
+}

@@ -1,0 +1,385 @@
+//! Summaries that come after their checkpoint, as those of a model do.
+
+mod refused;
+
+use std::time::Duration;
+
+use accp_runtime::context::{CheckpointHooks, Digest, Frozen, Verdict};
+use accp_runtime::session::{
+    Event, Input, InputError, MemberId, Outbound, Reference, Rules, Scope, SummaryError,
+};
+use accp_runtime::{Message, Value};
+use insta::assert_snapshot;
+
+use crate::lineage::{copy, decide, restore};
+use crate::room::Room;
+use crate::sides::{NOW, Node, Side, counting, frame, open_desk, options, rules, tokens};
+
+fn late(scope: Scope) -> Rules {
+    Rules {
+        late_summaries: true,
+        ..rules(scope)
+    }
+}
+
+fn desk() -> Side {
+    open_desk(counting("hub"), late(Scope::Shared))
+}
+
+/// Returns the summaries that were asked for, each with the positions that left.
+fn wanted(events: &[Event]) -> Vec<(u64, Vec<u64>)> {
+    let wanted = |event: &Event| match event {
+        Event::SummaryWanted { checkpoint, left } => Some((*checkpoint, left.clone())),
+        _ => None,
+    };
+    events.iter().filter_map(wanted).collect()
+}
+
+/// Lets `@dev` do the task of this number. That takes a checkpoint, with which the task before leaves.
+fn task(desk: &mut Side, n: u32) -> Vec<(u64, Vec<u64>)> {
+    let text = format!("@dev>done:plan{{task:T{n}|fee:{n}.25}}");
+    wanted(&desk.takes(101, &frame(&text, n, n.into(), "")).events)
+}
+
+fn supply(desk: &mut Side, checkpoint: u64, text: &str) -> Result<(), SummaryError> {
+    match desk.session_mut().supply_summary(checkpoint, text, NOW) {
+        Ok(()) => Ok(()),
+        Err(InputError::Summary(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Returns the late summaries in warm state.
+fn carried(desk: &Side) -> Vec<(u64, String)> {
+    let digests = desk.state().warm().digests().iter();
+    let late = digests.filter_map(Digest::late);
+    late.map(|(of, text)| (of, text.to_owned())).collect()
+}
+
+fn invented(words: &[&str]) -> Result<(), SummaryError> {
+    let words = words.iter().map(|&word| word.to_owned());
+    Err(SummaryError::Invented(words.collect()))
+}
+
+/// A member does the task of this number, under a chain of its own.
+fn does(room: &mut Room, n: i64) {
+    let done = Message::new("dev", "done", "plan").unwrap();
+    let done = done.with("task", format!("T{n}")).with("n", n);
+    room.say(0, &Outbound::message(&done));
+}
+
+/// Returns the `$warm` value of a key at the host and at the first member.
+fn read_by_both(room: &mut Room, key: &str) -> [Option<Value<'static>>; 2] {
+    let reference = Reference::parse(key).unwrap();
+    let host = room.host.driver.read(&reference).unwrap();
+    [host, room.members[0].driver.read(&reference).unwrap()]
+}
+
+// ---- From the question to the context ----------------------------------------------
+
+#[test]
+fn the_next_checkpoint_carries_a_late_summary_to_all_sides() {
+    let mut room = Room::with(counting("hub"), late(Scope::Shared), &["dev", "qa"]);
+    does(&mut room, 1);
+    assert_eq!(wanted(&room.host.events), [], "nothing has left");
+    does(&mut room, 2);
+    let asked = wanted(&room.host.events);
+    let [(2, left)] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    // The positions and the texts are those of the log.
+    let session = room.host.session();
+    let frames: Vec<_> = session.frames_to_sum_up().collect();
+    let [(position, text)] = frames[..] else {
+        panic!("{frames:?}");
+    };
+    assert_eq!(*left, [position]);
+    assert_eq!(text, "@dev>done:plan{n:1|task:T1}");
+    let text = text.to_owned();
+    let logged = room.host.frames();
+    let logged = logged.iter().find(|entry| entry.position == left[0]);
+    assert!(logged.unwrap().text.starts_with(&text));
+
+    let now = room.now;
+    let host = room.host.session_mut();
+    host.supply_summary(2, "Dev has  done\n T1.", now).unwrap();
+    let before = room.host.session().context();
+    room.check_replicas();
+    does(&mut room, 3);
+    room.check_replicas();
+    let digest = room.members[0].state().warm().digests().last().unwrap();
+    assert_eq!(digest.late(), Some((2, "Dev has done T1.")));
+    assert_eq!(digest.summary(), "dev.done.plan", "its own comes later");
+    assert_snapshot!(digest.line(), @r#"@warm>sync:ckpt_3{cold:p7|sum:dev.done.plan|late:ckpt_2|late_sum:"Dev_has_done_T1.|facts:[[task,T2,{n:2}]]}"#);
+    // What was shown stays as it was; the facts of the checkpoint come behind it.
+    let context = room.members[0].session().context();
+    let shown = before.split_once("@facts").unwrap().1;
+    let shown = shown.split("\n@").next().unwrap();
+    assert!(context.contains(shown), "{context}");
+    assert_snapshot!(context, @"
+    @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
+    @facts ckpt_2 p5: dev.done.plan
+    {n:1,task:T1}
+    @facts ckpt_2: Dev has done T1.
+    @facts ckpt_3 p7: dev.done.plan
+    {n:2,task:T2}
+    @dev>done:plan{n:3,task:T3}
+    ");
+    for (key, expected) in [
+        ("warm.ckpt_2.summary", "Dev has done T1."),
+        ("warm.ckpt_3.summary", "dev.done.plan"),
+    ] {
+        let both = [(); 2].map(|()| Some(Value::from(expected)));
+        assert_eq!(read_by_both(&mut room, key), both);
+    }
+    let Some(Value::Map(whole)) = &read_by_both(&mut room, "warm.ckpt_2")[1] else {
+        panic!("no map");
+    };
+    assert_eq!(whole.get("summary"), Some(&"Dev has done T1.".into()));
+    // A member that joins later starts from the same state.
+    room.enter(options("ops"));
+    room.check_replicas();
+    assert_eq!(wanted(&room.members[0].events), [], "only a host is asked");
+}
+
+/// A host that is not asked for late summaries does what it did, and so does one whose caller says
+/// nothing.
+#[test]
+fn nothing_changes_without_a_late_summary() {
+    let mut options = counting("hub");
+    options.snapshot_entries = 1;
+    let [mut off, mut on] =
+        [rules(Scope::Shared), late(Scope::Shared)].map(|rules| open_desk(options.clone(), rules));
+    for n in 1..90 {
+        assert_eq!(task(&mut off, n), []);
+        assert_eq!(task(&mut on, n).len(), usize::from(n > 1));
+        assert_eq!(off.session().frames_to_sum_up().count(), 0);
+    }
+    let logs = [&mut off, &mut on].map(|desk| {
+        let log = desk.log().into_iter();
+        log.map(|entry| entry.text.to_string()).collect::<Vec<_>>()
+    });
+    assert_eq!(logs[0], logs[1]);
+    assert!(!logs[0].join("\n").contains("late"));
+    assert_eq!(off.state(), on.state());
+    assert!(
+        off.state()
+            .warm()
+            .digests()
+            .iter()
+            .any(|digest| digest.checkpoints().0 < digest.checkpoints().1)
+    );
+    let snapshot = |desk: &mut Side| desk.stored().snapshot.unwrap().text;
+    assert!(!snapshot(&mut off).contains(r#""summary":{"#));
+    assert!(snapshot(&mut on).contains(r#""summary":{"#));
+    let error = supply(&mut off, 89, "Dev planned.").unwrap_err();
+    assert_eq!(error, SummaryError::NotWanted(89));
+    assert_snapshot!(error, @"no summary of ckpt_89 is wanted: only of the last checkpoint, if frames left with it and Rules::late_summaries is set");
+    // It is asked no more once the rule is off, although its snapshot has the frames.
+    on = reopen_with(on, rules(Scope::Shared));
+    assert_eq!(wanted(&on.events), []);
+    assert_eq!(on.session().frames_to_sum_up().count(), 0);
+}
+
+/// Opens a host again from its store, with other rules.
+fn reopen_with(desk: Side, rules: Rules) -> Side {
+    let (store, options) = (desk.store.clone(), desk.options.clone());
+    drop(desk);
+    let mut desk = Side::open(MemberId::HOST, store, vec![], options, Some(rules), NOW).unwrap();
+    desk.carries_out(NOW);
+    desk
+}
+
+/// A checkpoint with which nothing leaves carries the summary, too, and wants none.
+#[test]
+fn a_checkpoint_without_frames_carries_a_late_summary() {
+    let mut desk = desk();
+    task(&mut desk, 1);
+    assert!(desk.phase(NOW).is_some());
+    desk.events.clear();
+    desk.carries_out(NOW);
+    let first = desk.frames()[0].position;
+    assert_eq!(wanted(&desk.events), [(2, vec![first])]);
+    supply(&mut desk, 2, "Dev did T1.").unwrap();
+    let empty = desk.phase(NOW).unwrap();
+    assert_eq!((empty.left(), empty.id()), (&[][..], 3));
+    desk.events.clear();
+    desk.carries_out(NOW);
+    assert_eq!(wanted(&desk.events), []);
+    assert_eq!(carried(&desk), [(2, "Dev did T1.".to_owned())]);
+    let context = desk.session().context();
+    assert!(
+        context.ends_with("@facts ckpt_2: Dev did T1.\n"),
+        "{context}"
+    );
+    assert_eq!(
+        supply(&mut desk, 3, "Nothing."),
+        Err(SummaryError::NotWanted(3))
+    );
+}
+
+/// A hook that puts off one checkpoint of two.
+struct Second(bool);
+
+impl CheckpointHooks for Second {
+    fn before(&mut self, _: &Frozen<'_>) -> Verdict {
+        self.0 = !self.0;
+        if self.0 {
+            Verdict::Go
+        } else {
+            Verdict::Veto("later".into())
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_put_off_carries_it_later() {
+    let mut desk = desk();
+    task(&mut desk, 1);
+    desk.hooks(Second(false));
+    assert_eq!(task(&mut desk, 2).len(), 1);
+    supply(&mut desk, 2, "Dev did T1.").unwrap();
+    assert_eq!(task(&mut desk, 3), []);
+    assert_eq!(carried(&desk), []);
+    assert_eq!(task(&mut desk, 4).len(), 1);
+    assert_eq!(carried(&desk), [(2, "Dev did T1.".to_owned())]);
+}
+
+/// The summary is cut to 100 tokens, and the line of its checkpoint to 200.
+#[test]
+fn a_late_summary_is_cut_like_any_summary() {
+    let mut desk = desk();
+    task(&mut desk, 1);
+    task(&mut desk, 2);
+    supply(&mut desk, 2, &"Dev planned T1 with care. ".repeat(100)).unwrap();
+    task(&mut desk, 3);
+    let [(2, text)] = &carried(&desk)[..] else {
+        panic!("{:?}", carried(&desk));
+    };
+    assert!(text.starts_with("Dev planned T1 with care. Dev") && text.ends_with(" ..."));
+    let wire = Value::from(text.as_str()).to_string();
+    assert!((80..=100).contains(&tokens(&wire)), "{text}");
+    let digest = desk.state().warm().digests().last().unwrap();
+    assert!(digest.tokens() <= 200);
+    assert!(!digest.facts().is_empty(), "there is room for facts");
+}
+
+/// In a merge a late summary takes the place of the first one, and its values stay as they are.
+#[test]
+fn a_merge_takes_the_late_summaries() {
+    let mut host = counting("hub");
+    host.context.warm = 400;
+    let mut room = Room::with(host, late(Scope::Shared), &["dev"]);
+    let (mut count, mut whole) = (0, 0);
+    for n in 1..60 {
+        does(&mut room, n);
+        let asked = wanted(&std::mem::take(&mut room.host.events));
+        let now = room.now;
+        // One checkpoint of three gets no late summary.
+        for (checkpoint, _) in asked.iter().filter(|(of, _)| of % 3 > 0) {
+            let text = format!("Dev; did T{0}; {0}*{0};{0}*{0}", n - 1);
+            let host = room.host.session_mut();
+            host.supply_summary(*checkpoint, &text, now).unwrap();
+        }
+        let warm = room.host.state().warm().digests();
+        let Some(merged) = warm
+            .first()
+            .filter(|digest| digest.checkpoints().0 < digest.checkpoints().1)
+        else {
+            continue;
+        };
+        count += 1;
+        whole += usize::from(!merged.summary().ends_with("..."));
+        let (first, last) = merged.checkpoints();
+        assert_eq!(merged.late(), None);
+        let text = merged.summary();
+        for of in (first..=last).filter(|_| !text.ends_with("...")) {
+            // The task before left with this checkpoint.
+            let said = format!("did T{0}; {0}*{0};{0}*{0}", of - 1);
+            assert_eq!(text.contains(&said), of > 1 && of % 3 > 0, "{of}: {text}");
+        }
+        assert!(text.contains("dev.done.plan"), "{text}");
+    }
+    assert!(count > 10 && whole > 0);
+    room.check_replicas();
+}
+
+// ---- Restarts ----------------------------------------------------------------------
+
+/// A host that starts again asks again, from its log and from a snapshot. A summary that no checkpoint
+/// carries yet was in its memory only.
+#[test]
+fn a_host_that_starts_again_asks_again() {
+    for awaits in [false, true] {
+        let mut desk = desk();
+        if awaits {
+            desk = desk.awaiting(NOW).unwrap();
+            desk.restart_as(desk.options.clone());
+        }
+        task(&mut desk, 1);
+        let asked = task(&mut desk, 2);
+        assert_eq!(asked.len(), 1);
+        let frames = |desk: &Side| {
+            let frames = desk.session().frames_to_sum_up();
+            frames
+                .map(|(at, text)| (at, text.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let before = frames(&desk);
+        for snapshot_entries in [1000, 1, 1] {
+            assert_eq!(supply(&mut desk, 2, "Dev did T1."), Ok(()));
+            let mut options = desk.options.clone();
+            options.snapshot_entries = snapshot_entries;
+            desk.reopen_as(options);
+            desk.events.clear();
+            desk.carries_out(NOW);
+            assert_eq!(wanted(&desk.events), asked);
+            assert_eq!(frames(&desk), before);
+            desk.events.clear();
+            desk.carries_out(NOW);
+            assert_eq!(wanted(&desk.events), [], "once");
+        }
+        assert!(desk.stored().snapshot.is_some());
+        desk.greets(NOW);
+        assert_eq!(supply(&mut desk, 2, "Dev did T9."), invented(&["T9"]));
+        assert_eq!(supply(&mut desk, 2, "Dev did T1 at last."), Ok(()));
+        task(&mut desk, 3);
+        let expected = [(2, "Dev did T1 at last.".to_owned())];
+        assert_eq!(carried(&desk), expected);
+        desk.restart_as(desk.options.clone());
+        assert_eq!(carried(&desk), expected);
+    }
+}
+
+/// A host that gets a checkpoint back from a member asks for its summary.
+#[test]
+fn a_host_that_recovers_a_checkpoint_asks_for_its_summary() {
+    let mut room = Room::with(counting("hub"), late(Scope::Sender), &["dev"]);
+    does(&mut room, 1);
+    let backup = copy(&room);
+    for n in 2..5 {
+        does(&mut room, n);
+    }
+    let last = room.host.state().warm().last();
+    room.host.events.clear();
+    restore(&mut room, backup);
+    assert_eq!(wanted(&room.host.events), []);
+    decide(&mut room, Input::Recover).unwrap();
+    let asked = wanted(&room.host.events);
+    let [(checkpoint, _)] = asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert!(checkpoint >= last);
+    let now = room.now;
+    let host = room.host.session_mut();
+    assert!(host.supply_summary(checkpoint, "Dev did T9.", now).is_err());
+    let text = "Dev went on.";
+    host.supply_summary(checkpoint, text, now).unwrap();
+    does(&mut room, 5);
+    room.pass(Duration::from_secs(32));
+    room.check_replicas();
+    assert_eq!(
+        carried(&room.host).last(),
+        Some(&(checkpoint, text.to_owned()))
+    );
+}

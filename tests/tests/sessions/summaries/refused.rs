@@ -1,0 +1,178 @@
+//! Texts that a host refuses as a summary.
+
+use std::collections::BTreeSet;
+
+use accp_runtime::session::{InputError, MemberId, Outbound, Scope, SummaryError};
+use accp_runtime::{Envelope, Message, Registry};
+use accp_store::DriverError;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::{carried, desk, does, invented, late, supply, task};
+use crate::room::Room;
+use crate::sides::{NOW, Node, Side, counting, frame};
+
+#[test]
+fn a_text_for_another_checkpoint_is_refused() {
+    let mut desk = desk();
+    assert_eq!(
+        supply(&mut desk, 1, "Dev."),
+        Err(SummaryError::NotWanted(1))
+    );
+    task(&mut desk, 1);
+    task(&mut desk, 2);
+    for other in [0, 1, 3, u64::MAX] {
+        assert_eq!(
+            supply(&mut desk, other, "Dev."),
+            Err(SummaryError::NotWanted(other))
+        );
+    }
+    // The model was too slow.
+    task(&mut desk, 3);
+    assert_eq!(
+        supply(&mut desk, 2, "Dev did T1."),
+        Err(SummaryError::NotWanted(2))
+    );
+    for empty in ["", " \n\t"] {
+        assert_eq!(supply(&mut desk, 3, empty), Err(SummaryError::Empty));
+    }
+    task(&mut desk, 4);
+    assert_eq!(carried(&desk), []);
+    assert_snapshot!(SummaryError::NotWanted(2), @"no summary of ckpt_2 is wanted: only of the last checkpoint, if frames left with it and Rules::late_summaries is set");
+    assert_snapshot!(SummaryError::Empty, @"the summary has no text; to keep the first one, supply none");
+
+    let mut room = Room::counting(&["dev"]);
+    let now = room.now;
+    let refused = room.members[0].session_mut().supply_summary(1, "Dev.", now);
+    assert!(matches!(refused, Err(InputError::HostOnly(_))));
+    assert_eq!(room.members[0].session().frames_to_sum_up().count(), 0);
+}
+
+#[test]
+fn a_text_with_an_invented_value_is_refused() {
+    let mut desk = desk();
+    task(&mut desk, 1);
+    task(&mut desk, 2);
+    supply(&mut desk, 2, "Dev did T1 for 1.25.").unwrap();
+    // T2 is in hot state still: it did not leave.
+    let refused = supply(&mut desk, 2, "Dev did T1, T2 and T3, T3 for $1.5, a_b.");
+    assert_eq!(refused, invented(&["T2", "T3", "1.5", "a_b"]));
+    assert_snapshot!(refused.unwrap_err(), @"these words stand in no frame that left hot state: T2, T3, 1.5, a_b; leave them out of the summary, or write them as the frames do");
+    for (text, word) in [
+        ("Fee: 1.250", "1.250"),
+        ("Fee: 25", "25"),
+        ("Fee: -1.25", "-1.25"),
+        ("T1-T2", "T1-T2"),
+        ("T\u{661}", "T\u{661}"),
+        ("dev@T1", "dev@T1"),
+    ] {
+        assert_eq!(supply(&mut desk, 2, text), invented(&[word]), "{text}");
+    }
+    // The summary before stays.
+    task(&mut desk, 3);
+    assert_eq!(carried(&desk), [(2, "Dev did T1 for 1.25.".to_owned())]);
+}
+
+/// A long value stands behind a reference. A driver reads it, for the model and for the check.
+#[test]
+fn a_value_may_stand_behind_a_reference() {
+    for awaits in [false, true] {
+        let mut room = Room::with(counting("hub"), late(Scope::Shared), &["dev"]);
+        let content = "Good morning, I would like to return my order W2378156. ".repeat(9);
+        let done = Message::new("dev", "done", "plan").unwrap();
+        let done = done.with("goal", content.as_str());
+        room.say(0, &Outbound::message(&done));
+        does(&mut room, 2);
+        let (store, options) = (room.host.store.clone(), room.host.options.clone());
+        let rules = Some(late(Scope::Shared));
+        let mut host = Side::open(MemberId::HOST, store, vec![], options, rules, NOW).unwrap();
+        if awaits {
+            host = host.awaiting(NOW).unwrap();
+        }
+        host.carries_out(NOW);
+        let frames = host.driver.frames_to_sum_up().unwrap();
+        let [read] = &frames[..] else {
+            panic!("{frames:?}");
+        };
+        assert_eq!(read.payload.get("goal"), Some(&content.clone().into()));
+        assert_eq!(read.envelope, Envelope::default());
+        let text = "The user returns W2378156.";
+        assert_eq!(supply(&mut host, 2, text), invented(&["W2378156"]));
+        let refused = host.driver.supply_summary(2, "It is W1.", NOW);
+        let Err(DriverError::Input(InputError::Summary(error))) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(Err(error), invented(&["W1"]));
+        host.driver.supply_summary(2, text, NOW).unwrap();
+        host.phase(NOW);
+        assert_eq!(carried(&host), [(2, text.to_owned())]);
+    }
+}
+
+/// Returns the runs of letters and digits in a text.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+}
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[A-C]{0,1}[1-3]{1,2}",
+        1 => "20[1-2]{2}-0[1-2]",
+        1 => r"-?[1-2]\.[1-3]{1,2}",
+        1 => "[a-b]{1,2}_[a-b]",
+        1 => "[a-z]{1,4}",
+        1 => r"[a-c1-3@/\\.,:;()+_ -]{1,6}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// A text is refused for words of its own that no frame has, or every run with a digit in it stands
+    /// in a frame that left.
+    #[test]
+    fn what_is_taken_stands_in_a_frame_that_left(
+        said in prop::collection::vec(word(), 1..8),
+        told in prop::collection::vec((any::<prop::sample::Index>(), word(), any::<bool>()), 1..6),
+        marks in "[ ,.;:!?]",
+    ) {
+        let mut desk = desk();
+        let notes: Vec<Message<'_>> = said.iter().map(|word| {
+            Message::new("dev", "sync", "note").unwrap().with("note", word.as_str())
+        }).collect();
+        for (message, n) in notes.iter().zip(1..) {
+            let text = message.encode(&Registry::standard()).unwrap();
+            desk.takes(101, &frame(&text, n, n.into(), ""));
+        }
+        let asked = desk.phase(NOW);
+        prop_assert!(asked.is_some());
+        desk.carries_out(NOW);
+        let text = told.iter().map(|(index, word, is_true)| match is_true {
+            true => index.get(&said).clone(),
+            false => word.clone(),
+        });
+        let text = text.collect::<Vec<_>>().join(&format!("{marks} "));
+        let all = said.join("\n");
+        let frames: Vec<String> = desk.session().frames_to_sum_up().map(|(_, text)| text.to_owned()).collect();
+        let stands: BTreeSet<&str> = runs(&all).chain(frames.iter().flat_map(|text| runs(text))).collect();
+        let last = desk.state().warm().last();
+        match supply(&mut desk, last, &text) {
+            Ok(()) => {
+                for run in runs(&text).filter(|run| run.contains(char::is_numeric)) {
+                    prop_assert!(stands.contains(run), "{} of {} in {:?}", run, text, frames);
+                }
+                desk.phase(NOW);
+                let normal = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                prop_assert_eq!(carried(&desk), [(last, normal)]);
+            }
+            Err(SummaryError::Invented(words)) => {
+                prop_assert!(!words.is_empty());
+                for word in words {
+                    prop_assert!(text.contains(&word));
+                    prop_assert!(!said.contains(&word), "{} of {:?}", word, said);
+                }
+            }
+            Err(error) => prop_assert_eq!((error, text.trim()), (SummaryError::Empty, "")),
+        }
+    }
+}
