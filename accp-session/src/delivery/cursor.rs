@@ -15,8 +15,6 @@ use crate::wire::link::Hello;
 pub(crate) struct Cursor {
     /// True while the host has to tell the member that it is back, until the member answers.
     pub greeting: bool,
-    /// True once the member has said hello, since the start of the host.
-    pub met: bool,
     /// True if the link to the member is gone, and nothing has come from the member since.
     pub gone: bool,
     /// The position that the member said it holds. `None` when the member cannot be reached, or has
@@ -41,16 +39,23 @@ pub(crate) struct Cursor {
     pub claim: Option<(u64, Box<Hello>)>,
     /// False claims of the member in turn.
     pub doubts: u8,
-    /// True if the member understands the pairs that vouch for an entry.
-    pub vouched: bool,
-    /// What a member that knows the draft alone was told.
-    pub plain: Option<Box<Plain>>,
+    /// What the hello of the member says that it understands; `None` before there was one.
+    pub speaks: Option<Speaks>,
     /// The number of values that the member waits for.
     pub wants: u8,
     /// The furthest position that the member has said it holds.
     pub furthest: u64,
     /// The hellos since then.
     pub hellos: u8,
+}
+
+/// What a member understands.
+#[derive(Debug)]
+pub(crate) enum Speaks {
+    /// The extensions. `vouched` is true if it understands the pairs that vouch for an entry.
+    Extensions { vouched: bool },
+    /// The draft alone, and what the member was told so far.
+    Draft(Box<Plain>),
 }
 
 /// A fold for members: its position, the running hash there, and the bytes.
@@ -65,7 +70,6 @@ impl Cursor {
     pub(crate) fn new(retry: Duration) -> Self {
         Self {
             greeting: false,
-            met: false,
             gone: false,
             acked: None,
             sent: 0,
@@ -78,12 +82,29 @@ impl Cursor {
             offer: None,
             claim: None,
             doubts: 0,
-            vouched: false,
-            plain: None,
+            speaks: None,
             wants: 0,
             furthest: 0,
             hellos: 0,
         }
+    }
+
+    /// Returns whether the member understands the pairs that vouch for an entry.
+    pub(crate) fn is_vouched(&self) -> bool {
+        matches!(self.speaks, Some(Speaks::Extensions { vouched: true }))
+    }
+
+    /// Returns what a member that knows the draft alone was told.
+    pub(crate) fn plain(&mut self) -> Option<&mut Plain> {
+        match &mut self.speaks {
+            Some(Speaks::Draft(plain)) => Some(plain),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the member knows the draft alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.speaks, Some(Speaks::Draft(_)))
     }
 
     /// Makes the entries after `held` go out again.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::delivery::cursor::Cursor;
+use crate::delivery::cursor::{Cursor, Speaks};
 use crate::delivery::plain::Plain;
 use accp_registry::Hash;
 
@@ -49,10 +49,10 @@ impl Relayed {
         sends: &mut Vec<Transmit>,
     ) {
         let prev = std::mem::replace(&mut cursor.sent, self.position);
-        if let Some(plain) = &mut cursor.plain {
+        if let Some(plain) = cursor.plain() {
             return plain.waiting.push_back(self.clone());
         }
-        let hash = self.hash.as_ref().filter(|_| cursor.vouched);
+        let hash = self.hash.as_ref().filter(|_| cursor.is_vouched());
         let relay = Relay {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
             position: self.position,
@@ -198,8 +198,7 @@ impl Relays {
     pub(crate) fn go_on_plainly(&mut self, member: MemberId, position: u64, plain: Plain) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
-        cursor.vouched = false;
-        cursor.plain = Some(Box::new(plain));
+        cursor.speaks = Some(Speaks::Draft(Box::new(plain)));
         self.go_back(member, position);
     }
 
@@ -214,10 +213,7 @@ impl Relays {
 
     /// Returns the members that know the draft alone.
     pub(crate) fn plain_members(&self) -> Vec<MemberId> {
-        let plain = self
-            .cursors
-            .iter()
-            .filter(|(_, cursor)| cursor.plain.is_some());
+        let plain = self.cursors.iter().filter(|(_, cursor)| cursor.is_plain());
         plain.map(|(member, _)| member).collect()
     }
 
@@ -273,7 +269,9 @@ impl Relays {
 
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
-        cursor.plain = None;
+        cursor
+            .speaks
+            .take_if(|speaks| matches!(speaks, Speaks::Draft(_)));
         cursor.greeting = false;
         cursor.gone = true;
         cursor.acked = None;
@@ -288,7 +286,7 @@ impl Relays {
             !cursor.greeting
                 && cursor.claim.is_none()
                 && cursor.acked.is_none_or(|acked| acked == self.last)
-                && (cursor.plain.is_none() || cursor.retry.at().is_none())
+                && (!cursor.is_plain() || cursor.retry.at().is_none())
         })
     }
 
@@ -400,7 +398,7 @@ impl Relays {
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
             // To others the log itself says so.
-            cursor.plain.is_none().then_some((member, mid, at))
+            (!cursor.is_plain()).then_some((member, mid, at))
         });
         due.collect()
     }
@@ -427,7 +425,7 @@ impl Relays {
             if !cursor.retry.is_due(now) {
                 continue;
             }
-            if let Some(plain) = &mut cursor.plain {
+            if let Some(Speaks::Draft(plain)) = &mut cursor.speaks {
                 plain.timeout(&mut cursor.retry, now);
                 continue;
             }

@@ -65,7 +65,7 @@ impl Host {
         if let Some(claim) = claim.filter(|_| self.key.is_some() && held > last) {
             return self.contradicted(member, claim, now);
         }
-        let is_vouched = self.key.is_some() && self.relays.cursor(member).vouched;
+        let is_vouched = self.key.is_some() && self.relays.cursor(member).is_vouched();
         let known = if held == last {
             self.side.hash
         } else {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use accp_registry::ErrorCode;
 
 use super::Host;
+use crate::delivery::cursor::Cursor;
 use crate::delivery::plain::{Due, Plain, Wanted};
 use crate::gate::refusal::Refusal;
 use crate::log::relayed::Relayed;
@@ -25,13 +26,13 @@ use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 impl Host {
     fn plain(&mut self, member: MemberId) -> Option<&mut Plain> {
         let cursor = self.relays.cursors.get_mut(member)?;
-        cursor.plain.as_deref_mut()
+        cursor.plain()
     }
 
     /// Returns whether the member knows the draft alone.
     pub(crate) fn is_plain(&self, member: MemberId) -> bool {
         let cursor = self.relays.cursors.get(member);
-        cursor.is_some_and(|cursor| cursor.plain.is_some())
+        cursor.is_some_and(Cursor::is_plain)
     }
 
     /// Returns the head of a link frame for a member.
@@ -136,12 +137,13 @@ impl Host {
             }
             _ => return false,
         };
-        let cursor = self.relays.cursor(from);
-        if let Some(plain) = cursor.plain.as_mut().filter(|plain| held <= plain.number) {
+        let plain = self.plain(from).filter(|plain| held <= plain.number);
+        let has_all = plain.is_some_and(|plain| {
             plain.held = plain.held.max(held);
-            if plain.has_all() {
-                cursor.retry.rest();
-            }
+            plain.has_all()
+        });
+        if has_all {
+            self.relays.cursor(from).retry.rest();
         }
         if let Link::Ping { .. } = link {
             let pong = self.stamp_for(from, now).beat(Intent::PONG);

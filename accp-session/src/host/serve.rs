@@ -4,7 +4,7 @@ use std::sync::Arc;
 use accp_registry::Hash;
 
 use super::Host;
-use crate::delivery::cursor::Offer;
+use crate::delivery::cursor::{Offer, Speaks};
 use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
@@ -36,14 +36,14 @@ impl Host {
             }
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
-                self.relays.cursor(from).met = true;
                 if hello.plain {
                     self.learn_inline(&hello, now);
                     return self.greet_plainly(from, &hello, now);
                 }
-                self.relays.cursor(from).plain = None;
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
-                self.relays.cursor(from).vouched = is_vouched;
+                self.relays.cursor(from).speaks = Some(Speaks::Extensions {
+                    vouched: is_vouched,
+                });
                 self.hello(from, &hello, now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);

@@ -39,14 +39,14 @@ impl Draft {
         let new: Vec<_> = new.map(|passed| passed.text.clone()).collect();
         self.seen = self.room.passed.len();
         for text in &new {
-            self.script.push_str(&format!("hub  {text}\n"));
+            self.script.extend(["hub  ", text.as_str(), "\n"]);
         }
         new
     }
 
     /// Lets `@qa` say this, and returns the answers of the host.
     pub(crate) fn says(&mut self, text: &str) -> Vec<String> {
-        self.script.push_str(&format!("qa   {text}\n"));
+        self.script.extend(["qa   ", text, "\n"]);
         let now = self.room.now;
         self.room
             .host
@@ -57,7 +57,7 @@ impl Draft {
 
     /// Notes what happens elsewhere.
     pub(crate) fn notes(&mut self, what: &str) {
-        self.script.push_str(&format!("     ({what})\n"));
+        self.script.extend(["     (", what, ")\n"]);
     }
 
     /// Lets `@dev` send a message.
