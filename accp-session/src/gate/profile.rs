@@ -246,6 +246,7 @@ impl OpenStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Due;
 
     /// The pieces of a stream as index, total and whether it is the last one.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
@@ -317,7 +318,7 @@ mod tests {
                 sequence: 1,
                 tokens: 0,
                 cut: false,
-                due: false,
+                due: Due::No,
                 text: text.as_str().into(),
                 hash: None,
             };

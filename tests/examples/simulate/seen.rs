@@ -97,8 +97,8 @@ impl Seen {
         self.since.0 += 1;
         self.since.1 += entry.text.len() as u64;
         let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
-        if entry.due != is_due {
-            return Err(format!("{position} waits for {id}: {}", entry.due));
+        if entry.is_due() != is_due {
+            return Err(format!("{position} waits for {id}: {:?}", entry.due));
         }
         if is_due {
             self.due.insert(position);
