@@ -53,7 +53,7 @@ impl Sending {
             let at = rng.below(left.len() as u64) as usize;
             left.insert(at, left[at]);
         }
-        if rng.per_mille(300) {
+        if rng.per_mille(450) {
             let at = rng.below(left.len() as u64) as usize;
             left.swap(0, at);
         }
@@ -77,11 +77,14 @@ impl Sending {
         if rng.per_mille(200) {
             chunk.data = "x".repeat(rng.below(50) as usize).into();
         }
-        if rng.per_mille(200) {
+        let is_after_the_last = index != self.last && !self.left.contains(&self.last);
+        if is_after_the_last && self.total.is_none() && rng.per_mille(250) {
+            chunk.total_chunks = Some(self.last + 1 + rng.below(3) as i64);
+        } else if rng.per_mille(200) {
             match rng.below(5) {
                 0 => chunk.chunk_index = -1,
                 1 => chunk.chunk_index = self.last + 1 + rng.below(2) as i64,
-                2 => chunk.total_chunks = Some(rng.below(7) as i64),
+                2 => chunk.total_chunks = Some(self.last + rng.below(4) as i64),
                 3 => chunk.is_final = !chunk.is_final,
                 _ => chunk.total_chunks = None,
             }
