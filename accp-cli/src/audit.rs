@@ -185,6 +185,7 @@ mod tests {
 
     use accp_runtime::session::{Mid, Time};
     use accp_session::Batch;
+    use accp_session::Due;
     use accp_store::{MemoryStore, Store as _};
 
     use super::*;
@@ -215,7 +216,7 @@ mod tests {
                 sequence,
                 tokens: 1,
                 cut: false,
-                due: false,
+                due: Due::No,
                 text: format!("{text}[mid:{mid},seq:{sequence},ts:0]").into(),
                 hash: None,
             }

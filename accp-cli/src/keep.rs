@@ -1,7 +1,7 @@
 //! Puts sides of sessions into a file, whole. A command plays its sessions elsewhere and then keeps
 //! them in one commit. So a command that is killed leaves whole sessions in the file or none.
 
-use accp_session::{Batch, Entry, OutboxChange};
+use accp_session::{Batch, Due, Entry, OutboxChange};
 use accp_store::{SideId, Store, StoreError};
 
 /// Returns everything that a store keeps of a side, as the one batch that begins the side.
@@ -59,7 +59,7 @@ pub(crate) fn has_log(
 ) -> Result<bool, StoreError> {
     let kept = store.entries(side, 1, log.len() + 1)?;
     let as_handled = |entry: &Entry| Entry {
-        due: false,
+        due: Due::No,
         hash: None,
         ..entry.clone()
     };

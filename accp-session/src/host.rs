@@ -144,7 +144,7 @@ impl Host {
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
         }
-        let late = stored.entries.iter().filter(|entry| entry.due);
+        let late = stored.entries.iter().filter(|entry| entry.is_due());
         for entry in stored.due.iter().chain(late) {
             side.redeliver(entry)?;
         }

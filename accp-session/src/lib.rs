@@ -113,8 +113,8 @@ pub use log::state::{Party, State};
 pub use log::vouch::{LogId, LogKey, Voucher};
 pub use options::{DraftPeers, Options, Rules, Scope, ValueLimits};
 pub use output::{
-    Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Output, Read, Seen, Snapshot, Stored,
-    Transmit,
+    Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Output, Read, Seen, Snapshot,
+    Stored, Transmit,
 };
 pub use refs::locate::{Located, ReadError};
 pub use refs::reference::{ColdKey, Reference, Target, Walk, read_value, references};

@@ -145,7 +145,7 @@ impl Member {
             session.joined = true;
             session.outbox.set_scope(side.state.scope);
         }
-        let late = stored.entries.iter().filter(|entry| entry.due);
+        let late = stored.entries.iter().filter(|entry| entry.is_due());
         for entry in stored.due.iter().chain(late) {
             side.redeliver(entry)?;
         }

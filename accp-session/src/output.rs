@@ -27,13 +27,31 @@ pub struct Entry {
     pub tokens: u32,
     /// True if hot state shows a preview, because the frame is too large for it.
     pub cut: bool,
-    /// True if the entry waits on this side to be handled. A store keeps this until the mark comes.
-    pub due: bool,
+    /// Whether the entry waits on this side to be handled. A store keeps this until the mark comes.
+    pub due: Due,
     /// The frame as its sender wrote it.
     pub text: Arc<str>,
     /// The running hash of the log at a relayed entry, which covers all relayed entries up to it.
     /// `None` when the host does not vouch for its log.
     pub hash: Option<Hash>,
+}
+
+impl Entry {
+    /// Returns whether the entry waits on this side to be handled.
+    pub const fn is_due(&self) -> bool {
+        matches!(self.due, Due::Yes)
+    }
+}
+
+/// Whether an entry waits on a side to be handled, and if not, how that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Due {
+    /// It does not wait: it is for no handler of this side, or a handler has had it.
+    No,
+    /// It waits.
+    Yes,
+    /// No handler has had it, because its `ttl` was over by then (draft section 3.5).
+    Lapsed,
 }
 
 /// The host's decision on a frame.
@@ -143,6 +161,8 @@ pub struct Batch {
     pub entries: Vec<Entry>,
     /// Positions of due entries that have been handled.
     pub handled: Vec<u64>,
+    /// Positions of due entries that no handler gets, because their `ttl` is over.
+    pub lapsed: Vec<u64>,
     /// Changes to the outbox, in order.
     pub outbox: Vec<OutboxChange>,
     /// The `seq` of the first frame in the outbox, from now on; 0 when this side does not know it.
@@ -175,6 +195,7 @@ impl Batch {
             && self.expired.is_empty()
             && self.entries.is_empty()
             && self.handled.is_empty()
+            && self.lapsed.is_empty()
             && self.outbox.is_empty()
             && self.outbox_sequence.is_none()
             && self.last_put.is_none()

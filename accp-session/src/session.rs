@@ -442,15 +442,15 @@ impl Session {
         Ok(())
     }
 
-    /// Marks a frame as handled if its `ttl` is over (draft section 3.5), and returns whether it is.
+    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is.
     /// Its handler must not get it then. A frame may wait for its handler long after the host has
-    /// accepted it: on a slow link, or in the store of a side that starts again.
+    /// accepted it: on a slow link, or in the store of a side that starts again. A store keeps the
+    /// mark apart from that of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
     pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {
         let side = self.side_mut();
         let is_over = inbound.has_expired(side.options.skew, now);
-        if is_over && side.waits(inbound.position()) {
+        if is_over && side.mark_lapsed(inbound.position()) {
             side.clock.set(now);
-            side.mark_handled(inbound.position());
             if let Ok(mid) = inbound.mid() {
                 side.tell(Event::Lapsed(mid));
             }

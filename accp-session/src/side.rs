@@ -21,8 +21,8 @@ use crate::wire::link::{Hello, Link, Piece, want};
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
 use crate::{
-    Batch, CancelToken, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound, Read,
-    SendError, Time, Transmit,
+    Batch, CancelToken, Due, Entry, EntryKind, Event, Inbound, MemberId, Mid, Options, Outbound,
+    Read, SendError, Time, Transmit,
 };
 use accp_frame::{DecodeError, EncodeError, Intent, Registry};
 
@@ -165,14 +165,18 @@ impl Side {
     }
 
     /// Returns whether an entry like this goes to the handlers of this side.
-    pub(crate) fn is_due(&self, kind: EntryKind, sender: MemberId, intent: Intent) -> bool {
+    pub(crate) fn due(&self, kind: EntryKind, sender: MemberId, intent: Intent) -> Due {
         let is_mine = sender == self.me();
         let is_due = match kind {
             EntryKind::Frame => !is_mine,
             EntryKind::Repeat => is_mine && intent != Intent::REQ,
             _ => false,
         };
-        is_due && self.options.handles
+        if is_due && self.options.handles {
+            Due::Yes
+        } else {
+            Due::No
+        }
     }
 
     /// Appends an entry to the log, and folds it unless the fold has it already.
@@ -185,7 +189,7 @@ impl Side {
         self.position = entry.position;
         self.hash = entry.hash.or(self.hash);
         self.schedule.count(&entry);
-        if entry.due {
+        if entry.is_due() {
             let again = entry.position <= self.again;
             self.deliver(&entry, frame, again);
         }
@@ -250,7 +254,7 @@ impl Side {
             sequence: sequence.unwrap_or_default(),
             tokens: told.tokens,
             cut: told.cut,
-            due: self.is_due(kind, told.sender, frame.intent),
+            due: self.due(kind, told.sender, frame.intent),
             text: told.text,
             hash: told.hash,
         };
@@ -294,6 +298,15 @@ impl Side {
         if self.due.remove(&position) {
             self.batch.get().handled.push(position);
         }
+    }
+
+    /// Returns whether the frame waited.
+    pub(crate) fn mark_lapsed(&mut self, position: u64) -> bool {
+        let waited = self.due.remove(&position);
+        if waited {
+            self.batch.get().lapsed.push(position);
+        }
+        waited
     }
 
     /// Returns whether the chain of the message, or the chain of its cause, was cancelled.

@@ -32,10 +32,7 @@ pub(crate) fn mid(mid: &Mid, found: u64, kept: u64) -> String {
 
 /// No entry is due at this position.
 pub(crate) fn handled(position: u64) -> String {
-    format!(
-        "position {position} is marked handled and is not due, because it was handled before: \
-         {TWICE}"
-    )
+    format!("position {position} is marked and is not due, because it was marked before: {TWICE}")
 }
 
 /// The place of a frame in the outbox is taken.

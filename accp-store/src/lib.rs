@@ -11,7 +11,7 @@
 //! use std::sync::Arc;
 //!
 //! use accp_runtime::session::{MemberId, Mid, Time};
-//! use accp_session::{Batch, Entry, EntryKind};
+//! use accp_session::{Batch, Due, Entry, EntryKind};
 //! use accp_store::{MemoryStore, SideId, Store, StoreErrorKind};
 //!
 //! let mut batch = Batch { host: true, ..Batch::default() };
@@ -24,7 +24,7 @@
 //!     sequence: 1,
 //!     tokens: 9,
 //!     cut: false,
-//!     due: true,
+//!     due: Due::Yes,
 //!     text: Arc::from("@hub>req:plan{}[mid:100000001001,seq:1,ts:1714000000]"),
 //!     hash: None,
 //! });

@@ -324,7 +324,7 @@ fn prepare(conn: &mut Connection) -> Result<(), Fault> {
         schema::check(&transaction)?;
         transaction.commit()?;
     }
-    Ok(())
+    schema::upgrade(conn)
 }
 
 /// Switches the file to WAL, and returns the mode that the file is in then. When two processes

@@ -21,8 +21,8 @@ use crate::{SideId, StoreError};
 ///     that was kept before;
 ///   - an entry that takes a `seq` has the `mid` of another entry that took a `seq` (a refused
 ///     frame consumes nothing, so that its id may come again);
-///   - a position in `handled` is not the position of a due entry. So if two handlers handle one
-///     frame, only one of them commits, and the replies of the other never leave;
+///   - a position in `handled` or `lapsed` is not the position of a due entry. So if two handlers
+///     handle one frame, only one of them commits, and the replies of the other never leave;
 ///   - a key is put with another digest or length than before, or with bytes that do not match the
 ///     digest or length of the put;
 ///   - a frame for the outbox has the place of another frame (a frame with the same `mid` is

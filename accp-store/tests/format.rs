@@ -1,5 +1,5 @@
-//! The format of files: this format is read, an older one is refused, and the format is as
-//! `docs/format.md` says.
+//! The format of files: this format and the one before are read, an older one is refused, and the
+//! format is as `docs/format.md` says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -12,16 +12,35 @@ use accp_store::{MemoryStore, SqliteStore, Store, StoreErrorKind};
 
 const FIRST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v1.accp");
 const SECOND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v2.accp");
+const THIRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v3.accp");
 
-/// Returns the sample file. `ACCP_BLESS=1` makes it if there is none; an existing file stays as it
-/// is.
-fn second() -> Vec<u8> {
-    let path = Path::new(SECOND);
+/// Returns the sample file of this format. `ACCP_BLESS=1` makes it if there is none; an existing
+/// file stays as it is.
+fn third() -> Vec<u8> {
+    let path = Path::new(THIRD);
     if !path.exists() && env::var_os("ACCP_BLESS").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        common::fill(&mut SqliteStore::open(path).unwrap()).unwrap();
+        let mut store = SqliteStore::open(path).unwrap();
+        common::fill(&mut store).unwrap();
+        common::lapse(&mut store).unwrap();
     }
     fs::read(path).unwrap()
+}
+
+/// Returns the number of the format that the header of a file gives.
+fn version(path: &Path) -> i64 {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get(0));
+    version.unwrap()
+}
+
+/// Checks that a store has what was written to it, and is whole.
+fn check(store: &mut SqliteStore, expected: &mut MemoryStore) {
+    let expected = common::dump(expected).unwrap();
+    assert_eq!(common::dump(store).unwrap(), expected);
+    store.check_file().unwrap();
+    for summary in store.list().unwrap() {
+        store.verify(&summary.side).unwrap();
+    }
 }
 
 #[test]
@@ -37,7 +56,7 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
         assert_eq!(
             text.strip_prefix(&file),
             Some(
-                ": the file has format 1, and this version reads format 2: export its sessions \
+                ": the file has format 1, and this version reads format 3: export its sessions \
                  with `accp session export` of the version that wrote it, and begin them anew in \
                  a new file"
             )
@@ -47,20 +66,37 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_file_of_the_second_version_reads_as_it_was_written() {
+fn a_file_of_the_second_version_reads_as_it_was_written_and_gets_the_third() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("v2.accp");
-    fs::write(&path, second()).unwrap();
+    fs::copy(SECOND, &path).unwrap();
     let mut expected = MemoryStore::new();
     common::fill(&mut expected).unwrap();
-    let expected = common::dump(&mut expected).unwrap();
+    check(
+        &mut SqliteStore::open_read_only(&path).unwrap(),
+        &mut expected,
+    );
+    assert_eq!(version(&path), 2, "a reader changes nothing");
+    let mut store = SqliteStore::open(&path).unwrap();
+    check(&mut store, &mut expected);
+    assert_eq!(version(&path), 3);
+    common::lapse(&mut store).unwrap();
+    common::lapse(&mut expected).unwrap();
+    check(&mut store, &mut expected);
+    drop(store);
+    check(&mut SqliteStore::open(&path).unwrap(), &mut expected);
+}
+
+#[test]
+fn a_file_of_the_third_version_reads_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v3.accp");
+    fs::write(&path, third()).unwrap();
+    let mut expected = MemoryStore::new();
+    common::fill(&mut expected).unwrap();
+    common::lapse(&mut expected).unwrap();
     for open in [SqliteStore::open_read_only, SqliteStore::open] {
-        let mut store = open(&path).unwrap();
-        assert_eq!(common::dump(&mut store).unwrap(), expected);
-        store.check_file().unwrap();
-        for summary in store.list().unwrap() {
-            store.verify(&summary.side).unwrap();
-        }
+        check(&mut open(&path).unwrap(), &mut expected);
     }
 }
 
@@ -76,7 +112,7 @@ fn the_header_and_the_tables_are_those_of_the_description() {
     };
     assert_eq!(
         (pragma("application_id"), pragma("user_version")),
-        (0x4143_4350, 2)
+        (0x4143_4350, 3)
     );
     let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
     let mut statement = conn.prepare(sql).unwrap();

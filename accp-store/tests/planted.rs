@@ -19,6 +19,7 @@ enum Bug {
     BlamesTheFirstSide,
     SaysBusyForAConflict,
     ForgetsTheMark,
+    TakesALapsedFrameForAHandledOne,
     ForgetsTheOutboxAtRestart,
     ReversesTheOutbox,
     ForgetsTheEpoch,
@@ -54,6 +55,7 @@ impl Store for Planted {
             match self.bug {
                 Bug::TakesAMemberForTheHost => batch.host = true,
                 Bug::ForgetsTheMark => batch.handled.clear(),
+                Bug::TakesALapsedFrameForAHandledOne => batch.handled.append(&mut batch.lapsed),
                 Bug::ForgetsTheEpoch => batch.epoch = None,
                 Bug::LosesTheTextsFlags => batch.entries.iter_mut().for_each(|e| e.cut = false),
                 Bug::LosesRefusals => batch.entries.retain(|e| e.sequence > 0),
@@ -216,6 +218,7 @@ fn every_mistake_is_found() {
         Bug::BlamesTheFirstSide,
         Bug::SaysBusyForAConflict,
         Bug::ForgetsTheMark,
+        Bug::TakesALapsedFrameForAHandledOne,
         Bug::ForgetsTheOutboxAtRestart,
         Bug::ReversesTheOutbox,
         Bug::ForgetsTheEpoch,

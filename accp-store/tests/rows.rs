@@ -65,7 +65,7 @@ fn found(path: &Path) -> [Vec<u64>; 3] {
     let entries = store.entries(&launch(), 0, usize::MAX).unwrap();
     let of_frames = entries.iter().filter(|entry| entry.position <= 100);
     let marked = of_frames
-        .filter(|entry| !entry.due)
+        .filter(|entry| !entry.is_due())
         .map(|entry| entry.position);
     let answers = entries.iter().filter(|entry| entry.position > 100);
     let replied = answers.map(|entry| entry.position - 100);
@@ -453,7 +453,7 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         let log = store.entries(&side, 1, usize::MAX).unwrap();
         let asked = log.iter().filter(|entry| entry.text.contains(">req:pay"));
         let marked: Vec<u64> = asked
-            .filter(|entry| !entry.due)
+            .filter(|entry| !entry.is_due())
             .map(|entry| entry.position)
             .collect();
         assert_eq!(rows, marked, "a row for each mark, and one only");

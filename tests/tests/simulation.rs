@@ -36,7 +36,7 @@ fn a_seed_says_all() {
             sends: Some(5),
             ..Trim::default()
         };
-        let outcome = world::run(11, &trim, true);
+        let outcome = world::run(13, &trim, true);
         assert_eq!(outcome.verdict, Ok(()));
         outcome.script
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
 use accp_runtime::{AgentId, Message, Registry};
-use accp_session::{Batch, Entry, EntryKind, Snapshot};
+use accp_session::{Batch, Due, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
 
@@ -156,7 +156,7 @@ fn an_export_has_everything() {
         .iter()
         .rfind(|entry| entry["kind"] == "frame")
         .unwrap();
-    insta::assert_snapshot!(frame, @r#"{"position":10,"at":1767225603000,"kind":"frame","code":null,"sender":103,"mid":"103000001002","sequence":2,"tokens":33,"cut":false,"due":false,"message":{"agent":"log","intent":"done","operation":"tool","schema":"TC","payload":{"result":{"rows":[{"id":7,"text":{"$ref":"cold.k103_1"}}]},"status":"ok","tool_name":"log"},"metadata":{"msg_id":"103000001002","sequence":2,"timestamp":1767225603,"correlation_id":"c1"}},"frame":"@log>done:tool{tool:log|res:{rows:[{id:7,text:$cold.k103_1}]}|schema:TC}[mid:103000001002,seq:2,ts:1767225603,cid:c1]"}"#);
+    insta::assert_snapshot!(frame, @r#"{"position":10,"at":1767225603000,"kind":"frame","code":null,"sender":103,"mid":"103000001002","sequence":2,"tokens":33,"cut":false,"due":false,"lapsed":false,"message":{"agent":"log","intent":"done","operation":"tool","schema":"TC","payload":{"result":{"rows":[{"id":7,"text":{"$ref":"cold.k103_1"}}]},"status":"ok","tool_name":"log"},"metadata":{"msg_id":"103000001002","sequence":2,"timestamp":1767225603,"correlation_id":"c1"}},"frame":"@log>done:tool{tool:log|res:{rows:[{id:7,text:$cold.k103_1}]}|schema:TC}[mid:103000001002,seq:2,ts:1767225603,cid:c1]"}"#);
     insta::assert_snapshot!(folder.read("values.jsonl").lines().next().unwrap(), @r#"{"key":"cold.k103_1","sha256":"04fc2343e2607406d668023d204a90d2334f4e5c86546c183f98adc67a2f9ebf","length":211,"expired":false,"text":"\"line%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0A","value":"line\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\n"}"#);
 
     let resolved = fine(&folder, &["session", "export", "chats.db", "--resolve"]);
@@ -250,15 +250,70 @@ fn a_damaged_file_is_refused() {
             let _ = write!(told, "{command} {}: {}", run.code.unwrap(), run.stderr);
         }
     }
-    insta::assert_snapshot!(told, @r"
-    verify 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
-    export 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
-    show 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
-    list 1: error: bad.db: the file has format 7, and this version reads format 2: update, or export the sessions with the version that wrote it
+    insta::assert_snapshot!(told, @"
+    verify 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
+    export 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
+    show 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
+    list 1: error: bad.db: the file has format 7, and this version reads format 3: update, or export the sessions with the version that wrote it
     verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     list 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
+    ");
+}
+
+/// A frame that no handler got in time is told from one that was handled.
+#[test]
+fn a_frame_that_has_lapsed_is_shown_as_such() {
+    let folder = bakery();
+    let mut store = SqliteStore::open(folder.path("chats.db")).unwrap();
+    let mid = Mid::parse("100000009012");
+    let text = "@owner>req:plan{task:x}[mid:100000009012,seq:2,ttl:60]";
+    let entry = Entry {
+        position: 12,
+        at: Time::from_secs(1_767_225_700),
+        kind: EntryKind::Frame,
+        sender: MemberId::new(101).unwrap(),
+        mid,
+        sequence: 2,
+        tokens: 9,
+        cut: false,
+        due: Due::Yes,
+        text: Arc::from(text),
+        hash: None,
+    };
+    let due = Batch {
+        host: true,
+        entries: vec![entry],
+        ..Batch::default()
+    };
+    let marked = Batch {
+        host: true,
+        lapsed: vec![12],
+        ..Batch::default()
+    };
+    let mut told = String::new();
+    for batch in [due, marked] {
+        let side = SideId::new("plan/1", "accp");
+        store.commit(&[(&side, &batch)]).unwrap();
+        let from = ["session", "replay", "chats.db", "plan/1", "--from", "12"];
+        told += &fine(&folder, &from);
+        let show = fine(&folder, &["session", "show", "chats.db", "plan/1"]);
+        let waiting = show.lines().find(|line| line.starts_with("Waiting"));
+        told = told + waiting.unwrap() + "\n";
+        let export = folder.run(&["session", "export", "chats.db", "plan/1"], "");
+        let json = &export.json()[11];
+        let _ = writeln!(told, "due {}, lapsed {}", json["due"], json["lapsed"]);
+    }
+    insta::assert_snapshot!(told, @"
+    2026-01-01
+        12  00:01:40  (due) owner requests plan: task x
+    Waiting    1 to be handled, 0 to be acknowledged
+    due true, lapsed false
+    2026-01-01
+        12  00:01:40  (lapsed: no handler got it in time) owner requests plan: task x
+    Waiting    0 to be handled, 0 to be acknowledged; 1 lapsed before a handler got them
+    due false, lapsed true
     ");
 }
 
@@ -276,7 +331,7 @@ fn verify_reads_what_stands_there() {
         sequence: 7,
         tokens: 9,
         cut: false,
-        due: false,
+        due: Due::No,
         text: Arc::from(text),
         hash: None,
     };

@@ -94,14 +94,16 @@ impl Open {
                 "`{last}` in the piece with the greatest `{index}`, {most}"
             ));
         }
-        let is_short = |of: &i64| at + 1 < *of;
-        if let Some(of) = total_now.filter(is_short).filter(|_| is_last) {
+        let last_now = self.last.or(is_last.then_some(at));
+        // The total may come after the last piece.
+        if let (Some(of), Some(end)) = (total_now, last_now)
+            && end + 1 < of
+        {
             return Err(format!(
                 "`{last}` in piece {}, because `{total}` is {of}",
                 of - 1
             ));
         }
-        let last_now = self.last.or(is_last.then_some(at));
         if let Some(of) = total_now.filter(|of| *of == most + 1 && last_now.is_none()) {
             return Err(format!(
                 "`{last}` in piece {most}, because `{total}` is {of}"
@@ -246,6 +248,7 @@ impl OpenStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Due;
 
     /// The pieces of a stream as index, total and whether it is the last one.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
@@ -296,6 +299,7 @@ mod tests {
         insta::assert_snapshot!(says(&[(2, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
         insta::assert_snapshot!(says(&[(2, None, false), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
         insta::assert_snapshot!(says(&[(0, Some(3), true)]), @"`end` in piece 2, because `of` is 3");
+        insta::assert_snapshot!(says(&[(1, None, true), (0, Some(3), false)]), @"`end` in piece 2, because `of` is 3");
     }
 
     /// A member that opens many streams pushes out its own.
@@ -317,7 +321,7 @@ mod tests {
                 sequence: 1,
                 tokens: 0,
                 cut: false,
-                due: false,
+                due: Due::No,
                 text: text.as_str().into(),
                 hash: None,
             };

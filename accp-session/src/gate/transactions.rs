@@ -356,7 +356,7 @@ impl Transaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Time;
+    use crate::{Due, Time};
 
     fn fold(all: &mut Transactions, kind: EntryKind, position: u64, text: &str) {
         let frame = Scanned::of_entry(text).unwrap();
@@ -369,7 +369,7 @@ mod tests {
             sequence: 1,
             tokens: 0,
             cut: false,
-            due: false,
+            due: Due::No,
             text: text.into(),
             hash: None,
         };

@@ -233,7 +233,7 @@ impl Host {
             sequence,
             tokens,
             cut,
-            due: self.side.is_due(kind, sender, frame.intent),
+            due: self.side.due(kind, sender, frame.intent),
             text,
         };
         let before = self.side.hash.filter(|_| kind.is_relayed());

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_session::{
-    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored, Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
+    Voucher,
 };
 
 use crate::{Freed, Kept, Retention, SideId, Summary};
@@ -48,7 +49,8 @@ impl Model {
             && batch.cold.iter().all(|value| side.put(value))
             && batch.expired.iter().all(|key| side.expire(key))
             && batch.entries.iter().all(|entry| side.append(entry))
-            && batch.handled.iter().all(|&position| side.handle(position))
+            && batch.handled.iter().all(|&at| side.mark(at, Due::No))
+            && batch.lapsed.iter().all(|&at| side.mark(at, Due::Lapsed))
             && batch.outbox.iter().all(|change| side.change(change))
             && side.settle(batch)
     }
@@ -67,7 +69,7 @@ impl Model {
             snapshot: side.snapshot.clone(),
             entries: after,
             last: side.last(),
-            due: before.into_iter().filter(|entry| entry.due).collect(),
+            due: before.into_iter().filter(Entry::is_due).collect(),
             seen: consumed
                 .map(|entry| Seen {
                     mid: entry.mid.clone(),
@@ -134,7 +136,7 @@ impl Model {
                 .iter()
                 .map(|entry| entry.text.len() as u64)
                 .sum(),
-            due: side.entries.iter().filter(|entry| entry.due).count() as u64,
+            due: side.entries.iter().filter(|entry| entry.is_due()).count() as u64,
             at: side.entries.last().map(|entry| entry.at),
         };
         self.sides.iter().map(summary).collect()
@@ -160,7 +162,7 @@ impl Model {
         let first_due = side
             .entries
             .iter()
-            .find(|entry| entry.due)
+            .find(|entry| entry.is_due())
             .map(|entry| entry.position);
         for position in side.first..=covered {
             if position >= retention.log_before || first_due == Some(position) {
@@ -189,7 +191,7 @@ impl Model {
             let entries = &self.sides.get(id)?.entries;
             entries
                 .iter()
-                .rfind(|entry| entry.due == due)
+                .rfind(|entry| entry.is_due() == due)
                 .map(|entry| entry.position)
         };
         (find(true), find(false))
@@ -242,12 +244,12 @@ impl Side {
         fits && is_new
     }
 
-    fn handle(&mut self, position: u64) -> bool {
+    fn mark(&mut self, position: u64, mark: Due) -> bool {
         let entry = self
             .entries
             .iter_mut()
             .find(|entry| entry.position == position);
-        entry.is_some_and(|entry| std::mem::replace(&mut entry.due, false))
+        entry.is_some_and(|entry| std::mem::replace(&mut entry.due, mark) == Due::Yes)
     }
 
     fn change(&mut self, change: &OutboxChange) -> bool {

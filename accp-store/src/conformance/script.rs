@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{MemberId, Mid, Time};
 use accp_session::{
-    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Snapshot, Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Snapshot, Voucher,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -49,6 +49,7 @@ pub(super) struct Plan {
     /// The distance of each entry from the one before. 0 does not fit.
     gaps: Vec<u64>,
     handled: Option<Handled>,
+    lapsed: Option<Handled>,
     /// The distance of the epoch from the last. 0 does not fit.
     epoch: Option<u32>,
     /// The distance of a snapshot from the end, and its text. A snapshot before the last does not
@@ -87,7 +88,7 @@ impl Plan {
             entry.position = end;
         }
         let (due, not_due) = model.due(side);
-        let handled = match self.handled {
+        let marked = |mark| match mark {
             Some(Handled::Due) => due,
             Some(Handled::NotDue) => not_due,
             Some(Handled::Unknown) => Some(end + 1),
@@ -102,7 +103,8 @@ impl Plan {
             cold: parts.cold,
             expired: parts.expired.into_iter().map(Into::into).collect(),
             entries,
-            handled: handled.into_iter().collect(),
+            handled: marked(self.handled).into_iter().collect(),
+            lapsed: marked(self.lapsed).into_iter().collect(),
             outbox: parts.outbox,
             outbox_sequence: parts.outbox_sequence,
             last_put: parts.last_put,
@@ -158,11 +160,13 @@ fn side() -> impl Strategy<Value = SideId> {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    let handled = prop_oneof![
-        8 => Just(Handled::Due),
-        1 => Just(Handled::NotDue),
-        1 => Just(Handled::Unknown),
-    ];
+    let marked = || {
+        prop_oneof![
+            8 => Just(Handled::Due),
+            1 => Just(Handled::NotDue),
+            1 => Just(Handled::Unknown),
+        ]
+    };
     let snapshot = (prop_oneof![4 => 0u64..2, 1 => 2u64..20], text());
     (
         parts(),
@@ -170,19 +174,23 @@ fn plan() -> impl Strategy<Value = Plan> {
             prop_oneof![20 => Just(1u64), 10 => 2u64..4, 1 => Just(0)],
             4,
         ),
-        sometimes(handled),
+        sometimes(marked()),
+        prop::option::weighted(0.1, marked()),
         sometimes(prop_oneof![9 => 1u32..4, 1 => Just(0)]),
         sometimes(snapshot),
         prop::bool::weighted(0.02),
     )
-        .prop_map(|(batch, gaps, handled, epoch, snapshot, wrong_host)| Plan {
-            wrong_host,
-            batch,
-            gaps,
-            handled,
-            epoch,
-            snapshot,
-        })
+        .prop_map(
+            |(batch, gaps, handled, lapsed, epoch, snapshot, wrong_host)| Plan {
+                wrong_host,
+                batch,
+                gaps,
+                handled,
+                lapsed,
+                epoch,
+                snapshot,
+            },
+        )
 }
 
 fn parts() -> impl Strategy<Value = Parts> {
@@ -272,7 +280,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         sequence,
         any::<u32>(),
         any::<bool>(),
-        any::<bool>(),
+        prop::sample::select(&[Due::No, Due::Yes, Due::Lapsed][..]),
         text(),
         any::<Option<[u8; 32]>>(),
     )

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use accp_registry::Hash;
 use accp_runtime::session::Mid;
 use accp_session::{
-    Batch, Cold, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored, Voucher,
+    Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
+    Voucher,
 };
 
 use crate::{Freed, Kept, Retention, SideId, Summary, conflict};
@@ -89,11 +90,10 @@ impl Side {
             self.append(entry, undo)?;
         }
         for &position in &batch.handled {
-            if !self.due.contains(&position) {
-                return Err(conflict::handled(position));
-            }
-            self.set_due(position, false);
-            undo.push(Box::new(move |side| side.set_due(position, true)));
+            self.mark(position, Due::No, undo)?;
+        }
+        for &position in &batch.lapsed {
+            self.mark(position, Due::Lapsed, undo)?;
         }
         if !batch.outbox.is_empty() {
             let was = self.outbox.clone(); // the outbox is bounded
@@ -201,7 +201,7 @@ impl Side {
             }));
         }
         self.entries.insert(position, entry.clone());
-        if entry.due {
+        if entry.is_due() {
             self.due.insert(position);
         }
         undo.push(Box::new(move |side| {
@@ -232,14 +232,21 @@ impl Side {
             .map_or(0, |(&position, _)| position)
     }
 
-    fn set_due(&mut self, position: u64, due: bool) {
+    fn mark(&mut self, position: u64, mark: Due, undo: &mut Vec<Undo>) -> Result<(), String> {
+        if !self.due.remove(&position) {
+            return Err(conflict::handled(position));
+        }
+        self.set_due(position, mark);
+        undo.push(Box::new(move |side| {
+            side.set_due(position, Due::Yes);
+            side.due.insert(position);
+        }));
+        Ok(())
+    }
+
+    fn set_due(&mut self, position: u64, due: Due) {
         if let Some(entry) = self.entries.get_mut(&position) {
             entry.due = due;
-        }
-        if due {
-            self.due.insert(position);
-        } else {
-            self.due.remove(&position);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Writes to the file: batches, retention and deletion. All of it runs inside a transaction.
 
 use accp_runtime::session::Mid;
-use accp_session::{Batch, Cold, Entry, OutboxChange, Outgoing};
+use accp_session::{Batch, Cold, Due, Entry, OutboxChange, Outgoing};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -27,7 +27,10 @@ pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(),
         append(conn, &mut side, entry)?;
     }
     for &position in &batch.handled {
-        handle(conn, &mut side, position)?;
+        mark(conn, &mut side, position, Due::No)?;
+    }
+    for &position in &batch.lapsed {
+        mark(conn, &mut side, position, Due::Lapsed)?;
     }
     for change in &batch.outbox {
         match change {
@@ -107,7 +110,7 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
         bytes: cold::drop_unused(conn, side.number)?,
     };
     let sql = "SELECT position FROM log INDEXED BY log_due
-        WHERE side = ?1 AND due ORDER BY position LIMIT 1";
+        WHERE side = ?1 AND due AND due = 1 ORDER BY position LIMIT 1";
     let due: Option<u64> = conn
         .query_row(sql, [side.number], |row| row.get(0))
         .optional()?;
@@ -184,7 +187,7 @@ fn append(conn: &Connection, side: &mut Side, entry: &Entry) -> Result<(), Fault
     side.at = Some(entry.at);
     side.entries += 1;
     side.bytes += entry.text.len() as u64;
-    side.due += u64::from(entry.due);
+    side.due += u64::from(entry.is_due());
     Ok(())
 }
 
@@ -198,7 +201,7 @@ fn find_mid(conn: &Connection, side: i64, mid: &Mid) -> Result<Option<u64>, Faul
         .optional()?)
 }
 
-fn handle(conn: &Connection, side: &mut Side, position: u64) -> Result<(), Fault> {
+fn mark(conn: &Connection, side: &mut Side, position: u64, mark: Due) -> Result<(), Fault> {
     let not_due = || Fault::Conflict(conflict::handled(position));
     let mut statement =
         conn.prepare_cached("SELECT * FROM log WHERE side = ?1 AND position = ?2")?;
@@ -206,10 +209,10 @@ fn handle(conn: &Connection, side: &mut Side, position: u64) -> Result<(), Fault
     let mut rows = statement.query((side.number, key))?;
     let mut entry = entry::read_log(rows.next()?.ok_or_else(not_due)?)?;
     drop(rows);
-    if !entry.due {
+    if !entry.is_due() {
         return Err(not_due());
     }
-    entry.due = false;
+    entry.due = mark;
     entry::mark(conn, side.number, &entry)?;
     side.due = side.due.saturating_sub(1);
     Ok(())

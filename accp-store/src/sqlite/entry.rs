@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use accp_registry::ErrorCode;
 use accp_runtime::session::Time;
-use accp_session::{Entry, EntryKind, Seen};
+use accp_session::{Due, Entry, EntryKind, Seen};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
@@ -39,7 +39,7 @@ pub(super) fn insert(conn: &Connection, side: i64, entry: &Entry) -> Result<(), 
     )
 }
 
-/// Marks an entry as handled. The entry was read before.
+/// Writes the mark of an entry, which was read before.
 pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
     // The checksum covers the whole row, so the whole row is written. The key finds it.
     let sql = "UPDATE log SET at = ?3, kind = ?4, sender = ?5, mid = ?6, sequence = ?7, \
@@ -76,7 +76,7 @@ pub(super) fn read_log(row: &Row<'_>) -> Result<Entry, Fault> {
         sequence: columns.number()?,
         tokens: columns.number()?,
         cut: columns.flag()?,
-        due: columns.flag()?,
+        due: due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?,
         // Without an allocation: most readers of this table want no text.
         text: Arc::default(),
         hash: columns.optional_digest()?,
@@ -117,13 +117,30 @@ fn write_log(conn: &Connection, sql: &str, side: i64, entry: &Entry) -> Result<(
         integer(entry.sequence)?,
         ValueRef::Integer(entry.tokens.into()),
         ValueRef::Integer(entry.cut.into()),
-        ValueRef::Integer(entry.due.into()),
+        ValueRef::Integer(to_due(entry.due)),
         entry
             .hash
             .as_ref()
             .map_or(ValueRef::Null, |hash| ValueRef::Blob(hash.as_bytes())),
     ];
     write(conn, sql, &columns)
+}
+
+const fn to_due(due: Due) -> i64 {
+    match due {
+        Due::No => 0,
+        Due::Yes => 1,
+        Due::Lapsed => 2,
+    }
+}
+
+const fn due_from(due: i64) -> Option<Due> {
+    Some(match due {
+        0 => Due::No,
+        1 => Due::Yes,
+        2 => Due::Lapsed,
+        _ => return None,
+    })
 }
 
 const REFUSED: i64 = 10_000;

@@ -175,7 +175,7 @@ fn index(conn: &Connection, side: &Side, covered: u64) -> Result<Index, Fault> {
         counted.count(&entry)?;
         if entry.position > covered {
             index.after.push(entry.position);
-        } else if entry.due {
+        } else if entry.is_due() {
             index.due.push(entry.position);
         }
         if entry.sequence > 0 {
@@ -202,8 +202,11 @@ fn same(entries: Vec<Entry>, positions: &[u64]) -> Result<Vec<Entry>, Fault> {
 }
 
 fn due_sql() -> String {
-    // Without the hint SQLite would read the whole log.
-    entry::select("INDEXED BY log_due", "l.due AND l.position <= ?2")
+    // Without the hint SQLite would read the whole log. The index also has the few that have lapsed.
+    entry::select(
+        "INDEXED BY log_due",
+        "l.due AND l.due = 1 AND l.position <= ?2",
+    )
 }
 
 const INDEX: &str = "SELECT * FROM log WHERE side = ?1 ORDER BY position";

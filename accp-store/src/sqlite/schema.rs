@@ -1,4 +1,4 @@
-//! The schema of format 2. `docs/format.md` describes it.
+//! The schema of formats 2 and 3. `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
@@ -7,10 +7,13 @@ use super::fault::Fault;
 /// The application id in the header of every store: `ACCP`.
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
-/// The format that this version writes. It reads no other.
-pub(super) const VERSION: i32 = 2;
+/// The format that this version writes.
+pub(super) const VERSION: i32 = 3;
 
-/// The statements that make an empty file a store of format 2.
+/// The oldest format that this version reads. It has the same tables, and no entry that has lapsed.
+const OLDEST: i32 = 2;
+
+/// The statements that make an empty file a store of format 3.
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE side (
   side INTEGER PRIMARY KEY,
@@ -113,6 +116,14 @@ pub(super) fn create(conn: &Connection) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Makes a file of an older format, which [`check`] has passed, one of this format.
+pub(super) fn upgrade(conn: &Connection) -> Result<(), Fault> {
+    if version(conn)? < VERSION {
+        conn.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(())
+}
+
 /// Returns whether the file is empty and has no application id or version of another program.
 pub(super) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
@@ -133,7 +144,7 @@ pub(super) fn check(conn: &Connection) -> Result<(), Fault> {
         let text = format!("the header says format {version}, and formats go from 1");
         return Err(Fault::Corrupt(text));
     }
-    if version != VERSION {
+    if !(OLDEST..=VERSION).contains(&version) {
         return Err(Fault::Version {
             found: version,
             read: VERSION,

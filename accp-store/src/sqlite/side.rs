@@ -155,7 +155,7 @@ impl Side {
         self.last = entry.position;
         self.at = Some(entry.at);
         self.entries += 1;
-        self.due += u64::from(entry.due);
+        self.due += u64::from(entry.is_due());
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 use accp_runtime::session::{MemberId, Mid, Time};
-use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
+use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use accp_store::{SideId, Store, StoreError};
 
 /// The side that [`fill`] fills.
@@ -28,7 +28,7 @@ pub(crate) fn entry(position: u64) -> Entry {
         sequence: position,
         tokens: 40,
         cut: false,
-        due: true,
+        due: Due::Yes,
         text: format!(
             "@planner>req:schedule{{asgn:dev|task:impl_{position}|schema:TA}}[mid:{mid},seq:{position},ts:1714000000]"
         )
@@ -56,7 +56,7 @@ pub(crate) fn outgoing(order: u64, mid: &str) -> Outgoing {
     }
 }
 
-/// Fills every table, with rows in every state that they can have.
+/// Fills every table, with rows in every state that they can have, but for [`lapse`].
 pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
     let kinds = [
         EntryKind::Frame,
@@ -116,6 +116,15 @@ pub(crate) fn fill(store: &mut impl Store) -> Result<(), StoreError> {
     let retention = accp_store::Retention { log_before: 6 };
     store.retain(&launch, retention)?;
     Ok(())
+}
+
+/// Adds what a file can have since format 3: the mark of a frame that has lapsed.
+pub(crate) fn lapse(store: &mut impl Store) -> Result<(), StoreError> {
+    let batch = Batch {
+        lapsed: vec![10, 15],
+        ..Batch::default()
+    };
+    store.commit(&[(&launch(), &batch)])
 }
 
 /// Returns all data of a store, as text.

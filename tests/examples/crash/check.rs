@@ -45,7 +45,7 @@ pub(crate) fn at_rest(world: &mut World<'_>, contents: &Contents) -> Result {
     for peer in world.peers.values() {
         logs.push(world.log_of(peer.inner.driver.side())?);
     }
-    if let Some(entry) = logs.iter().flatten().find(|entry| entry.due) {
+    if let Some(entry) = logs.iter().flatten().find(|entry| entry.is_due()) {
         return Err(format!("nobody has handled {}", entry.position));
     }
     if let Some(frame) = contents.stored.outbox.first() {
@@ -80,7 +80,10 @@ fn grown(before: &Contents, after: &Contents) -> Result {
             return Err(format!("{position} is not in the log any more"));
         };
         let mut kept = after.clone();
-        kept.due = before.due && after.due;
+        // A mark, once set, stays.
+        if !before.is_due() {
+            kept.due = before.due;
+        }
         if kept != *after {
             return Err(format!("{position} has lost its mark"));
         }
@@ -162,7 +165,7 @@ fn said(world: &World<'_>, contents: &Contents) -> Result {
 /// that retention has deleted is a frame that was handled.
 fn handled(world: &World<'_>, contents: &Contents) -> Result {
     let replies = times(world, contents, "re");
-    let due = contents.entries.iter().filter(|entry| entry.due);
+    let due = contents.entries.iter().filter(|entry| entry.is_due());
     let due: BTreeSet<u64> = due.map(|entry| entry.position).collect();
     let told = world.ledgers.get(&world.own).map(|ledger| &ledger.handled);
     if let Some(position) = told.and_then(|told| told.intersection(&due).next()) {

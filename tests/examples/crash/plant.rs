@@ -67,6 +67,7 @@ fn is_later(batch: &Batch) -> bool {
     let puts = |change: &OutboxChange| matches!(change, OutboxChange::Put(_));
     batch.entries.is_empty()
         && batch.handled.is_empty()
+        && batch.lapsed.is_empty()
         && batch.epoch.is_none()
         && !batch.outbox.iter().any(puts)
 }

@@ -58,6 +58,13 @@ pub(crate) struct Counts {
     pub(crate) in_sqlite: u64,
     pub(crate) queued: u64,
     pub(crate) awaited: u64,
+    /// Requests of transactions that went to handlers, those that asked again, and the copies of
+    /// answers for them.
+    pub(crate) payments: u64,
+    pub(crate) asked_again: u64,
+    pub(crate) answered_again: u64,
+    /// Pieces and ends of streams that contradict their stream.
+    pub(crate) contradictions: u64,
     /// Chunks of streams that handlers took.
     pub(crate) chunks: u64,
     /// Chunks that contradict others, or are too many.
@@ -81,7 +88,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 51] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 55] {
         let Faulted {
             sent,
             delivered,
@@ -141,8 +148,12 @@ impl Counts {
             ("runs of AsyncDriver", &mut self.awaited),
             ("reads that failed", &mut self.misread),
             ("references read", &mut self.references),
+            ("transactions", &mut self.payments),
+            ("  asked for again", &mut self.asked_again),
+            ("  answered again", &mut self.answered_again),
             ("chunks of streams", &mut self.chunks),
-            ("  refused", &mut self.odd_chunks),
+            ("  refused by the host", &mut self.contradictions),
+            ("  refused by handlers", &mut self.odd_chunks),
             ("steps", &mut self.steps),
         ]
     }

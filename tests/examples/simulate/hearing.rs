@@ -53,7 +53,7 @@ impl Sending {
             let at = rng.below(left.len() as u64) as usize;
             left.insert(at, left[at]);
         }
-        if rng.per_mille(300) {
+        if rng.per_mille(450) {
             let at = rng.below(left.len() as u64) as usize;
             left.swap(0, at);
         }
@@ -65,8 +65,7 @@ impl Sending {
         }
     }
 
-    /// Returns the next chunk. Some agents make mistakes in the data. A host refuses numbers that
-    /// contradict one another, and tests of its own show that.
+    /// Returns the next chunk. Some agents make mistakes in the data, and some in the numbers.
     pub(super) fn next(&mut self, agent: &str, rng: &mut Rng) -> InferStream<'static> {
         let index = self.left.remove(0);
         let mut chunk = InferStream {
@@ -77,6 +76,18 @@ impl Sending {
         };
         if rng.per_mille(200) {
             chunk.data = "x".repeat(rng.below(50) as usize).into();
+        }
+        let is_after_the_last = index != self.last && !self.left.contains(&self.last);
+        if is_after_the_last && self.total.is_none() && rng.per_mille(250) {
+            chunk.total_chunks = Some(self.last + 1 + rng.below(3) as i64);
+        } else if rng.per_mille(200) {
+            match rng.below(5) {
+                0 => chunk.chunk_index = -1,
+                1 => chunk.chunk_index = self.last + 1 + rng.below(2) as i64,
+                2 => chunk.total_chunks = Some(self.last + rng.below(4) as i64),
+                3 => chunk.is_final = !chunk.is_final,
+                _ => chunk.total_chunks = None,
+            }
         }
         chunk
     }

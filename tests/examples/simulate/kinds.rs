@@ -7,12 +7,13 @@ use accp_runtime::session::Event;
 use accp_session::{Batch, EntryKind};
 
 /// Kinds that occur in every thousand runs.
-const EXPECTED: [&str; 51] = [
+const EXPECTED: [&str; 53] = [
     "entry Control",
     "entry Dropped",
     "entry Frame",
     "entry Lost",
     "entry Part",
+    "entry Repeat",
     "entry Refused E1001",
     "entry Refused E1004",
     "entry Refused E2001",
@@ -51,6 +52,7 @@ const EXPECTED: [&str; 51] = [
     "member PeerError E2002",
     "member PeerError E5001",
     "member PeerError E5002",
+    "member Refused E1004",
     "member Refused E2001",
     "member Refused E2002",
     "member Refused E5001",

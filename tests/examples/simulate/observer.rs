@@ -10,6 +10,8 @@ use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 use super::chains::Chains;
 use super::counts::Counts;
 use super::node::{Result, said};
+use super::payments::Payments;
+use super::pieces::Pieces;
 use super::plan::{Plan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
@@ -72,6 +74,8 @@ pub(crate) struct Observer {
     groups: GroupLimits,
     /// The ids of the relayed entries.
     pub(super) relayed: BTreeSet<Mid>,
+    pub(super) payments: Payments,
+    pub(super) pieces: Pieces,
 }
 
 /// Facts from the log about one sender.
@@ -113,6 +117,8 @@ impl Observer {
             rights: Rights::default(),
             newest: (0, None),
             relayed: BTreeSet::new(),
+            payments: Payments::new(plan),
+            pieces: Pieces::default(),
             parts: BTreeMap::new(),
             groups: plan.group_limits(),
             gone: Vec::new(),
@@ -175,6 +181,7 @@ impl Observer {
         }
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
+            counts.contradictions += u64::from(self.contradicts(entry));
             if Some(sender) != self.enemy && !self.is_reason(code, entry) {
                 return Err(format!("{mid} is refused for no reason: {code}"));
             }
@@ -194,16 +201,18 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
-        // An announcement belongs to no chain.
+        // An announcement belongs to no chain, and the copy of an answer comes in any case.
         let is_put = entry.text.contains(">sync:put{");
-        let is_cancelled =
-            !(self.is_flooded || is_put) && self.chains.is_cancelled(&entry.text, position, false);
+        let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
+        let is_cancelled = !(self.is_flooded || is_put || is_copy)
+            && self.chains.is_cancelled(&entry.text, position, false);
         self.is_new(entry)?;
+        self.pays(entry, counts)?;
         match entry.kind {
-            EntryKind::Frame | EntryKind::Part if is_late => {
+            EntryKind::Frame | EntryKind::Part | EntryKind::Repeat if is_late => {
                 return Err(format!("{mid} is accepted and had expired"));
             }
-            EntryKind::Frame | EntryKind::Part if is_cancelled => {
+            EntryKind::Frame | EntryKind::Part | EntryKind::Repeat if is_cancelled => {
                 return Err(format!("{mid} is accepted and its chain was cancelled"));
             }
             EntryKind::Frame => {
@@ -343,6 +352,7 @@ impl Observer {
             self.judge_rights(entry)?;
         }
         self.note_rights(entry);
+        self.goes_on(entry)?;
         self.newest = (
             entry.position,
             self.chains.parent(text).filter(|_| !self.is_flooded),

@@ -74,6 +74,8 @@ pub(crate) struct Plan {
     pub(crate) groups: usize,
     /// Agents send streams.
     pub(crate) streams: bool,
+    /// Agents ask for transactions.
+    pub(crate) pays: bool,
     /// All sides have a driver for asynchronous code, and a committer.
     pub(crate) awaited: bool,
 }
@@ -94,7 +96,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 28] = [
+    pub(crate) const PIECES: [&str; 29] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -122,6 +124,7 @@ impl Plan {
         "sqlite",
         "queue",
         "streams",
+        "transactions",
         "awaiting",
     ];
 
@@ -206,6 +209,7 @@ impl Plan {
             sqlite: copies == 0 && rng.per_mille(200),
             queued: copies == 0 && rng.per_mille(150),
             streams: rng.per_mille(400),
+            pays: rng.per_mille(400),
             awaited: rng.per_mille(200),
             tolerance: if rng.per_mille(300) { 1 } else { 30 },
             groups: if rng.per_mille(700) { 1 } else { 8 },
@@ -249,6 +253,7 @@ impl Plan {
                 "sqlite" => self.sqlite = false,
                 "queue" => self.queued = false,
                 "streams" => self.streams = false,
+                "transactions" => self.pays = false,
                 "awaiting" => self.awaited = false,
                 "company" => {
                     self.members = 1;

@@ -1,10 +1,10 @@
 //! The reasons for which a host may refuse a frame, and the authority to cancel a chain.
 
-use accp_runtime::ErrorCode;
 use accp_runtime::session::{MemberId, Mid};
+use accp_runtime::{ErrorCode, Message};
 use accp_session::{Entry, EntryKind};
 
-use super::node::Result;
+use super::node::{REGISTRY, Result};
 use super::observer::Observer;
 use super::rights::follows;
 use super::text::{Goal, checkpoint, field, goals, intent, maker, meta, mid_in};
@@ -13,7 +13,11 @@ impl Observer {
     /// Returns whether the host may refuse a frame for good with this code.
     pub(super) fn is_reason(&self, code: ErrorCode, entry: &Entry) -> bool {
         let (text, sender) = (&*entry.text, entry.sender);
+        let is_rule = matches!(code, ErrorCode::INVALID_TYPE | ErrorCode::BUDGET_EXCEEDED);
+        let message = Message::decode(text, &REGISTRY).ok().filter(|_| is_rule);
+        let rule = message.and_then(|message| self.rule_against(sender, &message));
         match code {
+            code if rule == Some(code) => true,
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
                 // The references of a frame in parts are in its other parts, too.
                 let is_part = meta(text, "pt").is_some();

@@ -97,6 +97,7 @@ impl Observer {
         if entry.sequence > 0 {
             self.consumed_by(entry)?;
         }
+        self.pays(entry, counts)?;
         match entry.kind {
             EntryKind::Frame => {
                 counts.frames += 1;

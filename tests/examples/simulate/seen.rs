@@ -7,7 +7,7 @@ use accp_runtime::session::{MemberId, Mid};
 use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 
 use super::node::Result;
-use super::text::field;
+use super::text::{field, intent};
 
 /// One side: the host or a member.
 #[derive(Debug, Clone)]
@@ -96,9 +96,15 @@ impl Seen {
         self.starts.clear();
         self.since.0 += 1;
         self.since.1 += entry.text.len() as u64;
-        let is_due = self.handles && entry.kind == EntryKind::Frame && entry.sender != id;
-        if entry.due != is_due {
-            return Err(format!("{position} waits for {id}: {}", entry.due));
+        let is_due = match entry.kind {
+            EntryKind::Frame => entry.sender != id,
+            // The copy of an answer is for the side that has asked again.
+            EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",
+            _ => false,
+        };
+        let is_due = is_due && self.handles;
+        if entry.is_due() != is_due {
+            return Err(format!("{position} waits for {id}: {:?}", entry.due));
         }
         if is_due {
             self.due.insert(position);

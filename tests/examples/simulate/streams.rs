@@ -14,8 +14,16 @@ impl World {
     pub(super) fn stream(&mut self, who: usize, n: u64) -> Result<bool> {
         let agent = self.nodes[who].agent;
         let sending = self.nodes[who].sending.take();
+        let is_open = sending.is_some();
         let mut sending =
             sending.unwrap_or_else(|| Sending::new(format!("s_{agent}_{n}"), &mut self.rng));
+        if is_open && (sending.left.is_empty() || self.rng.per_mille(80)) {
+            // Some end too early, which the host refuses.
+            let mut message = Message::new(agent, "end", "infer").map_err(said)?;
+            message.envelope.correlation_id = Some(sending.cid.into());
+            return Ok(self.sends(who, &message, false)?.is_some());
+        }
+        let index = sending.left[0];
         let chunk = sending.next(agent, &mut self.rng);
         let Some((side, now)) = self.session(who)? else {
             return Ok(false);
@@ -30,10 +38,16 @@ impl World {
         if let Err(error) = &sent {
             let mut message = Message::new(agent, "stream", "infer").map_err(said)?;
             message.envelope.correlation_id = Some(sending.cid.clone().into());
+            message = message.with("chunk_index", chunk.chunk_index).under("ST");
+            message = message.with("is_final", chunk.is_final);
+            if let Some(total) = chunk.total_chunks {
+                message = message.with("total_chunks", total);
+            }
             self.judge_refusal(who, &message, error)?;
-            sending.left.insert(0, chunk.chunk_index);
+            sending.left.insert(0, index);
         }
-        self.nodes[who].sending = Some(sending).filter(|sending| !sending.left.is_empty());
+        let ends = self.rng.per_mille(500);
+        self.nodes[who].sending = Some(sending).filter(|sending| ends || !sending.left.is_empty());
         Ok(sent.is_ok())
     }
 

@@ -10,6 +10,7 @@ use accp_session::Codec;
 use super::World;
 use super::chains::chain_of;
 use super::node::{Result, said};
+use super::paying::settles;
 use super::plan::USUAL;
 use super::text::{head, intent, mid_in, number_in};
 
@@ -26,21 +27,42 @@ impl World {
         if streams && self.room.side(self.nodes[who].id).is_some() {
             return self.stream(who, n);
         }
+        let pays = self.plan.pays && self.rng.per_mille(150);
+        if pays && self.room.side(self.nodes[who].id).is_some() {
+            return self.pay(who);
+        }
         let Some(mut message) = self.message(who, n)? else {
             return Ok(false);
         };
-        let agent = self.nodes[who].agent;
-        let Some((side, now)) = self.session(who)? else {
+        let Some(at) = self.sends(who, &message, n.is_multiple_of(4))? else {
             return Ok(false);
         };
-        let sent = send(side, &message, n.is_multiple_of(4), now)?;
-        let at = now.as_secs();
-        self.note(|| format!("@{agent} says {n}: {}", outcome(&sent)));
+        message.envelope.timestamp = Some(at);
+        self.said.insert((who, n), message);
+        Ok(true)
+    }
+
+    /// Lets an agent send a message. Returns the time on its clock, if it could.
+    pub(super) fn sends(
+        &mut self,
+        who: usize,
+        message: &Message<'_>,
+        foretells: bool,
+    ) -> Result<Option<i64>> {
+        let agent = self.nodes[who].agent;
+        let Some((side, now)) = self.session(who)? else {
+            return Ok(None);
+        };
+        let sent = send(side, message, foretells, now)?;
+        self.note(|| {
+            let (intent, operation) = (&message.intent, &message.operation);
+            format!("@{agent} says {intent}:{operation}: {}", outcome(&sent))
+        });
         let mid = match sent {
             Ok(mid) => mid,
             Err(error) => {
-                self.judge_refusal(who, &message, &error)?;
-                return Ok(false);
+                self.judge_refusal(who, message, &error)?;
+                return Ok(None);
             }
         };
         if message.intent.as_str() == "cancel" {
@@ -50,9 +72,7 @@ impl World {
             let chain = chain.unwrap_or_else(|| mid.clone());
             self.nodes[who].known.push((mid, chain));
         }
-        message.envelope.timestamp = Some(at);
-        self.said.insert((who, n), message);
-        Ok(true)
+        Ok(Some(now.as_secs()))
     }
 
     fn message(&mut self, who: usize, n: u64) -> Result<Option<Message<'static>>> {
@@ -345,7 +365,10 @@ fn answers(
             mid_in(inbound.text(), "mid").map(|mid| mid.to_string().into());
         answers.push(asks);
     }
-    if is_asked && kind.is_multiple_of(5) {
+    if inbound.text().contains(">req:transaction{") && kind.is_multiple_of(2) {
+        let settled = settles(agent, position, inbound.text())?;
+        answers.push(settled.with("re", position as i64));
+    } else if is_asked && kind.is_multiple_of(5) {
         answers.push(answer(if plain { "wait" } else { "done" }, "plan")?);
     }
     Ok(answers)

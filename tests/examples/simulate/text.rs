@@ -130,6 +130,9 @@ pub(crate) fn in_short(batch: &Batch) -> String {
     for position in &batch.handled {
         let _ = write!(out, "{position} is handled, ");
     }
+    for position in &batch.lapsed {
+        let _ = write!(out, "{position} has lapsed, ");
+    }
     if let Some(snapshot) = &batch.snapshot {
         let _ = write!(out, "a snapshot at {}, ", snapshot.position);
     }

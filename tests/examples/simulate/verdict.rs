@@ -165,6 +165,7 @@ impl World {
         self.judge_values()?;
         self.judge_stores()?;
         self.judge_streams()?;
+        self.observer.judge_payments()?;
         self.judge_words()
     }
 

@@ -146,6 +146,8 @@ impl World {
         let is_ahead = position > self.observer.sides[who].last
             || timeline.was_put_back(node.id)
             || timeline.has_lost();
+        let is_end = message.intent.as_str() == "end";
+        let rule = self.observer.rule_against(node.id, message);
         let is_true = match error {
             SendError::Full(kept) => kept + FRAMES > outbox,
             SendError::NotJoined => {
@@ -155,7 +157,9 @@ impl World {
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
-                _ => false,
+                // The host judges its own messages when they are sent.
+                _ if who == 0 && is_ahead => message.schema.is_some() || is_end,
+                _ => who == 0 && rule == Some(error.code()),
             },
         };
         if is_true {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_runtime::session::{MemberId, Mid, Time};
-use accp_session::{Batch, Cold, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
+use accp_session::{Batch, Cold, Due, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 
 use crate::random::Random;
@@ -223,13 +223,14 @@ impl Writer {
         for _ in 0..=random.below(3) {
             self.position += 1;
             let entry = entry(self.position, random);
-            if entry.due {
+            if entry.is_due() {
                 self.due.push(entry.position);
             }
             batch.entries.push(entry);
         }
         if random.once_in(2) {
             batch.handled = self.due.drain(..self.due.len() / 2).collect();
+            batch.lapsed = self.due.drain(..self.due.len().min(1)).collect();
         }
         if random.once_in(2) {
             self.places += 1;
@@ -281,7 +282,7 @@ fn entry(position: u64, random: &mut Random) -> Entry {
         sequence: position,
         tokens: 40,
         cut: random.once_in(9),
-        due: random.once_in(2),
+        due: if random.once_in(2) { Due::Yes } else { Due::No },
         text: format!("@planner>req:plan{{task:{padding}}}[mid:{mid},seq:{position}]").into(),
         hash: None,
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{Event, Inbound, MemberId, Options, Outbound, Rules, Transmit};
+use accp_session::Due;
 use accp_store::{Driver, Handled, MemoryStore, Store as _};
 
 use crate::sides::{NOW, options, plan};
@@ -69,7 +70,12 @@ fn env_05_refuses_to_hand_out_a_frame_that_has_expired_since() {
         // It was folded like any other, and it is marked.
         assert!(side.session().state().position() >= 3);
         let name = side.side().clone();
-        let due = |store: &mut Arc<Mutex<MemoryStore>>| store.summary(&name).unwrap().unwrap().due;
-        assert_eq!(due(&mut side.into_parts().0), 0);
+        let mut store = side.into_parts().0;
+        assert_eq!(store.summary(&name).unwrap().unwrap().due, 0);
+        // The mark tells a frame that no handler got from one that a handler had.
+        let log = store.entries(&name, 1, usize::MAX).unwrap();
+        let marks = log.iter().filter(|entry| entry.due == Due::Lapsed);
+        let lapsed: Vec<_> = marks.map(|entry| entry.text.contains("ttl:60")).collect();
+        assert_eq!(lapsed, Vec::from_iter((!is_in_time).then_some(true)));
     }
 }

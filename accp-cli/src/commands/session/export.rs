@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_runtime::Message;
-use accp_session::{Entry, EntryKind, read_value};
+use accp_session::{Due, Entry, EntryKind, read_value};
 use accp_store::{Kept, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
@@ -17,7 +17,7 @@ use crate::store_file::{Log, Opened, SessionArgs, Side};
 ///
 /// As JSON Lines, one object for each entry: `position`, `at` (milliseconds since 1970), `kind`
 /// (frame, control, part, dropped, lost, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
-/// `tokens`, `cut` and `due`, `message` under full names, and `frame`, the text as it was written.
+/// `tokens`, `cut`, `due` and `lapsed`, `message` under full names, and `frame`, the text as it was written.
 /// A reference is written as {"$ref": "tier.key"}.
 ///
 /// Values go to a file of their own, one object a line: `key` as in the references, `sha256`,
@@ -127,7 +127,8 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
     json!({
         "position": entry.position, "at": entry.at.as_millis(), "kind": kind, "code": code,
         "sender": entry.sender.number(), "mid": entry.mid.to_string(),
-        "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut, "due": entry.due,
+        "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut,
+        "due": entry.is_due(), "lapsed": entry.due == Due::Lapsed,
         "message": message.map(Message::to_json), "frame": &*entry.text,
     })
 }

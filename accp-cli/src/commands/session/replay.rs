@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use accp_session::{Entry, EntryKind};
+use accp_session::{Due, Entry, EntryKind};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// Returns a note on the fate of the frame, unless it was simply accepted.
 fn note(entry: &Entry) -> String {
     match entry.kind {
-        EntryKind::Frame if entry.due => "(due) ".to_owned(),
+        _ if entry.is_due() => "(due) ".to_owned(),
+        _ if entry.due == Due::Lapsed => "(lapsed: no handler got it in time) ".to_owned(),
         EntryKind::Part => "(a part) ".to_owned(),
         EntryKind::Repeat => "(repeated: handled once) ".to_owned(),
         EntryKind::Dropped => "(dropped: expired or cancelled) ".to_owned(),

@@ -6,7 +6,7 @@ use accp_context::render_context;
 use accp_runtime::Value;
 use accp_runtime::context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used};
 use accp_runtime::session::{MemberId, State, Time};
-use accp_session::EntryKind;
+use accp_session::{Due, EntryKind};
 use accp_store::Store as _;
 use serde_json::{Value as Json, json};
 
@@ -56,6 +56,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 struct Picture {
     checkpoints: Vec<(u64, Checkpoint)>,
     frames: u64,
+    /// The number of frames whose time was over before a handler got them.
+    lapsed: u64,
     /// The number of frames to be acknowledged.
     outbox: usize,
     /// The number of keys, of keys with their bytes here, and of expired keys.
@@ -71,6 +73,7 @@ impl Picture {
         let mut picture = Self {
             checkpoints: Vec::new(),
             frames: 0,
+            lapsed: 0,
             outbox: opened.store.load(id)?.unwrap_or_default().outbox.len(),
             values: 0,
             here: 0,
@@ -79,6 +82,7 @@ impl Picture {
         };
         for entry in Log::new(&opened.store, id, 1) {
             let entry = entry?;
+            picture.lapsed += u64::from(entry.due == Due::Lapsed);
             match entry.kind {
                 EntryKind::Frame => picture.frames += 1,
                 EntryKind::Control if entry.text.contains(">sync:checkpoint{") => {
@@ -150,10 +154,14 @@ impl Picture {
                 "nothing is counted: no context, no checkpoints".to_owned(),
             ),
         }
+        let lapsed = match self.lapsed {
+            0 => String::new(),
+            lapsed => format!("; {lapsed} lapsed before a handler got them"),
+        };
         row(
             "Waiting",
             format!(
-                "{} to be handled, {} to be acknowledged",
+                "{} to be handled, {} to be acknowledged{lapsed}",
                 summary.due, self.outbox
             ),
         );
@@ -255,7 +263,7 @@ impl Picture {
             "budget": {
                 "hot": used(budget.hot), "warm": used(budget.warm), "total": used(budget.total),
             },
-            "due": summary.due, "outbox": self.outbox,
+            "due": summary.due, "lapsed": self.lapsed, "outbox": self.outbox,
             "values": { "keys": self.values, "bytes": self.value_bytes, "here": self.here, "expired": self.expired },
             "members": members.collect::<Json>(),
             "checkpoints": checkpoints.collect::<Json>(),

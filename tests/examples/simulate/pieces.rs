@@ -1,0 +1,76 @@
+//! The numbers of the pieces of streams, as an observer sees them who keeps every piece and compares
+//! all of them (draft section 10.4).
+
+use std::collections::BTreeMap;
+
+use accp_runtime::session::{MemberId, Mid};
+use accp_runtime::{Message, Value};
+
+/// The accepted pieces of the open streams, by sender and chain.
+#[derive(Debug, Default)]
+pub(super) struct Pieces(BTreeMap<(MemberId, Mid), Vec<Piece>>);
+
+/// What a piece says of its stream.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    index: i64,
+    total: Option<i64>,
+    is_last: bool,
+}
+
+impl Piece {
+    fn of(message: &Message<'_>) -> Option<Self> {
+        let is_one = message.intent.as_str() == "stream" && message.schema.as_deref() == Some("ST");
+        let number = |name| match message.payload.get(name) {
+            Some(Value::Integer(number)) => Some(*number),
+            _ => None,
+        };
+        Some(Self {
+            index: number("chunk_index").filter(|_| is_one)?,
+            total: number("total_chunks"),
+            is_last: message.payload.get("is_final") == Some(&Value::Boolean(true)),
+        })
+    }
+}
+
+/// Returns whether all of these can be pieces of one stream.
+fn agree(pieces: &[Piece]) -> bool {
+    let most = pieces.iter().map(|piece| piece.index).max();
+    let lasts: Vec<_> = pieces.iter().filter(|piece| piece.is_last).collect();
+    let totals: Vec<_> = pieces.iter().filter_map(|piece| piece.total).collect();
+    let fits = |total: &i64| {
+        let has_end = most < Some(total - 1) || !lasts.is_empty();
+        most < Some(*total) && has_end && lasts.iter().all(|last| last.index == total - 1)
+    };
+    pieces.iter().all(|piece| piece.index >= 0)
+        && totals.windows(2).all(|two| two[0] == two[1])
+        && totals.iter().all(fits)
+        && lasts.iter().all(|last| Some(last.index) == most)
+}
+
+impl Pieces {
+    /// Returns whether a message contradicts what its sender has said in its chain.
+    pub(super) fn contradicts(&self, from: MemberId, message: &Message<'_>) -> bool {
+        let chain = message.envelope.correlation_id.as_deref().map(Mid::parse);
+        let Some(chain) = chain else { return false };
+        let before = self.0.get(&(from, chain)).map_or(&[][..], Vec::as_slice);
+        if message.intent.as_str() == "end" {
+            return !before.is_empty() && !before.iter().any(|piece| piece.is_last);
+        }
+        Piece::of(message).is_some_and(|piece| !agree(&[before, &[piece]].concat()))
+    }
+
+    /// Takes an accepted frame into account.
+    pub(super) fn take(&mut self, from: MemberId, chain: &Mid, message: &Message<'_>) {
+        match message.intent.as_str() {
+            "end" | "fail" => drop(self.0.remove(&(from, chain.clone()))),
+            "cancel" => self.0.retain(|(_, of), _| of != chain),
+            _ => {
+                if let Some(piece) = Piece::of(message) {
+                    let pieces = self.0.entry((from, chain.clone())).or_default();
+                    pieces.push(piece);
+                }
+            }
+        }
+    }
+}
