@@ -215,14 +215,14 @@ impl Schema {
     /// matching `frames` entry lists `fields` without it, or requires it, and in a frame that the
     /// schema does not list. A schema without `frames` lists every frame.
     pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
-        let Some(field) = self.fields.get(index) else {
+        let with_default = |field: &&Field| field.default.is_some();
+        let Some(field) = self.fields.get(index).filter(with_default) else {
             return false;
         };
-        let fills = match self.frame(head) {
+        match self.frame(head) {
             Some(frame) => frame.fills(&field.name),
-            None => head.is_empty() || self.lists(head),
-        };
-        field.default.is_some() && fills
+            None => head.is_empty() || self.frames.is_empty(),
+        }
     }
 
     /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any.
@@ -245,8 +245,8 @@ impl Schema {
 
     /// Returns whether a frame with this head must carry this field, with a value.
     pub fn requires<S: AsRef<str>>(&self, field: &Field, head: &[S]) -> bool {
-        let here = self.frame(head).map_or(&[][..], |frame| &frame.required);
-        field.required || here.contains(&field.name)
+        let here = |frame: &FrameSpec| frame.required.contains(&field.name);
+        field.required || self.frame(head).is_some_and(here)
     }
 
     /// Returns whether two schemas differ only in their docs, `keep` and `rules`.
