@@ -287,6 +287,10 @@ impl Host {
         }
         let text = self.stamp_for(to, now).frame(error.frame(), Of::Frame(mid));
         self.side.say(to, text);
+        // It cannot fetch the state on which its change would have to build.
+        if error.version.is_some() && self.is_plain(to) {
+            self.say_state(to, now);
+        }
     }
 
     pub(crate) fn unreadable(

@@ -198,7 +198,7 @@ impl Host {
     }
 
     /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit.
-    fn say_state(&mut self, member: MemberId, now: Time) {
+    pub(crate) fn say_state(&mut self, member: MemberId, now: Time) {
         let state = &self.side.state;
         let checkpoint = state.warm.digests().last().map(inline::checkpoint);
         if state.shared.version() == 0 && checkpoint.is_none() {

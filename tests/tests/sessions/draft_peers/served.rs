@@ -265,3 +265,28 @@ fn a_transaction_is_processed_once_for_such_a_peer() {
     assert_eq!(envelope(&again[1]).unwrap().sequence, Some(3));
     assert!(draft.room.members[0].inbox.is_empty());
 }
+
+/// A change for another version than the one in force is answered with that version and the state.
+#[test]
+fn a_stale_change_of_the_state_is_answered_with_the_state() {
+    let mut draft = joined();
+    let state = Message::new("dev", "sync", "state").unwrap();
+    let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
+    draft.dev(&state.with("version", 1).with("delta", changes));
+    let stale = "@qa>sync:state{v:1|delta:{order_7:sent}}[mid:5e1f00000001,seq:2,ts:1714000000]";
+    let told = draft.says(stale);
+    assert!(
+        told[0].contains("code:E2001") && told[0].contains("|v:1"),
+        "{told:?}"
+    );
+    assert_eq!(
+        brief(&told[1..]),
+        ["@hub>sync:state{state:{order_7:open}|v:1} 1"]
+    );
+    let next = "@qa>sync:state{v:2|delta:{order_7:sent}}[mid:5e1f00000002,seq:2,ts:1714000000]";
+    assert_eq!(brief(&draft.says(next)), ["@hub>ack:frame{} 2"]);
+    assert_eq!(
+        draft.room.host.state().shared().get("order_7"),
+        Some(&Value::from("sent"))
+    );
+}
