@@ -352,6 +352,9 @@ impl Host {
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
             return;
         }
+        // Others have no room in a frame.
+        let room = self.side.options.limits.frame_bytes;
+        let bytes = bytes.filter(|bytes| bytes.len() <= room);
         for member in self.relays.plain_members() {
             let wanted = self
                 .plain(member)

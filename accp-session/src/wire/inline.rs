@@ -11,8 +11,8 @@ use crate::wire::scan::Scanned;
 use accp_context::Digest;
 use accp_frame::{Limits, Map, Registry, Value};
 
-/// References of a frame that are replaced one by one, when all values together have no room.
-const TRIED: usize = 64;
+/// References of a frame that are replaced. Each value has to be at hand.
+const REPLACED: usize = 64;
 
 /// Returns the schemas that a peer lacks whose registry has this hash, or a hash that begins with
 /// these digits. A peer with another registry than the standard one gets all.
@@ -95,14 +95,15 @@ pub(crate) fn checkpoint(digest: &Digest) -> Map<'static> {
     .collect()
 }
 
-/// Returns the keys of the values that a frame refers to as a whole, each with the place of its
+/// Returns the keys of the first values that a frame refers to as a whole, each with the place of its
 /// reference.
 pub(crate) fn values(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
-    places(text).filter_map(|(at, key)| {
+    let found = places(text).filter_map(|(at, key)| {
         let reference = Reference::parse(key)?;
         let is_value = matches!(reference.target, Target::Cold(ColdKey::Value { .. }));
         (is_value && reference.path.is_none()).then_some((at, key.strip_prefix("cold.")?))
-    })
+    });
+    found.take(REPLACED)
 }
 
 /// Returns the frame with the values in the place of their references, as far as the frame stays
@@ -129,7 +130,7 @@ pub(crate) fn with_values<'v>(
     }
     let mut text = text.to_string();
     // From the end, so that the places before stay right.
-    for one in found.iter().rev().take(TRIED) {
+    for one in found.iter().rev() {
         text = replaced(&text, &[*one]).unwrap_or(text);
     }
     text.into()
