@@ -41,7 +41,7 @@ pub(crate) struct Plain {
 pub(crate) enum Wanted {
     /// The store reads it, or its bytes are on their way to the host.
     Asked,
-    /// Nobody has it any more.
+    /// Nobody has it any more, or it does not fit into a frame.
     Gone,
     Here(Arc<[u8]>),
 }

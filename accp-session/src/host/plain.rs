@@ -352,12 +352,17 @@ impl Host {
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
             return;
         }
+        let limits = self.side.options.limits;
+        let mut fits = None;
         for member in self.relays.plain_members() {
             let wanted = self
                 .plain(member)
                 .and_then(|plain| plain.values.get_mut(key));
             if let Some(wanted) = wanted {
-                *wanted = bytes.clone().map_or(Wanted::Gone, Wanted::Here);
+                let bytes = bytes
+                    .as_ref()
+                    .filter(|bytes| *fits.get_or_insert_with(|| inline::fits(bytes, limits)));
+                *wanted = bytes.cloned().map_or(Wanted::Gone, Wanted::Here);
             }
         }
     }
