@@ -153,7 +153,7 @@ impl Host {
     }
 
     /// Sends the frames from this number on again, because the member lacks it. Once in a retry time
-    /// is enough: more of the same complaints may be under way.
+    /// is enough, unless the member has come further: more of the same complaints may be under way.
     fn say_again(&mut self, member: MemberId, number: u64) -> bool {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let joined = self.gate.numbers.joined(member);
@@ -163,7 +163,7 @@ impl Host {
         if number <= joined || number > plain.number {
             return false;
         }
-        let is_again = |(asked, at)| asked == number && timers < at + patience;
+        let is_again = |(asked, at)| number <= asked && timers < at + patience;
         if plain.asked.is_some_and(is_again) {
             return true;
         }

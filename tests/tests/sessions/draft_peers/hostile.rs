@@ -72,3 +72,26 @@ fn many_references_to_one_value_take_no_memory() {
     let told = draft.dev(&second.with("all", many));
     assert_eq!(references(told.last().unwrap()).count(), 3_000);
 }
+
+/// A flood of complaints (E3003) makes the host send its frames again once in a retry time, unless
+/// the peer has come further.
+#[test]
+fn a_flood_of_complaints_has_one_answer() {
+    let mut draft = joined();
+    for n in 1..=9 {
+        draft.dev(&plan("dev", n));
+    }
+    let lacks = |number: u64| {
+        format!(
+            "@qa>fail:error{{code:E3003|msg:gap|retry:true|exp:{number}|schema:ER}}[mid:5e1f00000004,seq:0,ts:1714000003]"
+        )
+    };
+    assert_eq!(draft.says(&lacks(5)).len(), 5);
+    for number in [4, 5, 1, 4, 5, 0, 10, 77] {
+        assert!(draft.says(&lacks(number)).is_empty(), "{number}");
+    }
+    assert_eq!(draft.says(&lacks(8)).len(), 2);
+    draft.room.now = draft.room.now + Duration::from_secs(2);
+    draft.heard();
+    assert_eq!(draft.says(&lacks(5)).len(), 5);
+}
