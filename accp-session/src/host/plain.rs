@@ -71,6 +71,7 @@ impl Host {
     }
 
     fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         match self.plain(member) {
             // This is the member's answer to what the host has just said.

@@ -37,7 +37,6 @@ impl Host {
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
                 if hello.plain {
-                    self.learn_inline(&hello, now);
                     return self.greet_plainly(from, &hello, now);
                 }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);

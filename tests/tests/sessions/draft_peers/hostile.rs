@@ -95,3 +95,21 @@ fn a_flood_of_complaints_has_one_answer() {
     draft.heard();
     assert_eq!(draft.says(&lacks(5)).len(), 5);
 }
+
+/// A host that wants no such peer does not take its schemas either.
+#[test]
+fn a_refused_peer_brings_no_schemas() {
+    let rules = Rules {
+        learn_schemas: true,
+        draft_peers: DraftPeers::Refused,
+        ..Rules::default()
+    };
+    let mut draft = Draft::new(options("hub"), rules);
+    draft.enters();
+    let schemas = "{parcel:{code:PC,version:1,fields:[weight]}}";
+    draft.says(&format!(
+        "@qa>sync:registry{{v:1|hash:a7f2c1|schemas:{schemas}}}"
+    ));
+    let registry = &draft.room.host.session().options().registry;
+    assert!(registry.schema("PC").is_none());
+}
