@@ -23,6 +23,9 @@ use accp_frame::{AgentId, ErrorCode, Intent, Map};
 /// dropped it.
 const SILENT: u32 = 4;
 
+/// The first number that a host cannot have reached: there has to be one after it.
+const NUMBERS: u64 = 1 << 47;
+
 /// What a member knows of a session whose host knows the draft alone.
 #[derive(Debug)]
 pub(crate) struct Plain {
@@ -100,6 +103,9 @@ impl Member {
 
     /// Takes a frame of a host that knows the draft alone.
     pub(crate) fn receive_plainly(&mut self, frame: &Scanned<'_>, now: Time) {
+        if frame.envelope.sequence >= Some(NUMBERS) {
+            return;
+        }
         if Link::is(frame) {
             if let Ok(link) = Link::read(frame) {
                 self.plain_link(link, frame, now);
@@ -155,7 +161,12 @@ impl Member {
                 match named {
                     Some(mid) if counts => {
                         self.consumed(&mid, Some(next), now);
-                        self.passed(held);
+                        // The acknowledgement itself has the number after that of the frame.
+                        if held > next + 1 {
+                            self.lacks(next + 1, now);
+                        } else {
+                            self.passed(held);
+                        }
                     }
                     Some(mid) if held <= next => self.consumed(&mid, Some(held), now),
                     _ if held == next => self.passed(held),
@@ -346,7 +357,8 @@ impl Member {
         // The host is back, and wants to know which registry this side has.
         let is_answer = plain.greeted.is_some_and(|said| timers < said + patience);
         self.say.hello |= !is_answer && self.hello.at().is_none();
-        let number = hello.number.unwrap_or(plain.number);
+        let number = hello.number.filter(|number| *number < NUMBERS);
+        let number = number.unwrap_or(plain.number);
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;
