@@ -372,7 +372,7 @@ impl Host {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
-            self.side.say_piece(member, &piece, now);
+            self.say_piece(member, &piece, now);
         }
         let (sends, reads) = self.relays.take_due(self.side.clock.timers());
         if !sends.is_empty() {
