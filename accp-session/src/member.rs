@@ -12,6 +12,7 @@ use crate::delivery::transfer::log_key_of;
 use crate::member::plain::Plain;
 use crate::send::encode::Composed;
 use crate::side::Side;
+use crate::side::fold::with_kept;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
@@ -157,6 +158,9 @@ impl Member {
         if !has_host && (is_plain || !session.side.options.extensions) {
             session.become_plain(Plain::of(stored), now);
             session.joined = is_plain;
+            let side = &mut session.side;
+            let kept = with_kept(&side.options.registry, &stored.registries);
+            side.set_registry(kept);
         }
         Ok(session)
     }

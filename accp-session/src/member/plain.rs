@@ -378,16 +378,14 @@ impl Member {
     /// Takes over the schemas that this side lacks.
     fn learn_inline(&mut self, schemas: &Map<'_>) {
         let own = &self.side.options.registry;
-        let learnt = inline::registry_of(schemas, own).and_then(|theirs| {
-            let mut all = (**own).clone();
-            all.merge(theirs).map_err(|problems| problems.to_string())?;
-            Ok(all)
-        });
+        let theirs = inline::registry_of(schemas, own);
+        let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
             Ok(all) if all.hash() == self.side.schemas => {}
             Ok(all) => {
+                let (hash, json) = (all.hash(), all.to_json().to_string());
+                self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(all);
-                let hash = self.side.schemas;
                 self.side.tell(Event::Schemas(hash));
             }
             Err(why) => self.side.tell(Event::SchemasUnavailable(why)),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use accp_registry::Hash;
+use accp_registry::{Delta, Hash};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::refs::reference::{ColdKey, Reference, Target, places, read_value};
@@ -75,6 +75,21 @@ pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry,
             .collect(),
     );
     Registry::from_json(&document.to_string()).map_err(|problems| problems.to_string())
+}
+
+/// Returns the registry with the schemas of a peer.
+///
+/// # Errors
+/// How the schemas clash, or that they are too many: a peer could send more for ever, and nobody
+/// could fetch them.
+pub(crate) fn merged(own: &Registry, theirs: Registry) -> Result<Registry, String> {
+    let mut all = own.clone();
+    all.merge(theirs).map_err(|problems| problems.to_string())?;
+    if all.to_json().to_string().len() > Delta::MAX_BYTES {
+        let most = Delta::MAX_BYTES;
+        return Err(format!("the schemas together take more than {most} bytes"));
+    }
+    Ok(all)
 }
 
 /// Returns a checkpoint as a param of `sync:state`.

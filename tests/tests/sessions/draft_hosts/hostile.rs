@@ -1,5 +1,7 @@
 //! Such hosts that mean harm, or count in a way of their own.
 
+use accp_runtime::session::Event;
+
 use super::{Guest, HELLO, number};
 use crate::sides::plan;
 
@@ -54,5 +56,50 @@ fn a_number_beyond_all_bounds_does_not_count() {
         ));
         let (_, sent) = guest.says(&plan("qa", 2));
         assert_eq!(number(&sent[0]), 7, "{said}");
+    }
+}
+
+/// The schemas that a host sends again and again take no more room than those of other peers.
+#[test]
+fn a_host_cannot_send_schemas_without_end() {
+    let mut guest = Guest::at(5);
+    let name = "a_long_name_of_a_field_".repeat(80);
+    for n in 0..10 {
+        let fields: Vec<_> = (0..20).map(|field| format!("{name}{field}")).collect();
+        let fields = fields.join(",");
+        let schemas = format!("{{parcel_{n}:{{code:P{n},version:1,fields:[{fields}]}}}}");
+        guest.hears(&format!(
+            "@hub>sync:registry{{v:1|hash:a7f2c1|schemas:{schemas}}}[mid:a1,seq:5,ts:1714000000]"
+        ));
+    }
+    let known = |n: usize| {
+        let registry = &guest.side.session().options().registry;
+        registry.schema(&format!("P{n}")).is_some()
+    };
+    assert!(known(0) && !known(9));
+    let is_told = |event: &Event| matches!(event, Event::SchemasUnavailable(_));
+    assert!(guest.side.events.iter().any(is_told));
+}
+
+/// A member that was killed still knows the schemas of its host: a frame under them may wait for its
+/// handler.
+#[test]
+fn the_schemas_of_the_host_outlive_a_kill() {
+    let mut guest = Guest::at(5);
+    for code in ["PC", "PD"] {
+        guest.hears(&format!(
+            "@hub>sync:registry{{v:1|hash:a7f2c1|schemas:{{parcel_{code}:{{code:{code},version:1,fields:[weight]}}}}}}[mid:a1,seq:5,ts:1714000000]"
+        ));
+    }
+    guest.hears("@dev>req:plan{weight:3|schema:PC}[mid:0a0000000006,seq:6,ts:1714000000]");
+    for _ in 0..2 {
+        guest.restarts();
+        let registry = &guest.side.session().options().registry;
+        assert!(registry.schema("PC").is_some() && registry.schema("PD").is_some());
+        let waiting = guest.side.inbox.first().unwrap();
+        assert_eq!(
+            waiting.message(registry).unwrap().schema.as_deref(),
+            Some("PC")
+        );
     }
 }
