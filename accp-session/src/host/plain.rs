@@ -38,15 +38,7 @@ impl Host {
     /// Returns the head of a link frame for a member.
     pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
         let number = self.plain(member).map(|plain| plain.number);
-        let stamp = self.side.stamp(now);
-        match number {
-            Some(held) => Stamp {
-                held,
-                plain: true,
-                ..stamp
-            },
-            None => stamp,
-        }
+        self.side.stamp(now).plainly(number)
     }
 
     /// Takes the hello of a member that knows the draft alone. It goes on after the number that it

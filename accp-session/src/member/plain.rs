@@ -80,15 +80,7 @@ impl Member {
     /// Returns the head of a link frame.
     pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
         let number = self.plain.as_ref().map(|plain| plain.number);
-        let stamp = self.side.stamp(now);
-        match number {
-            Some(held) => Stamp {
-                held,
-                plain: true,
-                ..stamp
-            },
-            None => stamp,
-        }
+        self.side.stamp(now).plainly(number)
     }
 
     /// Returns the hello of a side that knows the draft alone, and notes when it went out.
