@@ -65,11 +65,13 @@ impl Host {
     fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
         self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        match self.plain(member) {
-            // This is the member's answer to what the host has just said.
-            Some(plain) if timers < plain.greeted + patience => return,
-            Some(_) => {}
-            None => self.side.tell(Event::AtLeastOnce(member)),
+        // This is the member's answer to what the host has just said.
+        let greeted = self.relays.cursor(member).greeted;
+        if greeted.is_some_and(|greeted| timers < greeted + patience) {
+            return;
+        }
+        if !self.is_plain(member) {
+            self.side.tell(Event::AtLeastOnce(member));
         }
         let numbers = &self.gate.numbers;
         let (joined, last) = (numbers.joined(member), self.last_number());
@@ -98,19 +100,17 @@ impl Host {
     }
 
     fn go_on_plainly(&mut self, member: MemberId, number: u64, version: u64) {
-        let plain = Plain::new(number, version, self.side.clock.timers());
+        let plain = Plain::new(number, version);
         let position = self.position_of(member, number);
-        self.relays.go_on_plainly(member, position, plain);
+        let timers = self.side.clock.timers();
+        self.relays.go_on_plainly(member, position, plain, timers);
     }
 
     /// Begins anew with a member, because the log does not have the entries any more that it lacks.
     pub(crate) fn begin_plainly(&mut self, member: MemberId, now: Time) {
-        let plain = Plain::new(
-            self.last_number(),
-            self.side.state.shared.version(),
-            self.side.clock.timers(),
-        );
-        self.relays.go_on_plainly(member, self.relays.last(), plain);
+        let plain = Plain::new(self.last_number(), self.side.state.shared.version());
+        let (last, timers) = (self.relays.last(), self.side.clock.timers());
+        self.relays.go_on_plainly(member, last, plain, timers);
         let own = self.side.schemas.to_string();
         self.say_registry(member, &own, now);
         self.say_state(member, now);

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::draft::{Draft, joined};
-use crate::sides::{Node as _, member, options, plan};
+use crate::sides::{Node as _, hello, member, options, plan};
 
 /// A member can put any bytes. What is more than one value does not stand in the frame of another
 /// member: the peer would read what the other has not said.
@@ -94,6 +94,26 @@ fn a_flood_of_complaints_has_one_answer() {
     draft.room.now = draft.room.now + Duration::from_secs(2);
     draft.heard();
     assert_eq!(draft.says(&lacks(5)).len(), 5);
+}
+
+/// A peer that says one kind of hello and then the other, again and again, gets the schemas once in
+/// a retry time.
+#[test]
+fn a_flood_of_hellos_of_two_kinds_brings_the_schemas_once() {
+    let mut draft = Draft::new(options("hub"), Rules::default());
+    draft.enters();
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        told.extend(draft.says("@qa>sync:registry{v:1|hash:a7f2c1}"));
+        told.extend(draft.says(&hello("qa", 0)));
+    }
+    let has_schemas = |text: &&String| text.contains("schemas:{");
+    let once = told.iter().filter(has_schemas).count();
+    let mut other = Draft::new(options("hub"), Rules::default());
+    other.enters();
+    let first = other.says("@qa>sync:registry{v:1|hash:a7f2c1}");
+    assert!(once > 0);
+    assert_eq!(once, first.iter().filter(has_schemas).count());
 }
 
 /// A host that wants no such peer does not take its schemas either.
