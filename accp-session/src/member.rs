@@ -154,7 +154,7 @@ impl Member {
         session.restore_schemas(&stored.registries);
         // Only a host of the draft alone leaves a member without an entry that lets it in.
         let has_host = session.side.state.members().next().is_some();
-        let is_plain = session.side.position > 0 || !session.outbox.is_empty();
+        let is_plain = session.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_plain || !session.side.options.extensions) {
             session.become_plain(Plain::of(stored), now);
             session.joined = is_plain;

@@ -354,7 +354,7 @@ impl Member {
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;
-        if self.side.position > 0 && !missed.is_empty() {
+        if self.joined && !missed.is_empty() {
             self.side.tell(Event::Missed(missed));
         }
         self.hello.rest();

@@ -103,3 +103,42 @@ fn the_schemas_of_the_host_outlive_a_kill() {
         );
     }
 }
+
+/// A member that had joined, and had taken nothing yet, goes on where it was.
+#[test]
+fn a_member_that_was_killed_at_once_hides_no_gap() {
+    let mut guest = Guest::at(5);
+    let hellos = guest.restarts();
+    assert!(
+        hellos[0].starts_with("@qa>sync:registry{hash:"),
+        "{hellos:?}"
+    );
+    assert_eq!(number(&hellos[0]), 5);
+    guest.side.events.clear();
+    guest.hears(&format!("{HELLO}[mid:a1,seq:7,ts:1714000000]"));
+    assert_eq!(guest.side.events, [Event::Missed(6..=7)]);
+}
+
+/// A member that was killed asks for what it lacks, also after a refusal of its own frame: the number
+/// under which that went out says nothing of what the member has taken.
+#[test]
+fn a_refusal_and_a_kill_hide_no_gap() {
+    let mut guest = Guest::at(5);
+    let (mid, _) = guest.says(&plan("qa", 1));
+    let error = |code: &str| {
+        format!(
+            "@hub>fail:error{{{code}|msg:no|schema:ER}}[mid:0a0000000009,seq:5,ts:1714000000,cid:{mid}]"
+        )
+    };
+    let sent = guest.hears(&error("code:E3003|retry:true|exp:9"));
+    assert_eq!(number(&sent[0]), 9);
+    guest.hears(&error("code:E1004|retry:false"));
+    assert!(matches!(guest.side.events[..], [Event::Refused(..)]));
+    let hellos = guest.restarts();
+    assert!(
+        hellos
+            .iter()
+            .any(|text| text.starts_with("@qa>sync:registry{") && number(text) == 5),
+        "{hellos:?}"
+    );
+}
