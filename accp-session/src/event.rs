@@ -88,9 +88,11 @@ pub enum Event {
     NotRecovered(MemberId),
     /// Host: this member holds another log than the host. It is no member any longer.
     Removed(MemberId),
-    /// Host: this member knows the draft alone, and is served at least once; see
-    /// [`DraftPeers`](crate::DraftPeers). Member: the host does, and this side is served so. Its
-    /// number is then [`MemberId::HOST`].
+    /// Host: this member has said a hello of the draft alone (draft section 6.4), and is served at
+    /// least once; see [`DraftPeers`](crate::DraftPeers). The host says so again when the member is
+    /// back after a disconnect or a restart of the host. Member: the host knows the draft alone, and
+    /// serves this side so. The number is then [`MemberId::HOST`]. A member says so once, when it
+    /// joins.
     AtLeastOnce(MemberId),
     /// The bytes under this cold key have arrived.
     Supplied(String),

@@ -27,6 +27,7 @@ use crate::log::effect::Effect;
 use crate::options::Rules;
 use crate::send::encode::Composed;
 use crate::side::Side;
+use crate::side::fold::with_kept;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::scan::Scanned;
@@ -126,7 +127,7 @@ impl Host {
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
         }
         gate.restore_seen(&stored.seen);
-        let registry = schemas::with_kept(&side.options.registry, &stored.registries);
+        let registry = with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
             side.replay(entry, |state, frame, effect| {
                 match effect {
@@ -372,7 +373,7 @@ impl Host {
             self.greet(member, None, now);
         }
         for (member, piece) in std::mem::take(&mut self.pieces) {
-            self.side.say_piece(member, &piece, now);
+            self.say_piece(member, &piece, now);
         }
         let (sends, reads) = self.relays.take_due(self.side.clock.timers());
         if !sends.is_empty() {

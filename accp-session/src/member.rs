@@ -12,6 +12,7 @@ use crate::delivery::transfer::log_key_of;
 use crate::member::plain::Plain;
 use crate::send::encode::Composed;
 use crate::side::Side;
+use crate::side::fold::with_kept;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::relay::Relay;
 use crate::wire::scan::Scanned;
@@ -153,10 +154,13 @@ impl Member {
         session.restore_schemas(&stored.registries);
         // Only a host of the draft alone leaves a member without an entry that lets it in.
         let has_host = session.side.state.members().next().is_some();
-        let is_plain = session.side.position > 0 || !session.outbox.is_empty();
+        let is_plain = session.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_plain || !session.side.options.extensions) {
             session.become_plain(Plain::of(stored), now);
             session.joined = is_plain;
+            let side = &mut session.side;
+            let kept = with_kept(&side.options.registry, &stored.registries);
+            side.set_registry(kept);
         }
         Ok(session)
     }

@@ -68,9 +68,11 @@ pub struct Options {
     pub skew: Duration,
     /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,
-    /// Of a member: false if it is to speak the draft alone, because its host takes nothing else.
-    /// True by default. A member that hears from its host that the host knows the draft alone does
-    /// so in any case.
+    /// Of a member: false if it is to speak the draft alone, because its host takes nothing else: its
+    /// `sync:registry` then says `v` and `hash` (draft section 6.4) and nothing of the log. True by
+    /// default. A member that hears from its host that the host knows the draft alone does so in any
+    /// case. Such a member gets each frame at least once from its host, and hands it to its handlers
+    /// once; see [`Event::AtLeastOnce`](crate::Event::AtLeastOnce). A host does not look at this.
     pub extensions: bool,
     /// The limits of the context.
     pub context: ContextLimits,
@@ -196,14 +198,23 @@ impl Default for ValueLimits {
 
 /// What a host does for a member that knows the draft alone: its `sync:registry` says the version and
 /// the hash of its registry, and nothing of the log (draft section 6.4).
+///
+/// ```
+/// use accp_runtime::session::{DraftPeers, Rules};
+///
+/// assert_eq!(Rules::default().draft_peers, DraftPeers::AtLeastOnce);
+/// let rules = Rules { draft_peers: DraftPeers::Refused, ..Rules::default() };
+/// # assert_ne!(rules.draft_peers, DraftPeers::AtLeastOnce);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DraftPeers {
-    /// The host serves the member at least once, where all senders share one numbering. A frame may
-    /// reach the member twice. If the member sends a frame again under a new `mid`, others get the
-    /// frame twice. Among the other members everything stays exactly once.
+    /// The host serves the member at least once (draft section 3.7), where all senders share one
+    /// numbering; where each has its own, it refuses the member (E5001). A frame may reach the member
+    /// twice, under the same `mid`. If the member sends a frame again under a new `mid`, others get
+    /// the frame twice. Among the other members everything stays exactly once.
     #[default]
     AtLeastOnce,
-    /// The host refuses the member (E5001).
+    /// The host refuses the member (E5001), and takes no schemas from it.
     Refused,
 }
 

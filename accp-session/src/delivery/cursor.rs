@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use accp_registry::Hash;
 
-use crate::Mid;
 use crate::delivery::backoff::Backoff;
 use crate::delivery::plain::Plain;
 use crate::wire::link::Hello;
+use crate::{Mid, Time};
 
 /// The progress of one member through the log.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub(crate) struct Cursor {
     pub doubts: u8,
     /// What the hello of the member says that it understands; `None` before there was one.
     pub speaks: Option<Speaks>,
+    /// The time of the last hello to the member as to one that knows the draft alone.
+    pub greeted: Option<Time>,
     /// The number of values that the member waits for.
     pub wants: u8,
     /// The furthest position that the member has said it holds.
@@ -83,6 +85,7 @@ impl Cursor {
             claim: None,
             doubts: 0,
             speaks: None,
+            greeted: None,
             wants: 0,
             furthest: 0,
             hellos: 0,

@@ -24,8 +24,6 @@ pub(crate) struct Plain {
     pub held: u64,
     /// The version of the shared state that the member was told as a whole.
     pub version: u64,
-    /// The time of the last hello to the member.
-    pub greeted: Time,
     /// The number that the member last asked for again, and when.
     pub asked: Option<(u64, Time)>,
     /// The entries that the member gets next. The first may wait for values.
@@ -41,7 +39,7 @@ pub(crate) struct Plain {
 pub(crate) enum Wanted {
     /// The store reads it, or its bytes are on their way to the host.
     Asked,
-    /// Nobody has it any more.
+    /// Nobody has it any more, or it does not fit into a frame.
     Gone,
     Here(Arc<[u8]>),
 }
@@ -56,12 +54,11 @@ pub(crate) enum Due {
 }
 
 impl Plain {
-    pub(crate) fn new(number: u64, version: u64, now: Time) -> Self {
+    pub(crate) fn new(number: u64, version: u64) -> Self {
         Self {
             number,
             held: number,
             version,
-            greeted: now,
             asked: None,
             waiting: VecDeque::new(),
             values: BTreeMap::new(),

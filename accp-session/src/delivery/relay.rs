@@ -195,9 +195,16 @@ impl Relays {
 
     /// Serves a member that knows the draft alone from here on. It was told of everything up to this
     /// position.
-    pub(crate) fn go_on_plainly(&mut self, member: MemberId, position: u64, plain: Plain) {
+    pub(crate) fn go_on_plainly(
+        &mut self,
+        member: MemberId,
+        position: u64,
+        plain: Plain,
+        now: Time,
+    ) {
         let cursor = self.cursor(member);
         cursor.greeting = false;
+        cursor.greeted = Some(now);
         cursor.speaks = Some(Speaks::Draft(Box::new(plain)));
         self.go_back(member, position);
     }
@@ -272,7 +279,7 @@ impl Relays {
         cursor
             .speaks
             .take_if(|speaks| matches!(speaks, Speaks::Draft(_)));
-        cursor.greeting = false;
+        (cursor.greeting, cursor.greeted) = (false, None);
         cursor.gone = true;
         cursor.acked = None;
         cursor.claim = None;

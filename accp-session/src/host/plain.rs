@@ -38,15 +38,7 @@ impl Host {
     /// Returns the head of a link frame for a member.
     pub(crate) fn stamp_for(&mut self, member: MemberId, now: Time) -> Stamp<'_> {
         let number = self.plain(member).map(|plain| plain.number);
-        let stamp = self.side.stamp(now);
-        match number {
-            Some(held) => Stamp {
-                held,
-                plain: true,
-                ..stamp
-            },
-            None => stamp,
-        }
+        self.side.stamp(now).plainly(number)
     }
 
     /// Takes the hello of a member that knows the draft alone. It goes on after the number that it
@@ -71,12 +63,15 @@ impl Host {
     }
 
     fn serve_plainly(&mut self, member: MemberId, hello: &Hello, now: Time) {
+        self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        match self.plain(member) {
-            // This is the member's answer to what the host has just said.
-            Some(plain) if timers < plain.greeted + patience => return,
-            Some(_) => {}
-            None => self.side.tell(Event::AtLeastOnce(member)),
+        // This is the member's answer to what the host has just said.
+        let greeted = self.relays.cursor(member).greeted;
+        if greeted.is_some_and(|greeted| timers < greeted + patience) {
+            return;
+        }
+        if !self.is_plain(member) {
+            self.side.tell(Event::AtLeastOnce(member));
         }
         let numbers = &self.gate.numbers;
         let (joined, last) = (numbers.joined(member), self.last_number());
@@ -105,19 +100,17 @@ impl Host {
     }
 
     fn go_on_plainly(&mut self, member: MemberId, number: u64, version: u64) {
-        let plain = Plain::new(number, version, self.side.clock.timers());
+        let plain = Plain::new(number, version);
         let position = self.position_of(member, number);
-        self.relays.go_on_plainly(member, position, plain);
+        let timers = self.side.clock.timers();
+        self.relays.go_on_plainly(member, position, plain, timers);
     }
 
     /// Begins anew with a member, because the log does not have the entries any more that it lacks.
     pub(crate) fn begin_plainly(&mut self, member: MemberId, now: Time) {
-        let plain = Plain::new(
-            self.last_number(),
-            self.side.state.shared.version(),
-            self.side.clock.timers(),
-        );
-        self.relays.go_on_plainly(member, self.relays.last(), plain);
+        let plain = Plain::new(self.last_number(), self.side.state.shared.version());
+        let (last, timers) = (self.relays.last(), self.side.clock.timers());
+        self.relays.go_on_plainly(member, last, plain, timers);
         let own = self.side.schemas.to_string();
         self.say_registry(member, &own, now);
         self.say_state(member, now);
@@ -153,7 +146,7 @@ impl Host {
     }
 
     /// Sends the frames from this number on again, because the member lacks it. Once in a retry time
-    /// is enough: more of the same complaints may be under way.
+    /// is enough, unless the member has come further: more of the same complaints may be under way.
     fn say_again(&mut self, member: MemberId, number: u64) -> bool {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let joined = self.gate.numbers.joined(member);
@@ -163,7 +156,7 @@ impl Host {
         if number <= joined || number > plain.number {
             return false;
         }
-        let is_again = |(asked, at)| asked == number && timers < at + patience;
+        let is_again = |(asked, at)| number <= asked && timers < at + patience;
         if plain.asked.is_some_and(is_again) {
             return true;
         }
@@ -352,15 +345,17 @@ impl Host {
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
             return;
         }
-        // Others have no room in a frame.
-        let room = self.side.options.limits.frame_bytes;
-        let bytes = bytes.filter(|bytes| bytes.len() <= room);
+        let limits = self.side.options.limits;
+        let mut fits = None;
         for member in self.relays.plain_members() {
             let wanted = self
                 .plain(member)
                 .and_then(|plain| plain.values.get_mut(key));
             if let Some(wanted) = wanted {
-                *wanted = bytes.clone().map_or(Wanted::Gone, Wanted::Here);
+                let bytes = bytes
+                    .as_ref()
+                    .filter(|bytes| *fits.get_or_insert_with(|| inline::fits(bytes, limits)));
+                *wanted = bytes.cloned().map_or(Wanted::Gone, Wanted::Here);
             }
         }
     }

@@ -86,16 +86,8 @@ impl Host {
     }
 
     fn take_schemas(&mut self, theirs: Result<Registry, String>, now: Time) {
-        let learnt = theirs.and_then(|theirs| {
-            let mut all = (*self.side.options.registry).clone();
-            all.merge(theirs).map_err(|problems| problems.to_string())?;
-            // Otherwise no member could fetch them.
-            if all.to_json().to_string().len() > Delta::MAX_BYTES {
-                let most = Delta::MAX_BYTES;
-                return Err(format!("the schemas together take more than {most} bytes"));
-            }
-            Ok(all)
-        });
+        let own = &self.side.options.registry;
+        let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
             // The log must not go on before somebody has decided where.
             Ok(_) if self.lost.is_some() => {}
@@ -106,19 +98,4 @@ impl Host {
             Err(why) => self.side.tell(Event::SchemasUnavailable(why)),
         }
     }
-}
-
-/// Returns a registry with the schemas that earlier runs of a host have registered, as far as they go
-/// together.
-pub(crate) fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
-    let mut all = registry.clone();
-    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
-        if let Ok(before) = Registry::from_json(json) {
-            let mut merged = all.clone();
-            if merged.merge(before).is_ok() {
-                all = merged;
-            }
-        }
-    }
-    all
 }

@@ -9,6 +9,7 @@ use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
 use crate::wire::link::{Hello, Link, Piece};
+use crate::wire::stamp::Of;
 use crate::{Cold, Entry, Event, MemberId, Read, Time};
 use accp_frame::Intent;
 
@@ -37,7 +38,6 @@ impl Host {
             Link::Hello(hello) => {
                 self.side.transfers.returned(from);
                 if hello.plain {
-                    self.learn_inline(&hello, now);
                     return self.greet_plainly(from, &hello, now);
                 }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
@@ -222,9 +222,14 @@ impl Host {
         }
     }
 
+    pub(crate) fn say_piece(&mut self, to: MemberId, piece: &Piece, now: Time) {
+        let text = self.stamp_for(to, now).frame(piece.frame(), Of::Nothing);
+        self.side.say(to, text);
+    }
+
     pub(crate) fn serve(&mut self, to: MemberId, key: &str, at: u64, now: Time) {
         if let Some(piece) = self.side.schemas_piece(key, at) {
-            return self.side.say_piece(to, &piece, now);
+            return self.say_piece(to, &piece, now);
         }
         if let Some(fold) = key.strip_prefix("snap_") {
             let joined = self.joined(to);
@@ -235,7 +240,7 @@ impl Host {
                     position, bytes, ..
                 }) if fold.parse() == Ok(position) => {
                     let piece = Piece::of(key, &bytes, Hash::of(&bytes), at);
-                    self.side.say_piece(to, &piece, now);
+                    self.say_piece(to, &piece, now);
                 }
                 // The host has started again, and does not know what the member understands.
                 _ if cursor.greeting => self.greet(to, None, now),
@@ -302,7 +307,7 @@ impl Host {
         let Some(bytes) = &cold.bytes else { return };
         for (member, at) in self.waiting_for(&cold.key) {
             let piece = Piece::of(&cold.key, bytes, cold.digest, at);
-            self.side.say_piece(member, &piece, now);
+            self.say_piece(member, &piece, now);
         }
     }
 }

@@ -73,9 +73,14 @@ impl Member {
     /// Notes that a frame has left the outbox for good. The caller hears of a frame in parts once,
     /// under the id of its first part: when its last part was taken, or when one part was not.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
+        // At a host of the draft alone, it is the number that this side has taken that counts.
+        let next = match &self.plain {
+            Some(plain) => plain.number + 1,
+            None => self.outbox.known_sequence().unwrap_or(0),
+        };
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
-        batch.outbox_sequence = Some(self.outbox.known_sequence().unwrap_or(0));
+        batch.outbox_sequence = Some(next);
         let Some(part) = frame.part() else {
             return self.side.tell(event(frame.mid));
         };

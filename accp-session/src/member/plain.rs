@@ -23,6 +23,9 @@ use accp_frame::{AgentId, ErrorCode, Intent, Map};
 /// dropped it.
 const SILENT: u32 = 4;
 
+/// The first number that a host cannot have reached: there has to be one after it.
+const NUMBERS: u64 = 1 << 47;
+
 /// What a member knows of a session whose host knows the draft alone.
 #[derive(Debug)]
 pub(crate) struct Plain {
@@ -77,15 +80,7 @@ impl Member {
     /// Returns the head of a link frame.
     pub(crate) fn stamp(&mut self, now: Time) -> Stamp<'_> {
         let number = self.plain.as_ref().map(|plain| plain.number);
-        let stamp = self.side.stamp(now);
-        match number {
-            Some(held) => Stamp {
-                held,
-                plain: true,
-                ..stamp
-            },
-            None => stamp,
-        }
+        self.side.stamp(now).plainly(number)
     }
 
     /// Returns the hello of a side that knows the draft alone, and notes when it went out.
@@ -100,6 +95,9 @@ impl Member {
 
     /// Takes a frame of a host that knows the draft alone.
     pub(crate) fn receive_plainly(&mut self, frame: &Scanned<'_>, now: Time) {
+        if frame.envelope.sequence >= Some(NUMBERS) {
+            return;
+        }
         if Link::is(frame) {
             if let Ok(link) = Link::read(frame) {
                 self.plain_link(link, frame, now);
@@ -155,7 +153,12 @@ impl Member {
                 match named {
                     Some(mid) if counts => {
                         self.consumed(&mid, Some(next), now);
-                        self.passed(held);
+                        // The acknowledgement itself has the number after that of the frame.
+                        if held > next + 1 {
+                            self.lacks(next + 1, now);
+                        } else {
+                            self.passed(held);
+                        }
                     }
                     Some(mid) if held <= next => self.consumed(&mid, Some(held), now),
                     _ if held == next => self.passed(held),
@@ -346,11 +349,12 @@ impl Member {
         // The host is back, and wants to know which registry this side has.
         let is_answer = plain.greeted.is_some_and(|said| timers < said + patience);
         self.say.hello |= !is_answer && self.hello.at().is_none();
-        let number = hello.number.unwrap_or(plain.number);
+        let number = hello.number.filter(|number| *number < NUMBERS);
+        let number = number.unwrap_or(plain.number);
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;
-        if self.side.position > 0 && !missed.is_empty() {
+        if self.joined && !missed.is_empty() {
             self.side.tell(Event::Missed(missed));
         }
         self.hello.rest();
@@ -366,16 +370,14 @@ impl Member {
     /// Takes over the schemas that this side lacks.
     fn learn_inline(&mut self, schemas: &Map<'_>) {
         let own = &self.side.options.registry;
-        let learnt = inline::registry_of(schemas, own).and_then(|theirs| {
-            let mut all = (**own).clone();
-            all.merge(theirs).map_err(|problems| problems.to_string())?;
-            Ok(all)
-        });
+        let theirs = inline::registry_of(schemas, own);
+        let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
             Ok(all) if all.hash() == self.side.schemas => {}
             Ok(all) => {
+                let (hash, json) = (all.hash(), all.to_json().to_string());
+                self.side.batch.get().registries.push((hash, json));
                 self.side.set_registry(all);
-                let hash = self.side.schemas;
                 self.side.tell(Event::Schemas(hash));
             }
             Err(why) => self.side.tell(Event::SchemasUnavailable(why)),

@@ -1,6 +1,6 @@
 //! The fold of a side as a text, and the restore from it.
 
-use accp_frame::DecodeError;
+use accp_frame::{DecodeError, Registry};
 use accp_registry::Hash;
 use serde::{Deserialize, Serialize};
 
@@ -182,3 +182,18 @@ impl std::fmt::Display for RestoreError {
 }
 
 impl std::error::Error for RestoreError {}
+
+/// Returns a registry with the schemas that earlier runs of a side have kept, as far as they go
+/// together.
+pub(crate) fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
+    let mut all = registry.clone();
+    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
+        if let Ok(before) = Registry::from_json(json) {
+            let mut merged = all.clone();
+            if merged.merge(before).is_ok() {
+                all = merged;
+            }
+        }
+    }
+    all
+}

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use accp_registry::Hash;
+use accp_registry::{Delta, Hash};
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::refs::reference::{ColdKey, Reference, Target, places};
+use crate::refs::reference::{ColdKey, Reference, Target, places, read_value};
 use crate::wire::scan::Scanned;
 use accp_context::Digest;
 use accp_frame::{Limits, Map, Registry, Value};
@@ -77,6 +77,21 @@ pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry,
     Registry::from_json(&document.to_string()).map_err(|problems| problems.to_string())
 }
 
+/// Returns the registry with the schemas of a peer.
+///
+/// # Errors
+/// How the schemas clash, or that they are too many: a peer could send more for ever, and nobody
+/// could fetch them.
+pub(crate) fn merged(own: &Registry, theirs: Registry) -> Result<Registry, String> {
+    let mut all = own.clone();
+    all.merge(theirs).map_err(|problems| problems.to_string())?;
+    if all.to_json().to_string().len() > Delta::MAX_BYTES {
+        let most = Delta::MAX_BYTES;
+        return Err(format!("the schemas together take more than {most} bytes"));
+    }
+    Ok(all)
+}
+
 /// Returns a checkpoint as a param of `sync:state`.
 pub(crate) fn checkpoint(digest: &Digest) -> Map<'static> {
     let (_, last) = digest.checkpoints();
@@ -106,8 +121,14 @@ pub(crate) fn values(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone 
     found.take(REPLACED)
 }
 
+/// Returns whether these bytes may stand in a frame in the place of their reference. A member can
+/// put any bytes, and what is more than one value would change the frame of somebody else.
+pub(crate) fn fits(bytes: &[u8], limits: Limits) -> bool {
+    bytes.len() <= limits.frame_bytes && read_value(bytes).is_ok()
+}
+
 /// Returns the frame with the values in the place of their references, as far as the frame stays
-/// within the limits. Cold state keeps the wire text of a value, so the texts fit together.
+/// within the limits. The values have to [fit](fits).
 pub(crate) fn with_values<'v>(
     text: &Arc<str>,
     limits: Limits,
@@ -119,11 +140,20 @@ pub(crate) fn with_values<'v>(
         return Arc::clone(text);
     }
     let replaced = |text: &str, found: &[(usize, usize, &str)]| {
-        let mut text = text.to_owned();
-        for (at, length, value) in found.iter().rev() {
-            text.replace_range(*at..at + "$cold.".len() + length, value);
+        // Many references to one long value make a text that no memory can hold.
+        let values = found.iter().map(|(_, _, value)| value.len());
+        let most = limits.frame_bytes.saturating_add(text.len());
+        if values.fold(0, usize::saturating_add) > most {
+            return None;
         }
-        Scanned::new(&text, limits).is_ok().then_some(text)
+        let (mut whole, mut end) = (String::new(), 0);
+        for (at, length, value) in found {
+            whole.push_str(text.get(end..*at)?);
+            whole.push_str(value);
+            end = at + "$cold.".len() + length;
+        }
+        whole.push_str(text.get(end..)?);
+        Scanned::new(&whole, limits).is_ok().then_some(whole)
     };
     if let Some(whole) = replaced(text, &found) {
         return whole.into();

@@ -27,6 +27,19 @@ pub(crate) struct Stamp<'s> {
 }
 
 impl Stamp<'_> {
+    /// Returns the head for a peer of the draft alone, which was told of this number or has told it.
+    /// Without a number the peer is any other.
+    pub(crate) fn plainly(self, number: Option<u64>) -> Self {
+        match number {
+            Some(held) => Self {
+                held,
+                plain: true,
+                ..self
+            },
+            None => self,
+        }
+    }
+
     /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12,up:56]`. It tells a sender
     /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among
     /// them that were accepted are in the log up to position 56.

@@ -1,5 +1,7 @@
 //! Hosts that know the draft alone (REG-03), as a member meets them.
 
+mod hostile;
+
 use std::time::Duration;
 
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Time};

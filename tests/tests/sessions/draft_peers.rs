@@ -1,6 +1,7 @@
 //! Peers that know the draft alone (REG-03), at a host.
 
 mod draft;
+mod hostile;
 mod links;
 mod served;
 

@@ -102,6 +102,20 @@ fn values_stand_in_the_frame() {
     );
 }
 
+/// The bytes of a value come under the number that the peer was told of last, as every link frame
+/// does, and not under a position of the log.
+#[test]
+fn bytes_come_under_a_number_of_the_peer() {
+    let mut draft = joined();
+    let request = Message::new("dev", "req", "plan").unwrap();
+    let told = draft.dev(&request.with("why", "a text that is sent by reference ".repeat(2)));
+    let number = envelope(told.last().unwrap()).unwrap().sequence;
+    let ask = "@qa>qry:bytes{key:k101_1|at:0}[mid:5e1f00000001,seq:2,ts:1714000000]";
+    let bytes = draft.says(ask);
+    assert!(bytes[0].starts_with("@hub>sync:bytes{"), "{bytes:?}");
+    assert_eq!(envelope(&bytes[0]).unwrap().sequence, number);
+}
+
 /// A host that was killed goes on after the number that the peer says. A peer that says what cannot
 /// be, or has been told less than it says, begins with the state.
 #[test]
