@@ -287,8 +287,8 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
     let state = Message::new("dev", "sync", "state").unwrap();
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
-    let stale = "@qa>sync:state{v:1|delta:{order_7:sent}}[mid:5e1f00000001,seq:2,ts:1714000000]";
-    let told = draft.says(stale);
+    let late = "@qa>sync:state{v:1|delta:{order_7:sent}}[mid:5e1f00000001,seq:2,ts:1714000000]";
+    let told = draft.says(late);
     assert!(
         told[0].contains("code:E2001") && told[0].contains("|v:1"),
         "{told:?}"
