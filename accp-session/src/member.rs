@@ -156,7 +156,7 @@ impl Member {
         let is_plain = session.side.position > 0 || !session.outbox.is_empty();
         if !has_host && (is_plain || !session.side.options.extensions) {
             session.become_plain(Plain::of(stored), now);
-            session.joined = is_plain;
+            session.joined = is_plain || stored.outbox_sequence > 0;
         }
         Ok(session)
     }

@@ -75,7 +75,9 @@ impl Member {
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let batch = self.side.batch.get();
         batch.outbox.push(OutboxChange::Remove(frame.mid.clone()));
-        batch.outbox_sequence = Some(self.outbox.known_sequence().unwrap_or(0));
+        let taken = self.plain.as_ref().map(|plain| plain.number + 1);
+        let next = taken.or_else(|| self.outbox.known_sequence());
+        batch.outbox_sequence = Some(next.unwrap_or(0));
         let Some(part) = frame.part() else {
             return self.side.tell(event(frame.mid));
         };
