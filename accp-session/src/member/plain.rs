@@ -116,9 +116,11 @@ impl Member {
             return self.complain(frame, ErrorCode::PARSE_ERROR, expected, now);
         };
         let Some(plain) = &self.plain else { return };
-        // An answer to the first frame of the outbox says that the host has taken it.
+        // An answer to the first frame of the outbox says that the host has taken it, under the number
+        // with which it went out.
         let of = [frame.cid().cloned(), frame.aid()];
         if number == plain.number + 2
+            && self.outbox.sequence() + 1 == number
             && let Some(asked) = of.into_iter().flatten().find(|of| self.outbox.is_first(of))
         {
             self.consumed(&asked, Some(number - 1), now);

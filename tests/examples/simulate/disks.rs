@@ -130,6 +130,7 @@ impl World {
                 .iter()
                 .skip(1)
                 .find(|side| side.id == id);
+            let side = side.filter(|side| side.plain.is_none());
             if let Some(side) = side.filter(|side| side.last < replicated) {
                 let last = side.last;
                 let what = format!("{id} has the log up to {last}, and the host says {replicated}");

@@ -110,6 +110,7 @@ fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
         Event::PeerError(_, error) => return ("PeerError", Some(error.code)),
         Event::Rejected(_, _, code) => return ("Rejected", Some(*code)),
         Event::Joined(_) => "Joined",
+        Event::AtLeastOnce(_) => "AtLeastOnce",
         Event::Acknowledged(_) => "Acknowledged",
         Event::Cancelled(_) => "Cancelled",
         Event::Expired(_) => "Expired",

@@ -30,6 +30,7 @@ pub(crate) fn said(error: impl std::fmt::Display) -> String {
 }
 
 /// A side, whether it has joined or not.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: MemberId,
@@ -37,6 +38,8 @@ pub(crate) struct Node {
     pub(crate) supervises: bool,
     /// Knows a schema of its own from the start.
     brings: bool,
+    /// Speaks the draft alone.
+    pub(crate) plain: bool,
     /// Milliseconds that the side's clock is ahead.
     pub(crate) skew: i64,
     /// The number in the side's next frame.
@@ -67,7 +70,8 @@ impl Node {
             id: MemberId::new(100 + index as u16).unwrap_or(MemberId::HOST),
             agent: &AGENTS[index],
             supervises: plan.supervised && index == 2,
-            brings: plan.brings && index % 2 == 1,
+            brings: plan.brings && index % 2 == 1 && !plan.is_plain(index),
+            plain: plan.is_plain(index),
             skew,
             next: 1,
             known: Vec::new(),
@@ -81,6 +85,16 @@ impl Node {
         }
     }
 
+    /// Returns whether a frame of the host answers a hello of the side.
+    pub(crate) fn is_answer(&self, text: &str) -> bool {
+        let is_for_it = if self.plain {
+            !text.contains("|pos:")
+        } else {
+            text.contains("|next:")
+        };
+        is_for_it && text.contains(">sync:registry{")
+    }
+
     pub(crate) fn options(&self, plan: &Plan) -> Result<Options> {
         let agent = AgentId::new(self.agent).map_err(said)?;
         let mut options = Options::new(SESSION, agent, self.registry()?);
@@ -89,6 +103,7 @@ impl Node {
             options.counter = Some(Arc::new(Quarters));
         }
         (options.outbox, options.backlog) = if plan.narrow { (12, 6) } else { (40, 200) };
+        options.extensions = !self.plain;
         options.handles = !(plan.relays_only && self.id == MemberId::HOST);
         Ok(options)
     }

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_registry::Hash;
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
 use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 
 use super::chains::Chains;
 use super::counts::Counts;
+use super::draft::Plain;
 use super::node::{Result, said};
 use super::payments::Payments;
 use super::pieces::Pieces;
@@ -76,6 +78,12 @@ pub(crate) struct Observer {
     pub(super) relayed: BTreeSet<Mid>,
     pub(super) payments: Payments,
     pub(super) pieces: Pieces,
+    /// The keys of the values that were put, each with its digest.
+    pub(super) values: BTreeSet<(String, Hash)>,
+    /// The length of those whose bytes the host has.
+    pub(super) bytes: BTreeMap<String, usize>,
+    /// The keys of those that came with the last batch.
+    pub(super) fresh: BTreeSet<String>,
 }
 
 /// Facts from the log about one sender.
@@ -93,7 +101,11 @@ pub(crate) struct Sender {
 
 impl Observer {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let side = |who| Seen::new(who, who > 0 || !plan.relays_only);
+        let side = |who| {
+            let mut seen = Seen::new(who, who > 0 || !plan.relays_only);
+            seen.plain = plan.is_plain(who).then(Plain::default);
+            seen
+        };
         Self {
             scope: plan.scope,
             snapshots: plan.snapshots,
@@ -119,6 +131,9 @@ impl Observer {
             relayed: BTreeSet::new(),
             payments: Payments::new(plan),
             pieces: Pieces::default(),
+            values: BTreeSet::new(),
+            bytes: BTreeMap::new(),
+            fresh: BTreeSet::new(),
             parts: BTreeMap::new(),
             groups: plan.group_limits(),
             gone: Vec::new(),
@@ -146,6 +161,7 @@ impl Observer {
         counts: &mut Counts,
     ) -> Result {
         if who == 0 {
+            self.note_values(batch);
             let back = Timeline::begin(events);
             for entry in &batch.entries {
                 if back.contains(&entry.position) {

@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     pub(crate) pays: bool,
     /// All sides have a driver for asynchronous code, and a committer.
     pub(crate) awaited: bool,
+    /// Every third member speaks the draft alone, the last one first.
+    pub(crate) drafts: bool,
 }
 
 /// The parts to leave out of a run, to see whether it still fails.
@@ -87,6 +89,8 @@ pub(crate) struct Trim {
     pub(crate) without: Vec<String>,
     /// The highest number of sends.
     pub(crate) sends: Option<usize>,
+    /// Every third seed whose members share one numbering has members that speak the draft alone.
+    pub(crate) drafts: bool,
     /// The most frames that a hostile member sends in a step. There is always one then, and no old
     /// copy of a store.
     pub(crate) flood: Option<u64>,
@@ -96,7 +100,7 @@ pub(crate) struct Trim {
 
 impl Plan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 29] = [
+    pub(crate) const PIECES: [&str; 30] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -126,6 +130,7 @@ impl Plan {
         "streams",
         "transactions",
         "awaiting",
+        "drafts",
     ];
 
     /// Returns the bounds on frames in parts.
@@ -211,6 +216,7 @@ impl Plan {
             streams: rng.per_mille(400),
             pays: rng.per_mille(400),
             awaited: rng.per_mille(200),
+            drafts: false,
             tolerance: if rng.per_mille(300) { 1 } else { 30 },
             groups: if rng.per_mille(700) { 1 } else { 8 },
         };
@@ -219,6 +225,11 @@ impl Plan {
             plan.skew.iter_mut().for_each(|skew| *skew /= 25);
         }
         plan
+    }
+
+    /// Returns whether a side speaks the draft alone.
+    pub(crate) fn is_plain(&self, who: usize) -> bool {
+        self.drafts && who > 0 && (self.members - who).is_multiple_of(3)
     }
 
     pub(crate) fn trim(&mut self, trim: &Trim) {
@@ -255,12 +266,17 @@ impl Plan {
                 "streams" => self.streams = false,
                 "transactions" => self.pays = false,
                 "awaiting" => self.awaited = false,
+                "drafts" => self.drafts = false,
                 "company" => {
                     self.members = 1;
                     self.late = false;
                 }
                 _ => {}
             }
+        }
+        if self.drafts {
+            // docs/design.md, Next: a member that misses a cancellation, and one with a full outbox.
+            (self.leaves, self.narrow) = (0, false);
         }
         self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));
         if let Some(flood) = trim.flood {

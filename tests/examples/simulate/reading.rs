@@ -47,6 +47,9 @@ impl World {
     /// Lets every side read references to frames, to their fields, and to other sessions.
     pub(super) fn read_references(&mut self) -> Result {
         for who in 0..self.nodes.len() {
+            if self.nodes[who].plain {
+                continue;
+            }
             for _ in 0..READ {
                 let at = self.rng.below(self.observer.log.len() as u64);
                 self.read_frame(who, at + 1)?;

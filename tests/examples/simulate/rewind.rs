@@ -3,6 +3,7 @@
 use accp_session::{Entry, EntryKind};
 
 use super::counts::Counts;
+use super::draft::Plain;
 use super::node::Result;
 use super::observer::Observer;
 use super::plan::Plan;
@@ -41,6 +42,12 @@ impl Observer {
         fresh.ended = std::mem::take(&mut self.ended);
         fresh.wholes.append(&mut self.wholes);
         fresh.sides[0] = host;
+        let drafts = fresh
+            .sides
+            .iter_mut()
+            .filter_map(|side| side.plain.as_mut());
+        drafts.for_each(Plain::loses);
+        fresh.values = std::mem::take(&mut self.values);
         *self = fresh;
         Ok(())
     }
@@ -54,9 +61,10 @@ impl Observer {
         let side = &mut self.sides[who];
         side.joins(joined);
         // Ids that nobody has seen may be used again.
+        let is_plain = self.sides[who].plain.is_some();
         let used = used
             .into_iter()
-            .filter(|mid| self.consumed.contains_key(mid));
+            .filter(|mid| is_plain || self.consumed.contains_key(mid));
         self.sides[who].used.extend(used);
         self.timeline.early.insert(id);
         // What it had given up may come again.

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use accp_runtime::session::{MemberId, Mid};
 use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 
+use super::draft::Plain;
 use super::node::Result;
 use super::text::{field, intent};
 
@@ -40,6 +41,8 @@ pub(crate) struct Seen {
     /// The positions that the side's handlers have finished but not committed, each with the number
     /// of replies.
     pub(super) answers: BTreeMap<u64, RangeInclusive<usize>>,
+    /// For a member that speaks the draft alone.
+    pub(super) plain: Option<Plain>,
 }
 
 impl Seen {
@@ -59,11 +62,15 @@ impl Seen {
             outbox: BTreeMap::new(),
             used: BTreeSet::new(),
             answers: BTreeMap::new(),
+            plain: None,
         }
     }
 
     /// Notes that the side joins at a position, perhaps again.
     pub(super) fn joins(&mut self, position: u64) {
+        if let Some(plain) = &mut self.plain {
+            return plain.joins(position);
+        }
         if self.last == self.starts.last().copied().unwrap_or_default() {
             self.last = position;
             self.starts.push(position);
@@ -90,19 +97,24 @@ impl Seen {
     }
 
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
-        let (id, position) = (self.id, entry.position);
-        self.last = position;
-        self.held.insert(position, entry.text.len() as u64);
-        self.starts.clear();
-        self.since.0 += 1;
-        self.since.1 += entry.text.len() as u64;
+        let id = self.id;
         let is_due = match entry.kind {
             EntryKind::Frame => entry.sender != id,
             // The copy of an answer is for the side that has asked again.
             EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",
             _ => false,
         };
-        let is_due = is_due && self.handles;
+        self.notes(entry, is_due && self.handles)
+    }
+
+    /// Takes note of an entry of the side's log, and checks whether it waits for a handler.
+    pub(super) fn notes(&mut self, entry: &Entry, is_due: bool) -> Result {
+        let (id, position) = (self.id, entry.position);
+        self.last = position;
+        self.held.insert(position, entry.text.len() as u64);
+        self.starts.clear();
+        self.since.0 += 1;
+        self.since.1 += entry.text.len() as u64;
         if entry.is_due() != is_due {
             return Err(format!("{position} waits for {id}: {:?}", entry.due));
         }

@@ -45,12 +45,16 @@ impl Observer {
         events: &[Event],
         counts: &mut Counts,
     ) -> Result {
+        let is_plain = self.sides[who].plain.is_some();
+        if is_plain {
+            self.followed_plainly(who, batch, events)?;
+        }
         let mut missed = events.iter().filter_map(|event| match event {
             Event::Missed(positions) => Some(positions.clone()),
             _ => None,
         });
-        let mut missed = missed.by_ref().peekable();
-        for entry in &batch.entries {
+        let mut missed = missed.by_ref().filter(|_| !is_plain).peekable();
+        for entry in batch.entries.iter().filter(|_| !is_plain) {
             while let Some(gap) = missed.next_if(|gap| *gap.end() < entry.position) {
                 self.sides[who].missed(&gap)?;
                 counts.missed += 1;
@@ -143,7 +147,7 @@ impl Observer {
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
         // An older copy does not know its last ids. The session renames the frame later.
-        let may_repeat = self.timeline.was_put_back(side.id);
+        let may_repeat = self.timeline.was_put_back(side.id) && side.plain.is_none();
         let is_old = self.consumed.contains_key(&frame.mid);
         let is_used = !side.used.insert(frame.mid.clone());
         if (is_used || is_old) && !may_repeat {
@@ -236,7 +240,9 @@ impl Observer {
         if !is_true {
             return Err(format!("{id} wrongly reports {mid} as {fate:?}"));
         }
-        if !is_consumed && !self.timeline.was_put_back(id) {
+        // A member that speaks the draft alone concludes more than its host says.
+        let concludes = self.timeline.was_put_back(id) || self.is_plain(id);
+        if !is_consumed && !concludes {
             self.withdrawn.insert(mid.clone());
         }
         Ok(())
@@ -258,6 +264,9 @@ impl Observer {
             ));
         }
         side.told = position;
+        if side.plain.is_some() {
+            return self.delivered_plainly(who, inbound);
+        }
         let entries = [
             self.log.get(position as usize - 1),
             self.timeline.at(position),
@@ -280,7 +289,7 @@ impl Observer {
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
         // The member may follow the log that the host has lost.
-        let follows = who == 0 || !self.timeline.has_lost();
+        let follows = who == 0 || side.plain.is_none() && !self.timeline.has_lost();
         let again = inbound.redelivered();
         let is_cancelled = self.chains.is_cancelled(text, side.last, again);
         if !fired && follows && !self.is_flooded && is_cancelled {

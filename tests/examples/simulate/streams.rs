@@ -56,7 +56,7 @@ impl World {
         if intent(inbound.text()) != "stream" {
             return Ok(());
         }
-        let (sender, cid) = (inbound.sender(), meta(inbound.text(), "cid"));
+        let (sender, cid) = (self.sender_of(who, inbound), meta(inbound.text(), "cid"));
         // A hostile member streams anything.
         let Some(cid) = cid.filter(|_| Some(sender) != self.observer.enemy) else {
             return Ok(());

@@ -158,7 +158,7 @@ impl World {
             let items = (0..length).map(|at| Value::from(format!("item_{at}")));
             message = message.with("list", Value::Array(items.collect()));
         }
-        if self.rng.per_mille(120) {
+        if !node.plain && self.rng.per_mille(120) {
             // Some lead just beyond the end of the log, and are refused unless they come late.
             let last = side.state().position();
             let position = if self.rng.per_mille(300) {
@@ -241,14 +241,16 @@ impl World {
 
     /// Lets a handler take its oldest frame. The handler may answer.
     pub(super) fn handle(&mut self, who: usize) -> Result {
+        let inbox = self.room.side(self.nodes[who].id).map(|side| &side.inbox);
+        let Some(first) = inbox.and_then(|inbox| inbox.first().cloned()) else {
+            return Ok(());
+        };
+        let sender = self.sender_of(who, &first);
         let node = &mut self.nodes[who];
         let (agent, now) = (node.agent, self.room.now);
         let Some(side) = self.room.side(node.id) else {
             return Ok(());
         };
-        if side.inbox.is_empty() {
-            return Ok(());
-        }
         let (inbound, now) = (side.inbox.remove(0), side.clock(now));
         let session = side.driver.session_mut().map_err(said)?;
         let position = inbound.position();
@@ -256,7 +258,7 @@ impl World {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }
         // Nobody answers a flood.
-        let is_flood = self.plan.flood > USUAL && Some(inbound.sender()) == self.observer.enemy;
+        let is_flood = self.plan.flood > USUAL && Some(sender) == self.observer.enemy;
         let answers = if is_flood {
             Vec::new()
         } else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, Input, MemberId, Mid};
-use accp_runtime::{Message, Value};
+use accp_runtime::{EncodeOptions, Message, Value};
 use accp_session::{Batch, Cold, EntryKind};
 use accp_store::Store;
 use accp_testkit::Room;
@@ -24,7 +24,8 @@ impl World {
     /// Checks that the context of a side is within its budgets.
     pub(super) fn judge_context(&self, who: usize, batch: &Batch) -> Result {
         let side = self.room.sides().nth(who);
-        let Some(side) = side.filter(|_| !batch.entries.is_empty()) else {
+        let is_empty = batch.entries.is_empty() || self.nodes[who].plain;
+        let Some(side) = side.filter(|_| !is_empty) else {
             return Ok(());
         };
         let side = side.session();
@@ -62,6 +63,9 @@ impl World {
             self.fetch_nothing()?;
         }
         for who in 1..self.nodes.len() {
+            if self.nodes[who].plain {
+                continue;
+            }
             let keys = self.observer.keys();
             for _ in 0..FETCHED.min(keys.len() as u64) {
                 let key = &keys[self.rng.below(keys.len() as u64) as usize];
@@ -92,7 +96,10 @@ impl World {
     /// Lets a member fetch a value that nobody has. It is told so, sooner or later.
     fn fetch_nothing(&mut self) -> Result {
         const KEY: &str = "k100_99999";
-        let who = self.nodes.len() - 1;
+        let last = self.nodes.iter().rposition(|node| !node.plain);
+        let Some(who) = last.filter(|who| *who > 0) else {
+            return Ok(());
+        };
         if let Some((side, now)) = self.session(who)? {
             let fetch = Input::Fetch {
                 key: KEY,
@@ -158,6 +165,8 @@ impl World {
         self.counts.fewest = Some(self.counts.frames);
         self.judge_sides()?;
         self.judge_replicas()?;
+        self.observer.judge_plain()?;
+        self.judge_plain_state()?;
         self.judge_view()?;
         self.judge_manifests()?;
         self.judge_parts()?;
@@ -184,7 +193,7 @@ impl World {
                     frame.head
                 ));
             }
-            if seen.last < last {
+            if seen.last < last && !node.plain {
                 return Err(format!("@{agent} is at {} and not at {last}", seen.last));
             }
         }
@@ -199,7 +208,8 @@ impl World {
     /// Checks that all sides have the same state and the same schemas.
     fn judge_replicas(&self) -> Result {
         let host = self.room.host.session();
-        for side in &self.room.members {
+        let plain = |id| self.observer.is_plain(id);
+        for side in self.room.members.iter().filter(|side| !plain(side.id)) {
             let (agent, side) = (&side.options.agent, side.session());
             if side.state() != host.state() {
                 let [own, other] = [host, side].map(|side| format!("{:?}", side.state()));
@@ -389,7 +399,11 @@ impl World {
                     entry.mid
                 ));
             }
-            let again = message.encode(&REGISTRY).map_err(said)?;
+            let options = EncodeOptions {
+                inline: self.observer.is_plain(entry.sender),
+                ..EncodeOptions::default()
+            };
+            let again = message.encode_with(&REGISTRY, options).map_err(said)?;
             if message.payload.len() != wanted.payload.len() || head(&again) != head(&entry.text) {
                 return Err(format!(
                     "{} is not what was said: {}",

@@ -104,7 +104,9 @@ impl World {
         let is_deaf = node
             .and_then(|node| node.deaf)
             .is_some_and(|until| now < until);
-        let is_unheard = is_deaf && meta(text, "by").is_some();
+        let is_plain = node.is_some_and(|node| node.plain);
+        let is_entry = is_plain && !meta(text, "mid").is_some_and(|mid| mid.starts_with('9'));
+        let is_unheard = is_deaf && (is_entry || meta(text, "by").is_some());
         self.counts.unheard += u64::from(is_unheard);
         is_unheard
     }
@@ -151,7 +153,8 @@ impl World {
         let is_true = match error {
             SendError::Full(kept) => kept + FRAMES > outbox,
             SendError::NotJoined => {
-                who > 0 && (!self.observer.sides[who].is_met || !self.observer.has_joined(who))
+                let has_joined = node.plain || self.observer.has_joined(who);
+                who > 0 && (!self.observer.sides[who].is_met || !has_joined)
             }
             SendError::Cancelled => is_ahead || self.observer.chains.may_be_cancelled(&text),
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),

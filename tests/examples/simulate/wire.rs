@@ -33,9 +33,15 @@ impl Observer {
             self.judge_silence(to, text)?;
             self.judge_turns(to, text)?;
         }
+        let says = |error: String| Err(format!("{error}: {text}"));
+        if self.sides[who].plain.is_some() {
+            return self.leaves_plainly(who, text).or_else(says);
+        }
+        if self.is_plain(to) {
+            return self.says_plainly(to, text).or_else(says);
+        }
         let mid = meta(text, "mid").unwrap_or_default();
         let is_link = mid.len() == 12 && mid.starts_with('9') && meta(text, "pos").is_none();
-        let says = |error: String| Err(format!("{error}: {text}"));
         if is_link {
             let last = if who == 0 {
                 self.log.len() as u64
@@ -126,7 +132,7 @@ impl Observer {
     }
 
     /// Checks the host's answer to a frame of a member.
-    fn answers(&mut self, to: MemberId, of: &Mid, text: &str) -> Result {
+    pub(super) fn answers(&mut self, to: MemberId, of: &Mid, text: &str) -> Result {
         let place = self.consumed.get(of).map(|at| &self.log[*at as usize - 1]);
         let own = place.filter(|entry| entry.sender == to);
         let is_dropped = own.is_some_and(|entry| entry.kind == EntryKind::Dropped);
@@ -134,7 +140,9 @@ impl Observer {
             let Some(entry) = own else {
                 return Err(format!("{of} is acknowledged and not durable"));
             };
-            if number_in(text, "at") != Some(entry.sequence) {
+            let is_plain = self.is_plain(to) && meta(text, "at").is_none();
+            let at = if is_plain { "seq" } else { "at" };
+            if number_in(text, at) != Some(entry.sequence) {
                 return Err(format!("{of} is acknowledged as another number"));
             }
             // A member that asks for the host's position gets it, even after a dropped frame.

@@ -7,6 +7,7 @@ mod company;
 mod copies;
 mod counts;
 mod disks;
+mod draft;
 mod enemy;
 mod hearing;
 mod kinds;
@@ -16,6 +17,7 @@ mod outcome;
 mod paying;
 mod payments;
 mod pieces;
+mod plain;
 mod plan;
 mod queue;
 mod reading;
@@ -40,7 +42,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::Message;
-use accp_runtime::session::{Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Session, Time};
+use accp_runtime::session::{
+    Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Scope, Session, Time,
+};
 use accp_session::Batch;
 use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
@@ -79,6 +83,8 @@ impl World {
     fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
         let mut plan = Plan::new(&mut rng);
+        // No random number decides this, because all seeds would be other runs then.
+        plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)
             .map(|who| Node::new(who, &plan))
@@ -284,8 +290,8 @@ impl World {
             } else if !self.is_side(frame.to) {
                 return Err(format!("a frame for {}, which is not a side", frame.to));
             }
-            let is_answer = frame.text.contains(">sync:registry{") && frame.text.contains("|next:");
             if let Some(who) = self.nodes.iter().position(|node| node.id == frame.to) {
+                let is_answer = self.nodes[who].is_answer(&frame.text);
                 self.nodes[who].is_unmet &= !is_answer;
                 // With a snapshot in the answer, the side fetches that first.
                 self.observer.sides[who].is_met |= is_answer && !frame.text.contains("|snap:");

@@ -89,6 +89,25 @@ fn number(text: &str) -> u64 {
     envelope(text).unwrap().sequence.unwrap()
 }
 
+/// A refusal moves no number, nor does a copy of an answer. A killed member is told what it missed.
+#[test]
+fn a_killed_member_goes_on_after_its_own_number() {
+    let mut guest = Guest::at(1);
+    let (mid, _) = guest.says(&plan("qa", 1));
+    let next = "fail:error{code:E3003|msg:later|retry:true|exp:3|schema:ER}[mid:a2,seq:1";
+    let copy = "done:plan{n:1}[mid:0a0000000002,seq:3";
+    let no = "fail:error{code:E1004|msg:no|retry:false|schema:ER}[mid:a3,seq:1";
+    for said in [next, copy, no] {
+        guest.hears(&format!("@hub>{said},ts:1714000000,cid:{mid}]"));
+    }
+    let refused = guest.side.events.pop();
+    assert!(matches!(refused, Some(Event::Refused(of, _)) if of == mid));
+    guest.side.options.extensions = false;
+    assert_eq!(number(&guest.restarts()[0]), 1);
+    guest.hears(&format!("{HELLO}[mid:a2,seq:4,ts:1714000000]"));
+    assert_eq!(guest.side.events.pop(), Some(Event::Missed(2..=4)));
+}
+
 /// Frames of others are taken in the order of their numbers, and acknowledged by the last number.
 #[test]
 fn reg_03_a_member_joins_a_host_of_the_draft_alone() {

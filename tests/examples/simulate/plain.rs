@@ -1,0 +1,312 @@
+//! Members that speak the draft alone, as an observer sees them (docs/design.md, Peers of the draft
+//! alone). Such a member has a log of its own, which is none of the host's positions.
+
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::{Event, Inbound, MemberId, Mid};
+use accp_runtime::{Message, Value};
+use accp_session::{Batch, Entry, EntryKind};
+
+use super::World;
+use super::draft::Plain;
+use super::node::{REGISTRY, Result, said};
+use super::observer::Observer;
+use super::text::{field, head, intent, meta, mid_in, number_in};
+
+/// The start of the frame in which the host tells the whole shared state.
+const STATE: &str = "@hub>sync:state{";
+/// Bytes of a frame with its values below which the values have room in any case.
+const ROOM: usize = 4096;
+
+impl Observer {
+    /// Returns what is known of a member that speaks the draft alone.
+    fn plain(&self, id: MemberId) -> Option<&Plain> {
+        let side = self.sides.iter().find(|side| side.id == id)?;
+        side.plain.as_ref()
+    }
+
+    /// Returns whether a member speaks the draft alone.
+    pub(super) fn is_plain(&self, id: MemberId) -> bool {
+        self.plain(id).is_some()
+    }
+
+    /// Notes the bytes of values that the host has now.
+    pub(super) fn note_values(&mut self, batch: &Batch) {
+        self.fresh.clear();
+        for cold in &batch.cold {
+            self.values.insert((cold.key.clone(), cold.digest));
+            if let Some(bytes) = &cold.bytes {
+                self.fresh.insert(cold.key.clone());
+                self.bytes.insert(cold.key.clone(), bytes.len());
+            }
+        }
+    }
+
+    /// Returns the entry of the host's log, or of the log that it has lost, under an id.
+    fn entry_of(&self, mid: &Mid) -> Option<&Entry> {
+        let log = self.log.iter().rev();
+        let mut all = log.chain(&self.timeline.before);
+        all.find(|entry| entry.kind.is_relayed() && entry.mid == *mid)
+    }
+
+    /// Checks what a member takes into its log: frames of the host's log in their order, each once,
+    /// and its own when the host has them.
+    pub(super) fn followed_plainly(
+        &mut self,
+        who: usize,
+        batch: &Batch,
+        events: &[Event],
+    ) -> Result {
+        let id = self.sides[who].id;
+        for event in events {
+            if let (Event::Missed(numbers), Some(plain)) = (event, &mut self.sides[who].plain) {
+                plain.missed.push(numbers.clone());
+            }
+        }
+        for entry in &batch.entries {
+            let (position, last) = (entry.position, self.sides[who].last);
+            if position != last + 1 {
+                return Err(format!("{id} goes on at {position} after {last}"));
+            }
+            let is_own = entry.sender != MemberId::HOST;
+            let place = self.judge_taken(id, is_own, entry)?;
+            let side = &mut self.sides[who];
+            side.notes(entry, !is_own)?;
+            let Some(plain) = &mut side.plain else {
+                continue;
+            };
+            if !plain.got.insert(entry.mid.clone()) {
+                return Err(format!("{id} takes {} again", entry.mid));
+            }
+            plain.texts.insert(position, Arc::clone(&entry.text));
+            match place {
+                Some(place) => plain.newest = place.max(plain.newest),
+                None => plain.version = field(&entry.text, "v").unwrap_or(plain.version),
+            }
+        }
+        if let (Some(next), Some(plain)) = (batch.outbox_sequence, &mut self.sides[who].plain) {
+            (plain.number, plain.is_met) = (next.saturating_sub(1), true);
+        }
+        Ok(())
+    }
+
+    /// Checks an entry of a member's own log. Returns the position of the frame in the host's log, or
+    /// nothing if the host tells its state.
+    fn judge_taken(&self, id: MemberId, is_own: bool, copy: &Entry) -> Result<Option<u64>> {
+        let (mid, text) = (&copy.mid, &copy.text);
+        let Some(entry) = self.entry_of(mid) else {
+            let is_state = !is_own && text.starts_with(STATE);
+            let what = || format!("{id} takes {mid}, which is not in the log: {text}");
+            return is_state.then_some(None).ok_or_else(what);
+        };
+        let is_copy = entry.kind == EntryKind::Repeat && intent(&entry.text) != "req";
+        let is_for_it = if is_own {
+            entry.sender == id
+                && entry.kind != EntryKind::Control
+                && head(text) == head(&entry.text)
+        } else {
+            let is_right = match entry.kind {
+                EntryKind::Frame => entry.sender != id,
+                _ => is_copy && entry.sender == id,
+            };
+            is_right && self.is_said(entry, text)?
+        };
+        if !is_for_it {
+            return Err(format!("{id} takes {mid} as something else: {text}"));
+        }
+        let newest = self.plain(id).map_or(0, |plain| plain.newest);
+        let is_before = entry.position <= newest && !is_own;
+        if is_before && !self.timeline.has_lost() {
+            let position = entry.position;
+            return Err(format!("{id} takes {position} after {newest}"));
+        }
+        Ok(Some(entry.position))
+    }
+
+    /// Returns whether a text says what an entry of the log says, with values in their places.
+    fn is_said(&self, entry: &Entry, text: &str) -> Result<bool> {
+        let tail = |text: &str| -> String {
+            let is_seq = |pair: &&str| entry.kind == EntryKind::Frame || !pair.starts_with("seq:");
+            let metadata = text.rfind("}[").map_or("", |at| &text[at + 2..]);
+            metadata.split(',').filter(is_seq).collect()
+        };
+        if tail(&entry.text) != tail(text) {
+            return Ok(false);
+        }
+        if head(&entry.text) == head(text) {
+            return Ok(true);
+        }
+        let [wanted, here] = [&entry.text, text].map(|text| Message::decode(text, &REGISTRY));
+        let (wanted, here) = (wanted.map_err(said)?, here.map_err(said)?);
+        let is_same = |(name, value): (&str, &Value<'_>)| match (value, here.payload.get(name)) {
+            (Value::Ref(key), Some(put)) if !matches!(put, Value::Ref(_)) => {
+                let key = key.strip_prefix("cold.").unwrap_or(key).to_owned();
+                let digest = Hash::of(put.to_string().as_bytes());
+                self.values.contains(&(key, digest))
+            }
+            (value, put) => put == Some(value),
+        };
+        let header = |text: &str| text.split('{').next().map(String::from);
+        Ok(header(&entry.text) == header(text)
+            && wanted.payload.len() == here.payload.len()
+            && wanted.payload.iter().all(is_same))
+    }
+
+    /// Checks a frame that the host sends to a member that speaks the draft alone.
+    pub(super) fn says_plainly(&mut self, to: MemberId, text: &str) -> Result {
+        let mid = Mid::parse(meta(text, "mid").unwrap_or_default());
+        let number = number_in::<u64>(text, "seq").unwrap_or_default();
+        let is_link = mid.to_string().starts_with('9');
+        // A host that does not know this member yet speaks of positions.
+        let last = if is_link {
+            self.log.len() as u64
+        } else {
+            self.shared
+        };
+        if number > last && !self.timeline.has_lost() {
+            return Err(format!("{to} is told of {number}, which is not durable"));
+        }
+        if is_link {
+            return match mid_in(text, "of") {
+                Some(of) if of != Mid::parse("~") => self.answers(to, &of, text),
+                _ => Ok(()),
+            };
+        }
+        let Some(entry) = self.entry_of(&mid) else {
+            let side = self.sides.iter_mut().find(|side| side.id == to);
+            let plain = side.and_then(|side| side.plain.as_mut());
+            let Some(plain) = plain.filter(|_| text.starts_with(STATE)) else {
+                return Err(format!("{to} is told of nothing"));
+            };
+            plain.told = plain.told.max(field(text, "v").unwrap_or_default());
+            return Ok(());
+        };
+        if !self.is_said(entry, text)? {
+            return Err(format!("{to} is told something else than {}", entry.text));
+        }
+        self.judge_values_in(to, text)
+    }
+
+    /// Checks that the values that the host has stand in their places, where they have room.
+    fn judge_values_in(&self, to: MemberId, text: &str) -> Result {
+        let message = Message::decode(text, &REGISTRY).map_err(said)?;
+        let mut room = text.len();
+        let mut left = Vec::new();
+        for (_, value) in message.payload.iter() {
+            let Value::Ref(key) = value else { continue };
+            let key = key.strip_prefix("cold.").unwrap_or(key);
+            let bytes = self.bytes.get(key);
+            let is_gone = self.expired.contains(key) || self.fresh.contains(key);
+            if let Some(bytes) = bytes.filter(|_| !is_gone && !self.timeline.has_lost()) {
+                room += bytes;
+                left.push(key.to_owned());
+            }
+        }
+        match left.first().filter(|_| room < ROOM) {
+            Some(key) => Err(format!("{to} gets no value for {key}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a frame that leaves a member that speaks the draft alone: one of its outbox, or about
+    /// the link, and then it claims no number that the host has not kept.
+    pub(super) fn leaves_plainly(&self, who: usize, text: &str) -> Result {
+        let side = &self.sides[who];
+        let mid = Mid::parse(meta(text, "mid").unwrap_or_default());
+        if let Some(frame) = side.outbox.get(&mid) {
+            let is_it = frame.head == head(text);
+            return is_it
+                .then_some(())
+                .ok_or_else(|| format!("{who} sends something else as {mid}"));
+        }
+        let starts = [
+            "ack:frame",
+            "ping:link",
+            "pong:link",
+            "fail:error",
+            "sync:registry",
+        ];
+        let said = text.split_once('>').map_or("", |(_, said)| said);
+        if !starts.iter().any(|start| said.starts_with(start)) {
+            return Err(format!("{who} sends what is not in its outbox"));
+        }
+        let held = number_in::<u64>(text, "seq").unwrap_or_default();
+        if held > self.shared && !self.timeline.has_lost() {
+            return Err(format!("{who} says it holds {held}, which is not there"));
+        }
+        Ok(())
+    }
+
+    /// Checks a frame for the handlers of a member that speaks the draft alone.
+    pub(super) fn delivered_plainly(&self, who: usize, inbound: &Inbound) -> Result {
+        let (side, position) = (&self.sides[who], inbound.position());
+        let kept = side
+            .plain
+            .as_ref()
+            .and_then(|plain| plain.texts.get(&position));
+        if kept.is_some_and(|kept| **kept == *inbound.text()) {
+            return Ok(());
+        }
+        let (id, text) = (side.id, inbound.text());
+        Err(format!("{position} is delivered to {id} as {text}"))
+    }
+
+    /// Checks that each such member has got every frame since it joined, but for those that it was
+    /// told it has missed.
+    pub(super) fn judge_plain(&self) -> Result {
+        for side in &self.sides {
+            let Some(plain) = &side.plain else { continue };
+            let since = self
+                .log
+                .iter()
+                .filter(|entry| entry.position > plain.joined);
+            for entry in since.filter(|e| e.kind == EntryKind::Frame && e.sender != side.id) {
+                let number = number_in(&entry.text, "seq").unwrap_or_default();
+                let is_told = entry.text.contains(">sync:state{")
+                    && (field(&entry.text, "v") <= Some(plain.told) || plain.version < plain.told);
+                let is_excused = is_told
+                    || number <= plain.lost
+                    || plain.missed.iter().any(|missed| missed.contains(&number));
+                if !is_excused && !plain.got.contains(&entry.mid) {
+                    return Err(format!("{} never got {}", side.id, entry.text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl World {
+    /// Returns the member that has said what a handler gets. To a member that speaks the draft alone
+    /// everything comes from the host.
+    pub(super) fn sender_of(&self, who: usize, inbound: &Inbound) -> MemberId {
+        if !self.nodes[who].plain {
+            return inbound.sender();
+        }
+        let agent = inbound.text().strip_prefix('@').unwrap_or_default();
+        let agent = agent.split('>').next().unwrap_or_default();
+        let node = self.nodes.iter().find(|node| node.agent == agent);
+        let sender = node.map(|node| node.id).or(self.observer.enemy);
+        sender.unwrap_or(MemberId::HOST)
+    }
+
+    /// Checks that each member that speaks the draft alone has the shared state of the host.
+    pub(super) fn judge_plain_state(&self) -> Result {
+        let host = self.room.host.session().state().shared();
+        for (node, side) in self.nodes.iter().skip(1).zip(&self.room.members) {
+            let plain = self.observer.plain(node.id);
+            let Some(plain) = plain.filter(|_| !self.observer.timeline.has_lost()) else {
+                continue;
+            };
+            let own = side.session().state().shared();
+            let is_same = own.version() == host.version() && own.entries() == host.entries();
+            let may_differ = !plain.missed.is_empty() || plain.version < plain.told;
+            if !is_same && !may_differ {
+                let (own, other) = (own.entries(), host.entries());
+                return Err(format!("@{} has {own} and not {other}", node.agent));
+            }
+        }
+        Ok(())
+    }
+}
