@@ -35,8 +35,10 @@ pub(crate) struct Plain {
     seen: SeenSet,
     /// The number that this side has asked for again.
     asked: Option<u64>,
-    /// The time of the last hello of this side.
-    greeted: Option<Time>,
+    /// The hellos of this side that the host has not answered.
+    hellos: u32,
+    /// True once the host has acknowledged a frame. Then no answer stands for an acknowledgement.
+    acknowledges: bool,
 }
 
 impl Plain {
@@ -46,7 +48,8 @@ impl Plain {
             number: stored.outbox_sequence.saturating_sub(1),
             seen: SeenSet::from_stored(&stored.seen),
             asked: None,
-            greeted: None,
+            hellos: 0,
+            acknowledges: false,
         }
     }
 }
@@ -83,10 +86,10 @@ impl Member {
         self.side.stamp(now).plainly(number)
     }
 
-    /// Returns the hello of a side that knows the draft alone, and notes when it went out.
+    /// Returns the hello of a side that knows the draft alone, and notes that it goes out.
     pub(crate) fn plain_hello(&mut self) -> Option<Hello> {
-        let now = self.side.clock.timers();
-        self.plain.as_mut()?.greeted = Some(now);
+        let plain = self.plain.as_mut()?;
+        plain.hellos = plain.hellos.saturating_add(1);
         Some(Hello {
             plain: true,
             ..self.side.hello()
@@ -119,7 +122,8 @@ impl Member {
         // An answer to the first frame of the outbox says that the host has taken it, under the number
         // with which it went out.
         let of = [frame.cid().cloned(), frame.aid()];
-        if number == plain.number + 2
+        if !plain.acknowledges
+            && number == plain.number + 2
             && self.outbox.sequence() + 1 == number
             && let Some(asked) = of.into_iter().flatten().find(|of| self.outbox.is_first(of))
         {
@@ -148,6 +152,9 @@ impl Member {
             // positions.
             Link::Ack { up: Some(_), .. } => self.say.hello = true,
             Link::Ack { of, held, .. } => {
+                if let Some(plain) = &mut self.plain {
+                    plain.acknowledges = true;
+                }
                 // A host that does not know this pair may count its own acknowledgements, too.
                 let named = of.or_else(|| frame.cid().cloned());
                 let named = named.filter(|mid| self.outbox.is_first(mid));
@@ -346,10 +353,11 @@ impl Member {
         if let Some(schemas) = &hello.schemas {
             self.learn_inline(schemas);
         }
-        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let Some(plain) = &mut self.plain else { return };
-        // The host is back, and wants to know which registry this side has.
-        let is_answer = plain.greeted.is_some_and(|said| timers < said + patience);
+        // Otherwise the host is back, and wants to know which registry this side has. An answer to an
+        // answer would have no end.
+        let is_answer = plain.hellos > 0 || hello.schemas.is_some();
+        plain.hellos = plain.hellos.saturating_sub(1);
         self.say.hello |= !is_answer && self.hello.at().is_none();
         let number = hello.number.filter(|number| *number < NUMBERS);
         let number = number.unwrap_or(plain.number);

@@ -1,6 +1,7 @@
 //! Hosts that know the draft alone (REG-03), as a member meets them.
 
 mod hostile;
+mod signs;
 
 use std::time::Duration;
 
@@ -151,66 +152,6 @@ fn reg_03_a_member_joins_a_host_of_the_draft_alone() {
     assert_eq!(guest.side.session().level(), 1);
 }
 
-/// What a host of the draft may say of a frame that it has taken: it counts its acknowledgement, or
-/// not; it says E3002 when the frame comes again; or somebody answers.
-#[test]
-fn each_sign_that_the_host_has_taken_a_frame() {
-    let signs: [(&str, &str, u64); 4] = [
-        (
-            "@hub>ack:frame{}[mid:0a0000000009,seq:6,ts:1714000000,cid:MID,of:MID]",
-            "named",
-            7,
-        ),
-        (
-            "@hub>ack:frame{}[mid:0a0000000009,seq:7,ts:1714000000,cid:MID]",
-            "counted",
-            8,
-        ),
-        (
-            "@hub>fail:error{code:E3002|msg:again|retry:false|schema:ER}[mid:0a0000000009,seq:6,ts:1714000000,cid:MID]",
-            "again",
-            6,
-        ),
-        (
-            "@dev>done:plan{}[mid:0a0000000009,seq:7,ts:1714000000,cid:MID]",
-            "answered",
-            8,
-        ),
-    ];
-    for (sign, name, next) in signs {
-        let mut guest = Guest::at(5);
-        let (mid, sent) = guest.says(&plan("qa", 1));
-        assert_eq!(number(&sent[0]), 6, "{name}");
-        assert_eq!(
-            guest
-                .waits(LONG)
-                .iter()
-                .filter(|text| text.contains(&mid.to_string()))
-                .count(),
-            1
-        );
-        guest.hears(&sign.replace("MID", &mid.to_string()));
-        assert_eq!(
-            guest.side.events,
-            [Event::Acknowledged(mid.clone())],
-            "{name}"
-        );
-        assert_eq!(guest.side.session().outbox_len(), 0, "{name}");
-        let heard = guest.hears(&format!(
-            "@dev>req:plan{{n:9}}[mid:0a000000000a,seq:{next},ts:1714000000]"
-        ));
-        assert!(
-            heard.iter().all(|text| !text.contains("E3003")),
-            "{name}: {heard:?}"
-        );
-        assert_eq!(
-            guest.handled().last().unwrap(),
-            "@dev>req:plan{n:9}",
-            "{name}"
-        );
-    }
-}
-
 /// A refusal that names the frame by `cid` takes it out of the outbox. An agent's failure does not.
 #[test]
 fn a_refusal_is_told_from_an_answer() {
@@ -235,6 +176,21 @@ fn a_refusal_is_told_from_an_answer() {
     guest.hears(&failure);
     assert_eq!(guest.side.events, [Event::Acknowledged(mid)]);
     assert_eq!(guest.handled().len(), 1);
+}
+
+/// A hello that nobody asked for is answered, however late an answer to it comes; an answer is not.
+#[test]
+fn an_answer_to_a_hello_needs_none() {
+    let mut guest = Guest::at(5);
+    guest.waits(LONG);
+    let hello = format!("{HELLO}[mid:a1,seq:5,ts:1714000000]");
+    let said = guest.hears(&hello);
+    assert!(
+        said.len() == 1 && said[0].starts_with("@qa>sync:registry{"),
+        "{said:?}"
+    );
+    guest.now = guest.now + Duration::from_millis(900);
+    assert!(guest.hears(&hello).is_empty());
 }
 
 /// A missing number is asked for once. What the host does not give again is told as missed, and a
