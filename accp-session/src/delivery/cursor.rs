@@ -36,11 +36,13 @@ pub(crate) struct Cursor {
     /// The fold that the member may fetch.
     pub offer: Option<Offer<Arc<[u8]>>>,
     /// The hello that waits for the hash at a position, which the store reads.
-    pub claim: Option<(u64, Box<Hello>)>,
+    pub claim: Option<Box<(u64, Hello)>>,
     /// False claims of the member in turn.
     pub doubts: u8,
-    /// What the hello of the member says that it understands; `None` before there was one.
-    pub speaks: Option<Speaks>,
+    /// Whether the member understands the pairs that vouch for an entry; `None` before its hello.
+    pub vouched: Option<bool>,
+    /// What a member that knows the draft alone was told.
+    pub plain: Option<Box<Plain>>,
     /// The time of the last hello to the member as to one that knows the draft alone.
     pub greeted: Option<Time>,
     /// The number of values that the member waits for.
@@ -49,15 +51,6 @@ pub(crate) struct Cursor {
     pub furthest: u64,
     /// The hellos since then.
     pub hellos: u8,
-}
-
-/// What a member understands.
-#[derive(Debug)]
-pub(crate) enum Speaks {
-    /// The extensions. `vouched` is true if it understands the pairs that vouch for an entry.
-    Extensions { vouched: bool },
-    /// The draft alone, and what the member was told so far.
-    Draft(Box<Plain>),
 }
 
 /// A fold for members: its position, the running hash there, and the bytes.
@@ -84,7 +77,8 @@ impl Cursor {
             offer: None,
             claim: None,
             doubts: 0,
-            speaks: None,
+            vouched: None,
+            plain: None,
             greeted: None,
             wants: 0,
             furthest: 0,
@@ -94,20 +88,17 @@ impl Cursor {
 
     /// Returns whether the member understands the pairs that vouch for an entry.
     pub(crate) fn is_vouched(&self) -> bool {
-        matches!(self.speaks, Some(Speaks::Extensions { vouched: true }))
+        self.vouched == Some(true)
     }
 
     /// Returns what a member that knows the draft alone was told.
     pub(crate) fn plain(&mut self) -> Option<&mut Plain> {
-        match &mut self.speaks {
-            Some(Speaks::Draft(plain)) => Some(plain),
-            _ => None,
-        }
+        self.plain.as_deref_mut()
     }
 
     /// Returns whether the member knows the draft alone.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.speaks, Some(Speaks::Draft(_)))
+        self.plain.is_some()
     }
 
     /// Makes the entries after `held` go out again.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::delivery::cursor::{Cursor, Speaks};
+use crate::delivery::cursor::Cursor;
 use crate::delivery::plain::Plain;
 use accp_registry::Hash;
 
@@ -205,7 +205,8 @@ impl Relays {
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.greeted = Some(now);
-        cursor.speaks = Some(Speaks::Draft(Box::new(plain)));
+        cursor.vouched = Some(false);
+        cursor.plain = Some(Box::new(plain));
         self.go_back(member, position);
     }
 
@@ -276,9 +277,7 @@ impl Relays {
 
     pub(crate) fn disconnected(&mut self, member: MemberId) {
         let cursor = self.cursor(member);
-        cursor
-            .speaks
-            .take_if(|speaks| matches!(speaks, Speaks::Draft(_)));
+        cursor.plain = None;
         (cursor.greeting, cursor.greeted) = (false, None);
         cursor.gone = true;
         cursor.acked = None;
@@ -432,7 +431,7 @@ impl Relays {
             if !cursor.retry.is_due(now) {
                 continue;
             }
-            if let Some(Speaks::Draft(plain)) = &mut cursor.speaks {
+            if let Some(plain) = &mut cursor.plain {
                 plain.timeout(&mut cursor.retry, now);
                 continue;
             }

@@ -56,7 +56,12 @@ struct Sender {
     last: u64,
     last_mid: Option<Mid>,
     /// Frames that were refused for good, the newest last.
-    refused: VecDeque<(Mid, u16)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[expect(
+        clippy::box_collection,
+        reason = "most members have none, and many rest"
+    )]
+    refused: Option<Box<VecDeque<(Mid, u16)>>>,
     /// The number of frames that were refused for good since the member joined.
     since_join: usize,
     /// The last `seq` of all senders when the member joined, with shared numbering.
@@ -109,7 +114,7 @@ impl Numbers {
     }
 
     pub(crate) fn refused(&self, member: MemberId, mid: &Mid) -> Option<ErrorCode> {
-        let refused = &self.senders.get(member)?.refused;
+        let refused = self.senders.get(member)?.refused.as_ref()?;
         let (_, code) = refused.iter().rev().find(|(refused, _)| refused == mid)?;
         ErrorCode::new(*code)
     }
@@ -123,7 +128,7 @@ impl Numbers {
 
     /// Remembers a frame of this member that is refused when it comes.
     pub(crate) fn remember(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
-        let refused = &mut self.sender(member).refused;
+        let refused = self.sender(member).refused.get_or_insert_default();
         if refused.len() == REFUSED {
             refused.pop_front();
         }

@@ -75,7 +75,7 @@ impl Host {
         if known.is_some() || !is_vouched {
             return self.compare(member, hello, (held, known), now);
         }
-        self.relays.cursor(member).claim = Some((held, Box::new(hello.clone())));
+        self.relays.cursor(member).claim = Some(Box::new((held, hello.clone())));
         self.side.reads.push_back(Read::Entry { at: held });
     }
 
@@ -99,8 +99,8 @@ impl Host {
     pub(crate) fn answer_claims(&mut self, at: u64, entry: Option<Entry>, now: Time) {
         let cursors = self.relays.cursors.iter_mut();
         let waiting = cursors.filter_map(|(member, cursor)| {
-            let (_, hello) = cursor.claim.take_if(|(position, _)| *position == at)?;
-            Some((member, hello))
+            let claim = cursor.claim.take_if(|claim| claim.0 == at)?;
+            Some((member, claim.1))
         });
         let waiting: Vec<_> = waiting.collect();
         let entry = entry.filter(|entry| entry.position == at);

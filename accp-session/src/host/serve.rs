@@ -4,7 +4,7 @@ use std::sync::Arc;
 use accp_registry::Hash;
 
 use super::Host;
-use crate::delivery::cursor::{Offer, Speaks};
+use crate::delivery::cursor::Offer;
 use crate::delivery::transfer::{Progress, log_key};
 use crate::options::Scope;
 use crate::side::{ALL_SCHEMAS, PROOF};
@@ -41,9 +41,8 @@ impl Host {
                     return self.greet_plainly(from, &hello, now);
                 }
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
-                self.relays.cursor(from).speaks = Some(Speaks::Extensions {
-                    vouched: is_vouched,
-                });
+                let cursor = self.relays.cursor(from);
+                (cursor.plain, cursor.vouched) = (None, Some(is_vouched));
                 self.hello(from, &hello, now);
                 let own = self.side.schemas.to_string();
                 let cursor = self.relays.cursor(from);

@@ -196,7 +196,7 @@ pub(crate) struct MidSource {
     /// The counter of link frames. Their ids are never compared with other ids.
     link: u32,
     /// Where no host gives numbers: makes the ids of this run.
-    ids: Option<[u8; 32]>,
+    ids: Option<Box<[u8; 32]>>,
 }
 
 impl MidSource {
@@ -239,7 +239,7 @@ impl MidSource {
     /// Starts a new epoch after `last`, unless this one is later.
     pub(crate) fn raise(&mut self, last: u32) {
         if self.epoch <= last {
-            let (member, link, ids) = (self.member, self.link, self.ids);
+            let (member, link, ids) = (self.member, self.link, self.ids.take());
             *self = Self {
                 link,
                 ids,
@@ -255,7 +255,7 @@ impl MidSource {
     /// Makes ids that begin with a letter from now on, for a host that gives no numbers. They are as
     /// good as drawn by lot, if `ids` is of this run alone.
     pub(crate) fn set_ids(&mut self, ids: [u8; 32]) {
-        self.ids = Some(ids);
+        self.ids = Some(Box::new(ids));
     }
 
     /// Returns the next id of a session frame; `None` when all are used up.
