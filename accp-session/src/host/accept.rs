@@ -46,7 +46,7 @@ impl Host {
             return self.tell(from, scanned.mid(), refusal, now);
         }
         let cursor = self.relays.cursor(from);
-        if cursor.vouched.is_none() && !cursor.greeting {
+        if is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected).for_now();
             return self.tell(from, scanned.mid(), refusal, now);

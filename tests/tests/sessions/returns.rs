@@ -9,7 +9,9 @@ use accp_store::{MemoryStore, Retention, Store};
 
 use crate::lineage::copy;
 use crate::room::{Passed, Room};
-use crate::sides::{NOW, Node, STANDARD, Side, frame, is_relay, open_desk, options, plan, rules};
+use crate::sides::{
+    NOW, Node, STANDARD, Side, frame, is_relay, member, open_desk, options, plan, rules,
+};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEV: MemberId = MemberId::new(101).unwrap();
@@ -415,24 +417,32 @@ fn a_member_that_is_let_in_again_is_greeted() {
 }
 
 /// A member that has left is told the truth about its frames in the log, and nothing about those
-/// that were dropped. Its other frames are refused.
+/// that were dropped. Its other frames are refused. A host that has started again since, and has
+/// heard no hello, says the same.
 #[test]
 fn frames_of_who_has_left() {
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
-    let frames = [1, 2, 3].map(|n| frame("@dev>req:plan{}", n, n.into(), ",ttl:5"));
-    desk.takes(101, &frames[0]);
-    let late = NOW + 60 * SECOND;
-    let heard = desk.ignores(101, &frames[1], late);
-    assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
-    desk.leave(DEV, late);
-    desk.carries_out(late);
-    for _ in 0..2 {
-        let told = desk.refuses(101, &frames[0]);
-        let told = (told.code, told.holder, told.sequence);
-        assert_eq!(told, (ErrorCode::DUPLICATE, Some(101), Some(1)));
-        assert_eq!(desk.ignores(101, &frames[1], late).entries, []);
-        let told = desk.refuses(101, &frames[2]);
-        assert_eq!(told.code, ErrorCode::POLICY_DENIED);
+    for starts_again in [false, true] {
+        let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+        let frames = [1, 2, 3].map(|n| frame("@dev>req:plan{}", n, n.into(), ",ttl:5"));
+        desk.takes(101, &frames[0]);
+        let late = NOW + 60 * SECOND;
+        let heard = desk.ignores(101, &frames[1], late);
+        assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
+        if starts_again {
+            desk.restart(late).unwrap();
+        }
+        for leaver in [DEV, member(102)] {
+            desk.leave(leaver, late);
+        }
+        desk.carries_out(late);
+        for _ in 0..2 {
+            let told = desk.refuses(101, &frames[0]);
+            let told = (told.code, told.holder, told.sequence);
+            assert_eq!(told, (ErrorCode::DUPLICATE, Some(101), Some(1)));
+            assert_eq!(desk.ignores(101, &frames[1], late).entries, []);
+            let told = desk.refuses(101, &frames[2]);
+            assert_eq!(told.code, ErrorCode::POLICY_DENIED);
+        }
     }
 }
 
