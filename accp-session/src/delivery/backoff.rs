@@ -51,6 +51,11 @@ impl Backoff {
         self.wait(now);
     }
 
+    /// Waits as long as before the first try.
+    pub(crate) fn soon(&mut self, now: Time) {
+        self.at = Some(now + self.first);
+    }
+
     fn wait(&mut self, now: Time) {
         self.at = Some(now + waiting_time(self.first, self.tries));
     }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::Time;
 use crate::delivery::backoff::Backoff;
 use crate::log::relayed::Relayed;
+use crate::{Mid, Time};
 
-/// Pings to a member that does not say that it has everything.
+/// Pings to a member that does not say that it has everything, or tellings of the shared state to
+/// one that does not acknowledge it.
 const PINGS: u32 = 3;
 /// Timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
@@ -24,6 +25,8 @@ pub(crate) struct Plain {
     pub held: u64,
     /// The version of the shared state that the member was told as a whole.
     pub version: u64,
+    /// The frames with the whole shared state that the member was told, until it acknowledges one.
+    pub states: Vec<Mid>,
     /// The number that the member last asked for again, and when.
     pub asked: Option<(u64, Time)>,
     /// The entries that the member gets next. The first may wait for values.
@@ -51,6 +54,8 @@ pub(crate) enum Due {
     Ping,
     /// The first entry that waits, without the values that have not come.
     Entry,
+    /// The whole shared state.
+    State,
 }
 
 impl Plain {
@@ -59,6 +64,7 @@ impl Plain {
             number,
             held: number,
             version,
+            states: Vec::new(),
             asked: None,
             waiting: VecDeque::new(),
             values: BTreeMap::new(),
@@ -71,6 +77,14 @@ impl Plain {
         self.number = number;
         self.waiting.clear();
         self.values.clear();
+    }
+
+    /// Notes the id of the frame that ends the whole state which goes out to the member.
+    pub(crate) fn tells(&mut self, mid: Option<Mid>) {
+        if self.states.len() > PINGS as usize {
+            self.states.remove(0);
+        }
+        self.states.extend(mid);
     }
 
     /// Returns the entry that the member gets next.
@@ -95,16 +109,19 @@ impl Plain {
 
     /// Returns whether the member has said that it has everything that it was told.
     pub(crate) fn has_all(&self) -> bool {
-        self.waiting.is_empty() && self.held >= self.number
+        self.waiting.is_empty() && self.held >= self.number && self.states.is_empty()
     }
 
     /// Decides what the member gets after a timeout.
     pub(crate) fn timeout(&mut self, retry: &mut Backoff, now: Time) {
         self.due = if !self.waiting.is_empty() {
             (retry.tries() >= PATIENCE).then_some(Due::Entry)
+        } else if !self.states.is_empty() && retry.tries() < PINGS {
+            Some(Due::State)
         } else if self.held < self.number && retry.tries() < PINGS {
             Some(Due::Ping)
         } else {
+            self.states.clear();
             return retry.rest();
         };
         retry.again(now);

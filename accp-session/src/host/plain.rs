@@ -20,7 +20,7 @@ use crate::wire::inline;
 use crate::wire::link::{Hello, Link};
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{Of, Stamp};
-use crate::{Cold, Event, MemberId, Read, StateUpdate, Time};
+use crate::{Cold, Event, MemberId, Mid, Read, StateUpdate, Time};
 use accp_frame::{EncodeError, EncodeOptions, Envelope, Intent, Map, Value};
 
 impl Host {
@@ -95,6 +95,9 @@ impl Host {
     /// Returns a position after which every frame with a later number stands that the member is to
     /// get: a number is never greater than its position.
     fn position_of(&self, member: MemberId, number: u64) -> u64 {
+        if number == self.last_number() {
+            return self.relays.last();
+        }
         let joined = self.joined(member).unwrap_or_default();
         joined.max(number).min(self.relays.last())
     }
@@ -128,11 +131,26 @@ impl Host {
                     .expected_sequence
                     .is_some_and(|number| self.say_again(from, number));
             }
+            // A change does not fit to the state that the member has. The application hears it, too.
+            Link::Error { error, .. } if error.code == ErrorCode::REF_NOT_FOUND => {
+                if self
+                    .plain(from)
+                    .is_some_and(|plain| plain.states.is_empty())
+                {
+                    self.say_state(from, now);
+                }
+                return false;
+            }
             _ => return false,
         };
         let plain = self.plain(from).filter(|plain| held <= plain.number);
         let has_all = plain.is_some_and(|plain| {
             plain.held = plain.held.max(held);
+            if let Link::Ack { of: Some(of), .. } = link
+                && plain.states.contains(of)
+            {
+                plain.states.clear();
+            }
             plain.has_all()
         });
         if has_all {
@@ -190,7 +208,8 @@ impl Host {
         self.side.say(member, text);
     }
 
-    /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit.
+    /// Tells a member the last checkpoint and the whole shared state, in one frame if they fit. A
+    /// member that does not acknowledge the last frame is told again.
     pub(crate) fn say_state(&mut self, member: MemberId, now: Time) {
         let state = &self.side.state;
         let checkpoint = state.warm.digests().last().map(inline::checkpoint);
@@ -204,10 +223,16 @@ impl Host {
         let mut chunks = vec![&entries[..]];
         loop {
             match self.state_frames(member, &chunks, checkpoint.as_ref(), now) {
-                Ok(texts) => {
-                    return texts
+                Ok((texts, last)) => {
+                    texts
                         .into_iter()
                         .for_each(|text| self.side.send(member, text));
+                    let timers = self.side.clock.timers();
+                    self.relays.cursor(member).retry.arm(timers);
+                    if let Some(plain) = self.plain(member) {
+                        plain.tells(last);
+                    }
+                    return;
                 }
                 Err(error) => {
                     let (most, longest) = chunks
@@ -226,20 +251,20 @@ impl Host {
         }
     }
 
-    /// Returns the frames of the shared state: the first as a whole, and the others as changes, so
-    /// that the last makes the version in force.
+    /// Returns the frames of the shared state, and the id of the last: the first as a whole, and the
+    /// others as changes, so that the last makes the version in force.
     fn state_frames(
         &mut self,
         member: MemberId,
         chunks: &[&[(String, Value<'static>)]],
         checkpoint: Option<&Map<'static>>,
         now: Time,
-    ) -> Result<Vec<String>, EncodeError> {
+    ) -> Result<(Vec<String>, Option<Mid>), EncodeError> {
         let last = self.side.state.shared.version();
         let first = last.saturating_sub(chunks.len() as u64 - 1);
         let agent = self.side.options.agent.to_string();
         let registry = Arc::clone(&self.side.options.registry);
-        let mut texts = Vec::new();
+        let (mut texts, mut id) = (Vec::new(), None);
         for (version, chunk) in (first..).zip(chunks) {
             let entries: Map<'_> = chunk.iter().cloned().collect();
             let update = if version == first {
@@ -268,8 +293,9 @@ impl Host {
                 ..EncodeOptions::default()
             };
             texts.push(message.encode_with(&registry, options)?);
+            id = Some(mid);
         }
-        Ok(texts)
+        Ok((texts, id))
     }
 
     /// Sends what waits for members that know the draft alone.
@@ -280,6 +306,7 @@ impl Host {
                     let ping = self.stamp_for(member, now).beat(Intent::PING);
                     self.side.send(member, ping);
                 }
+                Some(Due::State) => self.say_state(member, now),
                 Some(Due::Entry) => {
                     if let Some(plain) = self.plain(member) {
                         plain.give_up();

@@ -74,8 +74,8 @@ impl Member {
     /// under the id of its first part: when its last part was taken, or when one part was not.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         // At a host of the draft alone, it is the number that this side has taken that counts.
-        let next = match &self.plain {
-            Some(plain) => plain.number + 1,
+        let next = match &mut self.plain {
+            Some(plain) => plain.forgets(),
             None => self.outbox.known_sequence().unwrap_or(0),
         };
         let batch = self.side.batch.get();

@@ -23,7 +23,7 @@ impl Member {
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
         // The host repeats an entry that is not taken now.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
-        if self.side.is_busy() || is_starting {
+        if self.is_busy() || is_starting {
             return;
         }
         // The host learns how far the log goes, even if this entry is not new.

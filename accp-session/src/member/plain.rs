@@ -5,6 +5,9 @@
 //! when the host has taken them. A number that is missing is asked for (E3003). What the host cannot
 //! give again is told as missed.
 
+mod silence;
+mod state;
+
 use std::borrow::Cow;
 
 use super::Member;
@@ -19,9 +22,9 @@ use crate::wire::stamp::{Of, Stamp};
 use crate::{EntryKind, Event, MemberId, Mid, Scope, StateUpdate, Stored, Time};
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
-/// Times that a frame goes out without an answer, before this side concludes that the host has
-/// dropped it.
-const SILENT: u32 = 4;
+/// Hellos in a row with a number that this side has passed, before it believes that its host has gone
+/// back. A hello may be late.
+const BACK: u32 = 3;
 
 /// The first number that a host cannot have reached: there has to be one after it.
 const NUMBERS: u64 = 1 << 47;
@@ -39,6 +42,21 @@ pub(crate) struct Plain {
     hellos: u32,
     /// True once the host has acknowledged a frame. Then no answer stands for an acknowledgement.
     acknowledges: bool,
+    /// The version of the shared state that the host has told as a whole. What makes an older one is
+    /// in it.
+    whole: u64,
+    /// A whole state that came under the next number, which may be the number of another frame.
+    offered: Option<Mid>,
+    /// The last number that the host could not give any more, of those that this side has missed.
+    missed: u64,
+    /// Hellos of the host in a row that have gone back to a lower number.
+    back: u32,
+    /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
+    /// has gone out this often.
+    silent: u32,
+    tries: u32,
+    /// How often a change has not fitted to the shared state of this side, before the host told it.
+    doubts: u32,
 }
 
 impl Plain {
@@ -50,7 +68,32 @@ impl Plain {
             asked: None,
             hellos: 0,
             acknowledges: false,
+            whole: 0,
+            offered: None,
+            missed: stored.outbox_sequence.saturating_sub(1),
+            back: 0,
+            silent: 0,
+            tries: 0,
+            doubts: 0,
         }
+    }
+
+    /// Notes that the host has said something of the first frame.
+    fn hears(&mut self) {
+        (self.silent, self.tries) = (0, 0);
+    }
+
+    /// Notes that a frame has left the outbox. Returns the next number.
+    pub(crate) fn forgets(&mut self) -> u64 {
+        self.hears();
+        self.number + 1
+    }
+
+    /// Returns whether a frame answers one of this side. The copy of an answer goes under a number
+    /// that this side has passed.
+    fn is_answer(&self, frame: &Scanned<'_>, me: MemberId) -> bool {
+        let asked = frame.cid().and_then(|cid| self.seen.get(cid));
+        asked.is_some_and(|asked| asked.sender == me)
     }
 }
 
@@ -131,13 +174,24 @@ impl Member {
         }
         let Some(plain) = &self.plain else { return };
         let next = plain.number + 1;
-        // The host says its state again to a member that it takes for a new one.
-        let version = self.side.state.shared.version();
-        let is_known = number < next && state.is_some_and(|state| state.version() <= version);
-        let is_new = plain.seen.get(mid).is_none() && !is_known;
         if number > next {
-            self.lacks(next, now);
-        } else if is_new && !self.take(frame, number, now) {
+            return self.lacks(next, now);
+        }
+        // What this side was told that it has missed comes too late. The host may tell its state, and
+        // copies of answers, under the last number of it.
+        let is_told = match &state {
+            Some(StateUpdate::Full { .. }) => true,
+            Some(_) => number == plain.missed && plain.whole > 0,
+            None => number == plain.missed && plain.is_answer(frame, self.side.me()),
+        };
+        if number < next && number <= plain.missed && !is_told {
+            return;
+        }
+        if let Some(state) = state.filter(|_| plain.seen.get(mid).is_none()) {
+            return self.take_state(frame, mid, number, &state, now);
+        }
+        let is_new = plain.seen.get(mid).is_none();
+        if is_new && !self.take(frame, number, now) {
             // The host gives it again after the next hello.
             self.hello.arm(self.side.clock.timers());
         } else if number == next {
@@ -156,8 +210,7 @@ impl Member {
                     plain.acknowledges = true;
                 }
                 // A host that does not know this pair may count its own acknowledgements, too.
-                let named = of.or_else(|| frame.cid().cloned());
-                let named = named.filter(|mid| self.outbox.is_first(mid));
+                let named = of.filter(|mid| self.outbox.is_first(mid));
                 let counts = frame.envelope.extra.get("of").is_none();
                 match named {
                     Some(mid) if counts => {
@@ -185,7 +238,7 @@ impl Member {
             Link::Pong { held } => {
                 if held >= next {
                     self.lacks(next, now);
-                } else if self.outbox.retry.tries() >= SILENT {
+                } else {
                     self.conclude_silence(now);
                 }
             }
@@ -215,6 +268,11 @@ impl Member {
     fn refused_plainly(&mut self, error: PeerError, now: Time) {
         let next = self.plain.as_ref().map_or(1, |plain| plain.number + 1);
         let is_first = |of: &Mid| self.outbox.is_first(of);
+        if let Some(plain) = &mut self.plain
+            && error.of.as_ref().is_some_and(is_first)
+        {
+            plain.hears();
+        }
         match error.of.clone().filter(is_first) {
             // The host has it, and says so again.
             Some(mid) if error.code == ErrorCode::DUPLICATE => match error.sequence {
@@ -228,7 +286,7 @@ impl Member {
     /// Puts a frame into the log of this side, unless its handlers lag behind. Returns whether the
     /// frame is dealt with.
     fn take(&mut self, frame: &Scanned<'_>, number: u64, now: Time) -> bool {
-        if self.side.is_busy() {
+        if self.is_busy() {
             return false;
         }
         let code = ErrorCode::POLICY_DENIED;
@@ -255,7 +313,17 @@ impl Member {
         let Some(text) = first.map(|first| first.text(number)) else {
             return;
         };
-        if self.log(&text, Some(mid), (self.side.me(), number), now) {
+        // The whole state that the host has told since may hold a change of this side.
+        let effect = Scanned::of_entry(&text).map(|frame| {
+            let position = self.side.position + 1;
+            self.side.effect(position, EntryKind::Frame, &frame)
+        });
+        if let Ok(Err(_)) = effect {
+            if let Some(frame) = self.outbox.refused(mid) {
+                self.forget(frame, Event::Acknowledged);
+            }
+            self.passed(said.unwrap_or(0));
+        } else if self.log(&text, Some(mid), (self.side.me(), number), now) {
             self.passed(said.unwrap_or(0));
         } else {
             self.hello.arm(self.side.clock.timers());
@@ -361,10 +429,20 @@ impl Member {
         self.say.hello |= !is_answer && self.hello.at().is_none();
         let number = hello.number.filter(|number| *number < NUMBERS);
         let number = number.unwrap_or(plain.number);
+        plain.back = if number < plain.number {
+            plain.back + 1
+        } else {
+            0
+        };
+        if self.met && (1..BACK).contains(&plain.back) {
+            return self.hello.soon(self.side.clock.timers());
+        }
+        plain.back = 0;
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;
         if self.joined && !missed.is_empty() {
+            (plain.missed, plain.whole) = (number, 0);
             self.side.tell(Event::Missed(missed));
         }
         self.hello.rest();
@@ -394,21 +472,10 @@ impl Member {
         }
     }
 
-    /// Gives up the first frame, if the host has a reason to drop it and says nothing of it although
-    /// it answers.
-    fn conclude_silence(&mut self, now: Time) {
-        let skew = self.side.options.skew;
-        let chains = &self.side.state.chains;
-        let Some(first) = self.outbox.frames().next() else {
-            return;
-        };
-        let is_dropped =
-            first.scan(|frame| frame.has_expired(skew, now) || chains.is_cancelled(frame));
-        if is_dropped == Some(true) {
-            let mid = first.mid.clone();
-            if let Some(frame) = self.outbox.refused(&mid) {
-                self.dropped(frame);
-            }
-        }
+    /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait for
+    /// room in the outbox, what makes room has a place among the frames of others.
+    pub(super) fn is_busy(&self) -> bool {
+        let is_full = self.outbox.waiting() >= self.side.options.outbox;
+        self.side.is_busy() && !(self.plain.is_some() && is_full)
     }
 }

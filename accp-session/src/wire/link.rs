@@ -202,7 +202,8 @@ impl Link {
         let of = frame.extra_mid("of");
         Ok(match frame.intent {
             Intent::ACK => Self::Ack {
-                of,
+                // A peer of the draft alone names the frame by `cid`.
+                of: of.or_else(|| frame.cid().cloned()),
                 at: frame.extra("at"),
                 up: frame.extra("up"),
                 held,

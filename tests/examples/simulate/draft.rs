@@ -25,10 +25,8 @@ pub(super) struct Plain {
     pub(super) missed: Vec<RangeInclusive<u64>>,
     /// The last number before the host lost its log. Other frames may have these numbers since.
     pub(super) lost: u64,
-    /// The version of the shared state that it has taken as a whole, and the one that the host has
-    /// told it. The link may lose that frame (docs/design.md, Next).
+    /// The version of the shared state that the host has told it as a whole.
     pub(super) version: u64,
-    pub(super) told: u64,
 }
 
 impl Plain {

@@ -327,7 +327,9 @@ impl Observer {
         if is_honest && self.refused.contains(&(sender, mid.clone())) {
             return Err(format!("{mid} was refused and is consumed"));
         }
-        if self.withdrawn.contains(mid) {
+        if self.withdrawn.contains(mid)
+            && !(self.is_plain(sender) && entry.kind == EntryKind::Dropped)
+        {
             return Err(format!("{mid} was given up by its sender and is consumed"));
         }
         let next = self.next_sequence(sender);

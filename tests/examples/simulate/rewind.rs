@@ -60,6 +60,9 @@ impl Observer {
         let joined = self.senders.get(&id).map_or(0, |sender| sender.joined);
         let side = &mut self.sides[who];
         side.joins(joined);
+        if let Some(plain) = side.plain.as_mut().filter(|_| self.timeline.has_lost()) {
+            plain.loses();
+        }
         // Ids that nobody has seen may be used again.
         let is_plain = self.sides[who].plain.is_some();
         let used = used

@@ -228,6 +228,9 @@ impl Observer {
                 counts.told_expired += 1;
                 let was_refused = self.refused.contains(&(id, mid.clone()));
                 // In a flood, the cancellation that was the reason may be forgotten.
+                // A member that speaks the draft alone may give up a frame of which its host says
+                // nothing.
+                let is_dropped = is_dropped || !is_consumed && self.is_plain(id);
                 is_dropped && (self.is_flooded || text.contains(",ttl:"))
                     || was_refused && self.timeline.was_put_back(id)
             }
@@ -240,9 +243,7 @@ impl Observer {
         if !is_true {
             return Err(format!("{id} wrongly reports {mid} as {fate:?}"));
         }
-        // A member that speaks the draft alone concludes more than its host says.
-        let concludes = self.timeline.was_put_back(id) || self.is_plain(id);
-        if !is_consumed && !concludes {
+        if !is_consumed && !self.timeline.was_put_back(id) {
             self.withdrawn.insert(mid.clone());
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What a side asks for and what it sends, and its reasons not to send.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use accp_runtime::session::{Input, MemberId, Scope, SendError, Time, Transmit};
 use accp_runtime::{ErrorCode, Message, Value};
@@ -14,6 +15,18 @@ use super::text::{Goal, goal, meta};
 const FRAMES: usize = 26;
 
 impl World {
+    /// Lets some time pass, in which all handlers do their work.
+    pub(super) fn rest(&mut self, step: Duration) -> Result {
+        self.advance(step)?;
+        for who in 0..self.nodes.len() {
+            for _ in 0..20 {
+                self.handle(who)?;
+            }
+            self.flush(who, false)?;
+        }
+        Ok(())
+    }
+
     /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
     /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
@@ -36,6 +49,11 @@ impl World {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
         };
+        // A member that speaks the draft alone gives up one frame after the other of which its host
+        // says nothing.
+        let drafts = self.observer.sides.iter();
+        let drafts = drafts.filter(|side| side.plain.is_some());
+        let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
         waits + in_turn + for_each * new + behind / at_a_time
     }
 

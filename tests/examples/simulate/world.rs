@@ -465,10 +465,12 @@ impl World {
         self.outlast_enemy()?;
         self.expel_enemy()?;
         let (mut turns, entries) = (0, self.observer.log.len());
-        let behind = self.observer.sides.iter().map(|side| side.last).min();
-        let behind = entries - behind.unwrap_or_default() as usize;
-        while turns < self.turns_to_rest(self.observer.log.len() - entries, behind) {
+        let held = self.observer.sides.iter().map(|side| side.last).min();
+        let behind = entries - held.unwrap_or_default() as usize;
+        let mut most = self.turns_to_rest(0, behind);
+        while turns < most {
             turns += 1;
+            most = most.max(self.turns_to_rest(self.observer.log.len() - entries, behind));
             self.rest(Duration::from_millis(500))?;
             self.enter_late()?;
             self.let_all_in()?;
@@ -485,16 +487,5 @@ impl World {
         let busy = self.room.sides().filter(|side| !side.is_quiet());
         let busy: Vec<_> = busy.map(|side| side.options.agent.as_str()).collect();
         Err(format!("{busy:?} do not come to rest in {turns} turns"))
-    }
-
-    fn rest(&mut self, step: Duration) -> Result {
-        self.advance(step)?;
-        for who in 0..self.nodes.len() {
-            for _ in 0..20 {
-                self.handle(who)?;
-            }
-            self.flush(who, false)?;
-        }
-        Ok(())
     }
 }

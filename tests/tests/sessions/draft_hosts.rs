@@ -319,7 +319,6 @@ fn what_a_member_does_not_take_is_refused() {
     let cases = [
         ("@dev>sync:leave{n:101}", "code:E5001"),
         ("@dev>sync:put{keys:[[k101_1,00,1]]}", "code:E5001"),
-        ("@dev>sync:state{v:7|delta:{a:1}}", "code:E2001"),
         ("@dev>sync:state{v:x|delta:{a:1}}", "code:E1004"),
         (
             "@dev>req:plan{}[mid:0a0000000001,ts:1714000000]",
@@ -341,8 +340,39 @@ fn what_a_member_does_not_take_is_refused() {
         );
     }
     assert!(guest.handled().is_empty());
-    guest.hears("@dev>sync:state{v:7|state:{a:1}}[mid:0a0000000021,seq:5,ts:1714000000]");
+    guest.hears("@dev>sync:state{v:7|state:{a:1}}[mid:0a0000000021,seq:4,ts:1714000000]");
     assert_eq!(guest.side.state().shared().get("a"), Some(&Value::from(1)));
+}
+
+/// A change of a state that this side does not have waits for the whole state, and is asked for
+/// again. A host that never tells the state keeps nobody waiting for good.
+#[test]
+fn a_change_waits_for_the_state_that_it_changes() {
+    let change = "@dev>sync:state{v:7|delta:{a:1}}[mid:0a0000000011,seq:1,ts:1714000000]";
+    let is_refusal = |said: &[String]| said[0].contains("code:E2001");
+    for is_told in [true, false] {
+        let mut guest = Guest::at(0);
+        assert!(is_refusal(&guest.hears(change)));
+        if is_told {
+            let said = guest.hears("@hub>sync:state{v:7|state:{a:1,b:2}}[mid:0a0000000021,seq:0]");
+            assert!(said[0].contains("cid:0a0000000021"), "{said:?}");
+        } else {
+            for _ in 0..3 {
+                assert!(is_refusal(&guest.hears(change)));
+            }
+        }
+        guest.hears(change);
+        guest.hears("@dev>req:plan{n:1}[mid:0a0000000012,seq:2,ts:1714000000]");
+        let (shared, missed) = (guest.side.state().shared(), &guest.side.events);
+        if is_told {
+            assert_eq!(shared.get("b"), Some(&Value::from(2)));
+            assert_eq!(*missed, []);
+        } else {
+            assert_eq!(shared.version(), 0);
+            assert_eq!(*missed, [Event::Missed(1..=1)]);
+        }
+        assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
+    }
 }
 
 /// A text of more than 50 characters stands in the frame: such a host fetches nothing.

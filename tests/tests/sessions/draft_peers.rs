@@ -34,6 +34,7 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     draft.enters();
     draft.script.clear();
     draft.says("@qa>sync:registry{v:1|hash:b3f5d7}");
+    draft.says("@qa>ack:frame{}[mid:5e1f00000000,seq:3,ts:1714000000,cid:100000001994]");
     draft.says("@qa>req:lookup{order:7}[mid:5e1f00000001,seq:1,ts:1714000000]");
     draft.says("@qa>req:lookup{order:7}[mid:5e1f00000001,seq:4,ts:1714000000]");
     draft.says("@qa>ping:link{}[mid:5e1f00000002,seq:4,ts:1714000001]");

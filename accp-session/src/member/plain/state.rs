@@ -1,0 +1,66 @@
+//! The shared state of a session whose host knows the draft alone.
+
+use super::super::Member;
+use super::silence::SILENT;
+use crate::wire::scan::Scanned;
+use crate::{Event, MemberId, Mid, StateUpdate, Time};
+use accp_frame::ErrorCode;
+
+impl Member {
+    /// Takes a change of the shared state, or the whole state that the host tells beside the frames
+    /// of the session, under the number of the last of them.
+    pub(super) fn take_state(
+        &mut self,
+        frame: &Scanned<'_>,
+        mid: &Mid,
+        number: u64,
+        state: &StateUpdate<'_>,
+        now: Time,
+    ) {
+        let held = self.side.state.shared.version();
+        let Some(plain) = &mut self.plain else { return };
+        let is_next = number == plain.number + 1;
+        let is_whole = matches!(state, StateUpdate::Full { .. });
+        // What comes late is in a whole state that the host tells, or it is a piece of it.
+        let is_piece = plain.whole > 0 && state.version() == held + 1;
+        let is_in = if is_next {
+            state.version() <= plain.whole
+        } else if is_whole {
+            state.version() <= held && plain.doubts == 0
+        } else {
+            !is_piece
+        };
+        let fits = is_in || is_whole || state.version() == held + 1;
+        if !fits && plain.doubts < SILENT {
+            // The host tells the whole state, and gives this change again after the next hello.
+            plain.doubts += 1;
+            self.hello.arm(self.side.clock.timers());
+            let expected = format!("a change of version {held} of the shared state");
+            return self.complain(frame, ErrorCode::REF_NOT_FOUND, expected, now);
+        }
+        if !is_in && !self.take(frame, number, now) {
+            return self.hello.arm(self.side.clock.timers());
+        }
+        let Some(plain) = &mut self.plain else { return };
+        if is_whole {
+            plain.whole = state.version();
+        }
+        if fits {
+            plain.doubts = 0;
+        } else {
+            self.side.tell(Event::Missed(number..=number));
+        }
+        let Some(plain) = &mut self.plain else { return };
+        // Another frame may have this number. If this is the one, it comes again.
+        let is_first = is_whole && plain.offered.replace(mid.clone()).as_ref() != Some(mid);
+        if is_next && is_first {
+            self.lacks(number, now);
+        } else if is_next {
+            self.passed(number);
+        }
+        if is_whole || !is_next {
+            let ack = self.stamp(now).ack(Some((mid, number, 0)));
+            self.side.send(MemberId::HOST, ack);
+        }
+    }
+}
