@@ -3,10 +3,26 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use accp_recordings::{Conversation, Document, Documents, ReadError};
+use accp_recordings::{Conversation, Document, Documents, Format, ReadError};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::input::Input;
 use crate::outcome::Failure;
+
+/// The option for the format of recorded conversations.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct FormatIn {
+    /// Read the conversations in this format; without it, the format is found out by the content
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    format_in: Option<Format>,
+}
+
+/// Makes the parser for the name of a format.
+fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
+    // clap accepts no other names.
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
+}
 
 /// Makes the failure for a fault of the input at its place.
 pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
@@ -17,11 +33,12 @@ pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Fail
 /// line and the conversation.
 pub(crate) fn each_conversation(
     path: &Path,
+    format: FormatIn,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     each_document(path, |name, document| {
         let line = document.line;
-        let conversation = document.conversation();
+        let conversation = document.conversation(format.format_in);
         take(
             name,
             line,

@@ -11,7 +11,7 @@ use accp_recordings::{
 use accp_tokens::Bpe;
 use serde_json::json;
 
-use crate::conversations::{at, each_conversation};
+use crate::conversations::{FormatIn, at, each_conversation};
 use crate::format::Format;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -22,10 +22,11 @@ use summary::table;
 
 /// Convert recorded conversations to frames and back, without loss
 ///
-/// Reads recorded conversations (OpenAI-style chat JSON: objects with `messages`, one a line or one
-/// document) and writes one frame a line: chat as CH, tool calls as TC `req:tool`, results as TC
-/// `done:tool`. Values that do not fit into a frame go to a side file, and the frame has a
-/// reference in their place. A summary with exact token counts goes to stderr.
+/// Reads recorded conversations, one a line or one document, and writes one frame a line: chat as
+/// CH, tool calls as TC `req:tool`, results as TC `done:tool`. The format of the conversations is
+/// found out by their content (--format-in lists the formats). Values that do not fit into a frame
+/// go to a side file, and the frame has a reference in their place. A summary with exact token
+/// counts goes to stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
@@ -34,6 +35,9 @@ use summary::table;
 pub(crate) struct Args {
     /// Files to read; stdin if none is given, or for `-`
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format_in: FormatIn,
 
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
@@ -93,10 +97,15 @@ fn convert_files(args: &Args) -> Outcome {
     for path in args.inputs() {
         let mut converter = Converter::new(options, counter);
         converter.summary.restored_equal = args.verify.then_some(0);
-        let done = each_conversation(path, |name, line, conversation| match &mut sinks {
-            Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
-            None => verify(name, line, &conversation, &mut converter),
-        });
+        let done =
+            each_conversation(
+                path,
+                args.format_in,
+                |name, line, conversation| match &mut sinks {
+                    Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
+                    None => verify(name, line, &conversation, &mut converter),
+                },
+            );
         if let Err(fault) = done {
             sinks.map_or(Ok(()), Sinks::abandon)?;
             return Err(fault);
