@@ -3,11 +3,14 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use accp_recordings::{Conversation, Document, Documents, Format, ReadError};
+use accp_recordings::{
+    Conversation, Document, Documents, Format, ReadError, RestoreError, Restorer, Values,
+};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::input::Input;
 use crate::outcome::Failure;
+use crate::side::{self, beside};
 
 /// The option for the format of recorded conversations.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -30,13 +33,18 @@ pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Fail
 }
 
 /// Reads the recorded conversations of a file one at a time. Hands over the name of the file, the
-/// line and the conversation.
+/// line and the conversation. The file may also hold frames, as `accp convert` writes them.
 pub(crate) fn each_conversation(
     path: &Path,
     format: FormatIn,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    each_document(path, |name, document| {
+    let mut input = Input::open(Some(path))?;
+    let begins = input.reader.fill_buf().map_err(Failure::at(path))?;
+    if format.format_in.is_none() && begins.trim_ascii_start().starts_with(b"@") {
+        return each_restored(input, path, None, take);
+    }
+    documents(input, path, |name, document| {
         let line = document.line;
         let conversation = document.conversation(format.format_in);
         take(
@@ -47,12 +55,64 @@ pub(crate) fn each_conversation(
     })
 }
 
+/// Restores the conversations of a file of frames one at a time. Hands over the name of the file,
+/// the line on which the conversation ended, and the conversation. Without a side file, the one
+/// beside the frames is read, if there is one.
+pub(crate) fn each_restored(
+    input: Input,
+    path: &Path,
+    side: Option<&Path>,
+    mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let values = match side {
+        Some(side) => side::load(side)?,
+        None if beside(path).exists() => side::load(&beside(path))?,
+        None => Values::default(),
+    };
+    let mut lines = input.into_lines();
+    let mut restorer = Restorer::default();
+    let mut last = 0;
+    let name = path.display().to_string();
+    while let Some(line) = lines.next()? {
+        last = line.number;
+        let text = line
+            .text()
+            .map_err(|fault| at(&name, last, fault.message))?;
+        let ended = restorer
+            .line(text, last, &values)
+            .map_err(|error| at(&name, last, explained(&error)))?;
+        if let Some(conversation) = ended {
+            take(&name, last, conversation)?;
+        }
+    }
+    let ended = restorer.end().map_err(|error| at(&name, last, error))?;
+    ended.map_or(Ok(()), |conversation| take(&name, last, conversation))
+}
+
+/// Returns the text of the error, with the cure.
+fn explained(error: &RestoreError) -> String {
+    match error {
+        RestoreError::Reference(_) => {
+            format!("{error}: name the side file that belongs to these frames with --externals")
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Reads the JSON documents of a file one at a time, and hands each over with the name of the file.
 pub(crate) fn each_document(
     path: &Path,
+    take: impl FnMut(&str, Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    documents(Input::open(Some(path))?, path, take)
+}
+
+fn documents(
+    input: Input,
+    path: &Path,
     mut take: impl FnMut(&str, Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let Input { name, reader } = Input::open(Some(path))?;
+    let Input { name, reader } = input;
     let mut documents = Documents::new(reader);
     let progress = progress(path);
     while let Some(document) = documents.next() {

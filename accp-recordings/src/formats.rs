@@ -64,9 +64,22 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
             let expected = "an array `messages` of objects with `role` and `content`";
             let (messages, at) = messages(json).ok_or(Fault::at("", expected))?;
             let read = chat::read(messages, at)?;
-            return Ok(read.map(|messages| Model {
-                messages,
-                rest: rest(json),
+            let mut rest = rest(json);
+            // Some logs have the system prompt beside the messages.
+            let system = rest.shift_remove("system");
+            let Some(Json::String(system)) = system.filter(Json::is_string) else {
+                return Ok(read.map(|messages| Model {
+                    messages,
+                    rest: self::rest(json),
+                }));
+            };
+            let mut draft = draft::Draft::new("system");
+            draft.text(system);
+            let mut all = vec![draft.into_json()];
+            all.extend(read.unwrap_or_else(|| messages.to_vec()));
+            return Ok(Some(Model {
+                messages: all,
+                rest,
             }));
         }
         Format::Responses => responses::read,

@@ -143,6 +143,24 @@ fn one_conversation_is_the_same_in_each_format() {
 }
 
 #[test]
+fn a_system_prompt_beside_the_messages_is_a_message() {
+    let call = serde_json::json!({ "id": "c1", "type": "function",
+        "function": { "name": "stock", "arguments": "{}" } });
+    let json = serde_json::json!({ "system": "Be brief.", "messages": [
+        { "role": "user", "content": "Rye?" },
+        { "role": "assistant", "content": null, "tool_calls": [call] }] });
+    let conversation = Conversation::new(json).unwrap();
+    assert_eq!(conversation.format(), Format::OpenAi);
+    insta::assert_snapshot!(told(&conversation).join("\n"), @r#"
+    system: "Be brief."
+    user: "Rye?"
+    assistant: c1=stock({})
+    "#);
+    let mut converter = Converter::new(ConvertOptions::default(), Bytes);
+    assert_eq!(converter.verify(&conversation), Ok(()));
+}
+
+#[test]
 fn the_rare_is_shown() {
     let all = ODD.map(|(name, _, sample)| {
         let told = told(&one(sample));

@@ -80,6 +80,17 @@ fn every_command_reads_a_session_file() {
 }
 
 #[test]
+fn frames_are_read_as_the_conversation_that_they_tell() {
+    let folder = Folder::with(&SAMPLES);
+    fine(folder.run(&["convert", "anthropic.json", "-o", "out.accp"], ""));
+    let bench = |file: &str| {
+        let run = fine(folder.run(&["bench", "context", file, "--format", "json"], ""));
+        run.json().iter().map(figures).collect::<Vec<_>>()
+    };
+    assert_eq!(bench("out.accp"), bench("anthropic.json"));
+}
+
+#[test]
 fn a_format_can_be_forced() {
     let folder = Folder::with(&SAMPLES);
     let prompt = |format: &[&str]| {

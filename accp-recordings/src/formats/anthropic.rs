@@ -35,6 +35,9 @@ const MARKS: [&str; 8] = [
     "search_result",
 ];
 
+/// The keys of messages that only OpenAI's chat has.
+const OPENAI: [&str; 3] = ["tool_calls", "tool_call_id", "function_call"];
+
 /// Returns whether the document is of this format and of no other.
 pub(crate) fn detect(json: &Json) -> bool {
     let Some(messages) = json.get("messages").or(Some(json)).and_then(Json::as_array) else {
@@ -52,7 +55,9 @@ pub(crate) fn detect(json: &Json) -> bool {
         kind.is_some_and(|kind| MARKS.contains(&kind))
             || kind == Some("image") && block.get("source").is_some()
     });
-    marked || system || json.get("tools").is_some_and(is_tools)
+    // A chat of OpenAI may have its system prompt beside the messages, too.
+    let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
+    marked || (system || json.get("tools").is_some_and(is_tools)) && !messages.iter().any(openai)
 }
 
 fn is_text(block: &Json) -> bool {

@@ -11,8 +11,8 @@ pub(super) struct Merge {
     pub(super) messages: Vec<Json>,
     /// What was recorded about repeated messages.
     pub(super) repeated: Vec<Json>,
-    /// How often each message is there.
-    counts: HashMap<String, usize>,
+    /// The places of each message.
+    places: HashMap<String, Vec<usize>>,
 }
 
 /// How often a call has each message so far.
@@ -25,14 +25,20 @@ impl Merge {
         for message in messages {
             let key = key(&message);
             let seen = seen.0.entry(key.clone()).or_default();
+            let places = self.places.entry(key).or_default();
+            let known = places.get(*seen).map(|place| &self.messages[*place]);
             *seen += 1;
-            let count = self.counts.entry(key).or_default();
-            if *seen > *count {
-                *count += 1;
-                self.messages.push(message);
-            } else {
-                let about = Recorded::of(&message).not_shown().into_iter().cloned();
-                self.repeated.extend(about);
+            match known.map(|known| Recorded::of(known).shown()) {
+                None => {
+                    places.push(self.messages.len());
+                    self.messages.push(message);
+                }
+                Some(known) if known == Recorded::of(&message).shown() => {
+                    let about = Recorded::of(&message).not_shown().into_iter().cloned();
+                    self.repeated.extend(about);
+                }
+                // The same was said, but under other ids or names.
+                Some(_) => self.repeated.push(message),
             }
         }
     }

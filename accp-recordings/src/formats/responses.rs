@@ -167,6 +167,7 @@ impl Turn {
                 ) {
                     draft.content(item.take("output"), part);
                 } else {
+                    item.put("type", kind.into());
                     let output = item.take("output").unwrap_or_default();
                     match output {
                         Json::String(text) => draft.text(text),
