@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use accp_recordings::{
-    Conversation, Document, Documents, Format, ReadError, RestoreError, Restorer, Values,
+    Conversation, Document, Documents, Format, ReadError, RestoreError, Restorer,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
@@ -44,14 +44,11 @@ pub(crate) fn each_conversation(
     if format.format_in.is_none() && begins.trim_ascii_start().starts_with(b"@") {
         return each_restored(input, path, None, take);
     }
-    documents(input, path, |name, document| {
+    each_document(input, path, |name, document| {
         let line = document.line;
         let conversation = document.conversation(format.format_in);
-        take(
-            name,
-            line,
-            conversation.map_err(|error| failure(name, &error))?,
-        )
+        let conversation = conversation.map_err(|error| failure(name, &error))?;
+        take(name, line, conversation)
     })
 }
 
@@ -64,11 +61,9 @@ pub(crate) fn each_restored(
     side: Option<&Path>,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let values = match side {
-        Some(side) => side::load(side)?,
-        None if beside(path).exists() => side::load(&beside(path))?,
-        None => Values::default(),
-    };
+    let beside = beside(path);
+    let side = side.or_else(|| beside.exists().then_some(beside.as_path()));
+    let values = side.map(side::load).transpose()?.unwrap_or_default();
     let mut lines = input.into_lines();
     let mut restorer = Restorer::default();
     let mut last = 0;
@@ -78,36 +73,21 @@ pub(crate) fn each_restored(
         let text = line
             .text()
             .map_err(|fault| at(&name, last, fault.message))?;
-        let ended = restorer
-            .line(text, last, &values)
-            .map_err(|error| at(&name, last, explained(&error)))?;
-        if let Some(conversation) = ended {
-            take(&name, last, conversation)?;
-        }
+        let ended = restorer.line(text, last, &values).map_err(|error| {
+            let cure = match error {
+                RestoreError::Reference(_) => ": name their side file with --externals",
+                _ => "",
+            };
+            at(&name, last, format_args!("{error}{cure}"))
+        })?;
+        ended.map_or(Ok(()), |conversation| take(&name, last, conversation))?;
     }
     let ended = restorer.end().map_err(|error| at(&name, last, error))?;
     ended.map_or(Ok(()), |conversation| take(&name, last, conversation))
 }
 
-/// Returns the text of the error, with the cure.
-fn explained(error: &RestoreError) -> String {
-    match error {
-        RestoreError::Reference(_) => {
-            format!("{error}: name the side file that belongs to these frames with --externals")
-        }
-        _ => error.to_string(),
-    }
-}
-
 /// Reads the JSON documents of a file one at a time, and hands each over with the name of the file.
 pub(crate) fn each_document(
-    path: &Path,
-    take: impl FnMut(&str, Document) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    documents(Input::open(Some(path))?, path, take)
-}
-
-fn documents(
     input: Input,
     path: &Path,
     mut take: impl FnMut(&str, Document) -> Result<(), Failure>,

@@ -20,6 +20,7 @@ use super::table::text;
 use crate::conversations::{FormatIn, at, each_conversation, each_document};
 use crate::format::Format;
 use crate::half::Half;
+use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
@@ -217,9 +218,11 @@ impl Args {
 /// Reads the policies of a dump that another program wrote.
 fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
     let mut rivals = Rivals::default();
-    each_document(path, |name, Document { line, json }| {
-        rivals.add(&json).map_err(|error| at(name, line, error))
-    })?;
+    each_document(
+        Input::open(Some(path))?,
+        path,
+        |name, Document { line, json }| rivals.add(&json).map_err(|error| at(name, line, error)),
+    )?;
     let rivals = rivals.into_rivals();
     if rivals.is_empty() {
         return Err(Failure::Input(format!(
