@@ -3,10 +3,29 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use accp_recordings::{Conversation, Document, Documents, ReadError};
+use accp_recordings::{
+    Conversation, Document, Documents, Format, ReadError, RestoreError, Restorer,
+};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::input::Input;
 use crate::outcome::Failure;
+use crate::side::{self, beside};
+
+/// The option for the format of recorded conversations.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct FormatIn {
+    /// Read the conversations in this format; without it, the format is found out by the content
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    format_in: Option<Format>,
+}
+
+/// Makes the parser for the name of a format.
+fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
+    // clap accepts no other names.
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
+}
 
 /// Makes the failure for a fault of the input at its place.
 pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
@@ -14,28 +33,66 @@ pub(crate) fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Fail
 }
 
 /// Reads the recorded conversations of a file one at a time. Hands over the name of the file, the
-/// line and the conversation.
+/// line and the conversation. The file may also hold frames, as `accp convert` writes them.
 pub(crate) fn each_conversation(
     path: &Path,
+    format: FormatIn,
     mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    each_document(path, |name, document| {
+    let mut input = Input::open(Some(path))?;
+    let begins = input.reader.fill_buf().map_err(Failure::at(path))?;
+    if format.format_in.is_none() && begins.trim_ascii_start().starts_with(b"@") {
+        return each_restored(input, path, None, take);
+    }
+    each_document(input, path, |name, document| {
         let line = document.line;
-        let conversation = document.conversation();
-        take(
-            name,
-            line,
-            conversation.map_err(|error| failure(name, &error))?,
-        )
+        let conversation = document.conversation(format.format_in);
+        let conversation = conversation.map_err(|error| failure(name, &error))?;
+        take(name, line, conversation)
     })
+}
+
+/// Restores the conversations of a file of frames one at a time. Hands over the name of the file,
+/// the line on which the conversation ended, and the conversation. Without a side file, the one
+/// beside the frames is read, if there is one.
+pub(crate) fn each_restored(
+    input: Input,
+    path: &Path,
+    side: Option<&Path>,
+    mut take: impl FnMut(&str, u64, Conversation) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let beside = beside(path);
+    let side = side.or_else(|| beside.exists().then_some(beside.as_path()));
+    let values = side.map(side::load).transpose()?.unwrap_or_default();
+    let mut lines = input.into_lines();
+    let mut restorer = Restorer::default();
+    let mut last = 0;
+    let name = path.display().to_string();
+    while let Some(line) = lines.next()? {
+        last = line.number;
+        let text = line
+            .text()
+            .map_err(|fault| at(&name, last, fault.message))?;
+        let ended = restorer.line(text, last, &values).map_err(|error| {
+            let cure = match error {
+                RestoreError::Reference(_) => ": name their side file with --externals",
+                _ => "",
+            };
+            at(&name, last, format_args!("{error}{cure}"))
+        })?;
+        ended.map_or(Ok(()), |conversation| take(&name, last, conversation))?;
+    }
+    let ended = restorer.end().map_err(|error| at(&name, last, error))?;
+    ended.map_or(Ok(()), |conversation| take(&name, last, conversation))
 }
 
 /// Reads the JSON documents of a file one at a time, and hands each over with the name of the file.
 pub(crate) fn each_document(
+    input: Input,
     path: &Path,
     mut take: impl FnMut(&str, Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let Input { name, reader } = Input::open(Some(path))?;
+    let Input { name, reader } = input;
     let mut documents = Documents::new(reader);
     let progress = progress(path);
     while let Some(document) = documents.next() {

@@ -9,6 +9,13 @@ use accp_recordings::{SideFile, SideFileError, Values};
 use crate::outcome::Failure;
 use crate::output::NewFile;
 
+/// Returns the side file that belongs to a file of frames.
+pub(crate) fn beside(frames: &Path) -> PathBuf {
+    let mut name = frames.as_os_str().to_owned();
+    name.push(".externals.jsonl");
+    name.into()
+}
+
 /// A side file that takes its place at [`finish`](Self::finish), never before.
 #[derive(Debug)]
 pub(crate) struct Side {

@@ -24,6 +24,10 @@ const CALLS: &str = "tool_calls";
 pub struct Recorded<'c>(&'c Json);
 
 impl<'c> Recorded<'c> {
+    /// The key of a message, a part or a call for what a recording says about it and no model saw:
+    /// ids, times, counts of tokens, encoded pictures.
+    pub const ABOUT: &'static str = "_recorded";
+
     /// Wraps a message. JSON that is not an object has no role, texts or calls.
     pub fn of(json: &'c Json) -> Self {
         Self(json)
@@ -82,16 +86,56 @@ impl<'c> Recorded<'c> {
         calls.into_iter().flatten().map(Call::of)
     }
 
-    /// Returns the message as a model saw it, without the keys of a call that only say how it was
-    /// recorded.
+    /// Returns the message as a model saw it, without the keys that only say how the message, its
+    /// parts and its calls were recorded.
     pub fn shown(self) -> Json {
         let mut message = self.0.clone();
-        if let Some(Json::Array(calls)) = message.get_mut(CALLS) {
-            for call in calls.iter_mut().filter_map(Json::as_object_mut) {
-                call.retain(|key, _| key != Call::SPELLING);
-            }
+        strip(&mut message, &[Self::ABOUT]);
+        for (key, about) in [
+            ("content", &[Self::ABOUT][..]),
+            (CALLS, &[Self::ABOUT, Call::SPELLING]),
+        ] {
+            let items = message.get_mut(key).and_then(Json::as_array_mut);
+            items
+                .into_iter()
+                .flatten()
+                .for_each(|item| strip(item, about));
         }
         message
+    }
+
+    /// Returns the values that [`shown`](Self::shown) leaves out.
+    ///
+    /// ```
+    /// use accp_context::Recorded;
+    /// use serde_json::json;
+    ///
+    /// let message = json!({ "role": "user", "content": "Hello", "_recorded": { "uuid": "u1" } });
+    /// let message = Recorded::of(&message);
+    /// assert_eq!(message.shown(), json!({ "role": "user", "content": "Hello" }));
+    /// assert_eq!(message.not_shown(), [&json!({ "uuid": "u1" })]);
+    /// ```
+    pub fn not_shown(self) -> Vec<&'c Json> {
+        let items = |key| {
+            self.0
+                .get(key)
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten()
+        };
+        let about = std::iter::once(self.0)
+            .chain(items("content"))
+            .chain(items(CALLS));
+        let spelling = items(CALLS).filter_map(|call| call.get(Call::SPELLING));
+        let about = about.filter_map(|json| json.get(Self::ABOUT));
+        about.chain(spelling).collect()
+    }
+}
+
+/// Removes keys of an object.
+fn strip(json: &mut Json, keys: &[&str]) {
+    if let Some(map) = json.as_object_mut() {
+        map.retain(|key, _| !keys.contains(&key.as_str()));
     }
 }
 

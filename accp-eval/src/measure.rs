@@ -21,7 +21,8 @@ pub struct Measure {
     pub identifiers: Recall,
     /// The tokens of tool results.
     pub results: FirstSight,
-    /// Bytes of the messages; `found` counts the bytes of messages returned unchanged.
+    /// Bytes that the recordings say in their messages; `found` counts those that messages returned
+    /// unchanged show.
     pub bytes: Recall,
     /// The policy's own time.
     pub time: Duration,

@@ -108,14 +108,14 @@ impl<'t> Instrument<'t> {
             policy.push(message);
             time += begun.elapsed();
         }
+        // The recording is the measure, and not what a reader made of it.
+        let content = &self.transcript.content;
+        replay.measure.bytes.wanted += content.bytes();
         for message in &self.transcript.messages {
-            let original = message.original();
-            let length = original.len() as u64;
-            let back = policy
-                .recover(message.index)
-                .is_some_and(|back| back == original);
-            replay.measure.bytes.wanted += length;
-            replay.measure.bytes.found += if back { length } else { 0 };
+            let back = policy.recover(message.index);
+            if back.is_some_and(|back| back == message.original()) {
+                replay.measure.bytes.found += content.of_message(message.index);
+            }
         }
         replay.measure.conversations = 1;
         replay.measure.time = time;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_context::policy::{Agent, Message};
-use accp_recordings::{Conversation, Half, NotConversation};
+use accp_recordings::{Content, Conversation, Half, NotConversation};
 use serde_json::Value as Json;
 
 /// A conversation for a replay: the messages that its agents read, one after another.
@@ -16,6 +16,8 @@ pub struct Transcript {
     pub tools: Option<Arc<str>>,
     /// The messages in their order.
     pub messages: Vec<Message>,
+    /// What the messages have to show of the recording.
+    pub(crate) content: Content,
     /// Names of the agents that have a system prompt of their own.
     own_prompt: BTreeSet<String>,
 }
@@ -41,6 +43,9 @@ pub enum TranscriptError {
         /// The kind of JSON that was found instead.
         found: &'static str,
     },
+    /// The JSON cannot be read in the format that was found out.
+    #[error("{0}")]
+    Conversation(NotConversation),
 }
 
 impl From<NotConversation> for TranscriptError {
@@ -48,6 +53,7 @@ impl From<NotConversation> for TranscriptError {
         match error {
             NotConversation::Messages(found) => Self::Messages(found),
             NotConversation::Message(index, found) => Self::Role { index, found },
+            other => Self::Conversation(other),
         }
     }
 }
@@ -57,15 +63,12 @@ impl Transcript {
     /// The tool schemas are `tools`, or else the recorded ones.
     ///
     /// # Errors
-    /// When the conversation is a bare array of messages, or a message has no role.
+    /// When a message has no role.
     pub fn of(
         conversation: &Conversation,
         place: &str,
         tools: Option<&Arc<str>>,
     ) -> Result<Self, TranscriptError> {
-        if conversation.is_bare() {
-            return Err(TranscriptError::Messages("an array"));
-        }
         let messages = conversation.messages().enumerate();
         let messages = messages.map(|(index, recorded)| {
             let found = "an object without it";
@@ -84,6 +87,7 @@ impl Transcript {
             id: conversation.id().map_or(place.to_owned(), Into::into),
             tools: tools.cloned().or_else(recorded),
             messages,
+            content: conversation.content(),
             own_prompt,
         })
     }
@@ -125,13 +129,22 @@ impl Transcripts {
         tools: Option<&Arc<str>>,
         half: Option<Half>,
     ) -> Result<(), TranscriptError> {
+        self.add_conversation(&Conversation::new(json)?, tools, half)
+    }
+
+    /// Adds a conversation, unless it belongs to the other half. A repeated id gets a number.
+    ///
+    /// # Errors
+    /// When a message has no role.
+    pub fn add_conversation(
+        &mut self,
+        conversation: &Conversation,
+        tools: Option<&Arc<str>>,
+        half: Option<Half>,
+    ) -> Result<(), TranscriptError> {
         self.seen += 1;
         let place = format!("conversation {}", self.seen);
-        if json.is_array() {
-            return Err(TranscriptError::Messages("an array"));
-        }
-        let conversation = Conversation::new(json)?;
-        let mut transcript = Transcript::of(&conversation, &place, tools)?;
+        let mut transcript = Transcript::of(conversation, &place, tools)?;
         if half.is_some_and(|half| half != conversation.half()) {
             return Ok(());
         }
@@ -227,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_no_conversation_is_told() {
-        insta::assert_snapshot!(read(&json!([1])).unwrap_err(), @"expected a recorded conversation, an object with `messages`, found an array; record each conversation as one object a line");
+        insta::assert_snapshot!(read(&json!([1])).unwrap_err(), @"expected `messages[0]` to be an object with a `role`, found a number; give the message a role: system, user, assistant, agent or tool");
         insta::assert_snapshot!(read(&json!({ "messages": [{}] })).unwrap_err(), @"expected `messages[0]` to be an object with a `role`, found an object without it; give the message a role: system, user, assistant, agent or tool");
     }
 }

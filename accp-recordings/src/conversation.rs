@@ -6,45 +6,162 @@ use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
+use crate::content::Content;
+use crate::format::Format;
+use crate::formats::{self, Fault, Model};
+use crate::leaves::Leaves;
+use crate::shell;
+
 /// The key of the messages.
 const MESSAGES: &str = "messages";
 
-/// A conversation as it was recorded: an object with `messages`, or a bare array of messages.
-/// Each message is an object.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conversation(Json);
+/// A conversation as it was recorded, and its messages in one form whatever the format of the
+/// recording is.
+///
+/// The model's form of a message is that of OpenAI's chat: `role`, `content`, `tool_calls`,
+/// `tool_call_id`. A content in parts has a `text` in each. A part that no reader understands is
+/// shown whole: its type is `opaque`, and its text is the JSON of the part. What a recording says
+/// about a message and no model saw is under [`Recorded::ABOUT`].
+///
+/// ```
+/// use accp_recordings::{Conversation, Format};
+/// use serde_json::json;
+///
+/// let recorded = json!({ "system": "Be brief.", "messages": [
+///     { "role": "user", "content": [{ "type": "text", "text": "Rye?" }] },
+///     { "role": "assistant", "content": [
+///         { "type": "tool_use", "id": "t1", "name": "stock", "input": { "flour": "rye" } }] },
+///     { "role": "user", "content": [
+///         { "type": "tool_result", "tool_use_id": "t1", "content": "4" }] }] });
+/// let conversation = Conversation::new(recorded)?;
+/// assert_eq!(conversation.format(), Format::Anthropic);
+/// let roles: Vec<_> = conversation.messages().filter_map(|message| message.role()).collect();
+/// assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+/// # Ok::<(), accp_recordings::NotConversation>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    json: Json,
+    format: Format,
+    /// The messages and the other keys, unless the document has them in the form of the model.
+    model: Option<Model>,
+}
 
 /// JSON that is not a recorded conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a conversation: an object whose `messages` is an array of objects with `role` and \
-     `content`, or that array"
-)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotConversation {
-    /// The JSON has no array of messages; holds the kind of JSON found instead.
+    /// The JSON has none of the formats; holds the kind of JSON found instead.
+    #[error(
+        "expected a conversation: an object whose `messages` is an array of objects with `role` \
+         and `content`, or that array, or another of the formats {formats}; found {0}",
+        formats = names()
+    )]
     Messages(&'static str),
     /// The message with this index, from 0, is not an object; holds the kind of JSON found instead.
+    #[error(
+        "expected `messages[{0}]` to be an object with `role` and `content`, found {1} (read as \
+         openai; `--format-in` forces another format)"
+    )]
     Message(usize, &'static str),
+    /// The document cannot be read in this format.
+    #[error("expected {expected} at {place} (read as {format})", place = place(pointer))]
+    Part {
+        /// The format that was found out or asked for.
+        format: Format,
+        /// The JSON pointer of the fault.
+        pointer: String,
+        /// What was expected there.
+        expected: &'static str,
+    },
+    /// The document says something that its messages would lack.
+    #[error(
+        "the value at `{pointer}` would be lost (read as {format}): report it with this line, or \
+         force another format"
+    )]
+    Lost {
+        /// The format that was found out or asked for.
+        format: Format,
+        /// The JSON pointer of the value.
+        pointer: String,
+    },
+}
+
+/// Returns the words for a place.
+fn place(pointer: &str) -> String {
+    match pointer {
+        "" => "the top".to_owned(),
+        pointer => format!("`{pointer}`"),
+    }
+}
+
+/// Returns the names of all formats.
+fn names() -> String {
+    Format::ALL.map(Format::name).join(", ")
 }
 
 impl Conversation {
-    /// Checks the JSON.
+    /// Finds out the format of a document by its content, and reads the document.
     ///
     /// # Errors
     /// When the JSON is not a conversation.
     pub fn new(json: Json) -> Result<Self, NotConversation> {
-        let messages = match &json {
-            Json::Array(messages) => messages,
-            other => match other.get(MESSAGES) {
-                Some(Json::Array(messages)) => messages,
-                _ => return Err(NotConversation::Messages(found(&json))),
-            },
-        };
-        let mut all = messages.iter().enumerate();
-        match all.find(|(_, message)| !message.is_object()) {
-            Some((index, other)) => Err(NotConversation::Message(index, found(other))),
-            None => Ok(Self(json)),
+        match formats::detect(&json) {
+            Some(format) => Self::read(json, format),
+            None => Err(NotConversation::Messages(found(&json))),
         }
+    }
+
+    /// Reads a document of this format.
+    ///
+    /// # Errors
+    /// When the document does not have this format, or the messages would lack something that the
+    /// document says.
+    pub fn read(json: Json, format: Format) -> Result<Self, NotConversation> {
+        let model = formats::read(&json, format);
+        let model = model.map_err(|fault| refused(&json, format, fault))?;
+        let conversation = Self {
+            json,
+            format,
+            model,
+        };
+        match conversation.lost() {
+            Some(pointer) => Err(NotConversation::Lost { format, pointer }),
+            None => Ok(conversation),
+        }
+    }
+
+    /// Returns the place of the first value of the document that the messages and the other keys
+    /// lack.
+    fn lost(&self) -> Option<String> {
+        let model = self.model.as_ref()?;
+        let mut kept = Leaves::default();
+        model.messages.iter().for_each(|message| kept.add(message));
+        model.rest.values().for_each(|value| kept.add(value));
+        kept.first_lost(&self.json, self.format)
+    }
+
+    /// Counts what the messages have to show of the document, and what each of them shows.
+    pub fn content(&self) -> Content {
+        let mut beside = Leaves::default();
+        self.rest().for_each(|(_, value)| beside.add_whole(value));
+        for message in self.messages() {
+            let about = message.not_shown().into_iter();
+            about.for_each(|json| beside.add_whole(json));
+        }
+        Content::count(&self.json, self.format, &beside, self.messages())
+    }
+
+    /// Returns the format of the recording.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns the document without what its messages say, if the document does not have the form
+    /// of the model.
+    pub(crate) fn shell(&self) -> Option<Json> {
+        let model = self.model.as_ref()?;
+        Some(shell::cut(&self.json, &model.messages))
     }
 
     /// Builds a conversation from these messages and the other recorded keys. A `bare`
@@ -55,47 +172,79 @@ impl Conversation {
         bare: bool,
     ) -> Result<Self, NotConversation> {
         let messages = Json::Array(messages);
-        Self::new(if bare {
+        let json = if bare {
             messages
         } else {
             rest.insert(MESSAGES.into(), messages);
             Json::Object(rest)
-        })
+        };
+        Self::read(json, Format::OpenAi)
+    }
+
+    /// Builds a conversation from its shell. The messages stay as they are given: the restored
+    /// document may have its keys in another order, and so the texts of opaque parts would differ.
+    pub(crate) fn restored(
+        shell: &Json,
+        messages: Vec<Json>,
+        format: Format,
+    ) -> Result<Option<Self>, NotConversation> {
+        let Some(json) = shell::fill(shell, &messages) else {
+            return Ok(None);
+        };
+        let mut conversation = Self::read(json, format)?;
+        if let Some(model) = &mut conversation.model {
+            model.messages = messages;
+        }
+        Ok(Some(conversation))
     }
 
     /// Returns the recorded JSON.
     pub fn as_json(&self) -> &Json {
-        &self.0
+        &self.json
     }
 
     /// Returns the recorded JSON.
     pub fn into_json(self) -> Json {
-        self.0
+        self.json
     }
 
     /// Returns whether the conversation is a bare array of messages.
     pub fn is_bare(&self) -> bool {
-        self.0.is_array()
+        self.json.is_array()
     }
 
     /// Returns the messages in their order.
-    pub fn messages(&self) -> impl ExactSizeIterator<Item = Recorded<'_>> {
-        let messages = self.0.as_array();
-        let messages = messages.or_else(|| self.0.get(MESSAGES)?.as_array());
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = Recorded<'_>> + Clone {
+        let recorded = || {
+            let bare = self.json.as_array();
+            bare.or_else(|| self.json.get(MESSAGES)?.as_array())
+        };
+        let messages = match &self.model {
+            Some(model) => Some(&model.messages),
+            None => recorded(),
+        };
         messages
             .map_or(&[][..], Vec::as_slice)
             .iter()
             .map(Recorded::of)
     }
 
-    /// Returns the value of a recorded key other than `messages`.
+    /// Returns the value of a key beside the messages: `id`, `tools`, and the other recorded keys.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.0.get(key).filter(|_| key != MESSAGES)
+        let value = match &self.model {
+            Some(model) => model.rest.get(key),
+            None => self.json.get(key),
+        };
+        value.filter(|_| key != MESSAGES)
     }
 
-    /// Returns the recorded keys other than `messages`, with their values.
+    /// Returns the keys beside the messages, with their values.
     pub(crate) fn rest(&self) -> impl Iterator<Item = (&String, &Json)> {
-        let all = self.0.as_object().into_iter().flatten();
+        let all = match &self.model {
+            Some(model) => Some(&model.rest),
+            None => self.json.as_object(),
+        };
+        let all = all.into_iter().flatten();
         all.filter(|(key, _)| *key != MESSAGES)
     }
 
@@ -111,12 +260,21 @@ impl Conversation {
     /// Returns the half of all conversations that this one belongs to. The file does not matter.
     pub fn half(&self) -> Half {
         let id = self.id();
-        let id = id.unwrap_or_else(|| Cow::Owned(self.0.to_string()));
+        let id = id.unwrap_or_else(|| Cow::Owned(self.json.to_string()));
         if Sha256::digest(id.as_bytes())[0] & 1 == 0 {
             Half::Learn
         } else {
             Half::Measure
         }
+    }
+}
+
+/// The other keys follow from the document, but for their order.
+impl PartialEq for Conversation {
+    fn eq(&self, other: &Self) -> bool {
+        self.format == other.format
+            && self.json == other.json
+            && self.messages().eq(other.messages())
     }
 }
 
@@ -128,6 +286,25 @@ pub enum Half {
     Learn,
     /// The last bit of the first byte of SHA-256 over the id is 1.
     Measure,
+}
+
+/// Makes the error for a document that a reader refused.
+fn refused(json: &Json, format: Format, fault: Fault) -> NotConversation {
+    let at = json.pointer(&fault.pointer).map_or("nothing", found);
+    let index = fault
+        .pointer
+        .rsplit('/')
+        .next()
+        .and_then(|index| index.parse().ok());
+    match (format, index) {
+        (Format::OpenAi, Some(index)) => NotConversation::Message(index, at),
+        (Format::OpenAi, None) => NotConversation::Messages(at),
+        _ => NotConversation::Part {
+            format,
+            pointer: fault.pointer,
+            expected: fault.expected,
+        },
+    }
 }
 
 /// Returns the kind of a JSON value, for an error.

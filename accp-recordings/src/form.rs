@@ -16,7 +16,7 @@ pub(crate) const OPENING: &str = "conversation";
 pub(crate) const VERBATIM: &str = "message";
 /// Params that are not recorded keys: the fields of the profiles, and the recorder's own params.
 /// A recorded key with such a name goes to `x`.
-const OWN: [&str; 21] = [
+const OWN: [&str; 22] = [
     "arguments",
     "bare",
     "call",
@@ -32,6 +32,7 @@ const OWN: [&str; 21] = [
     "reply_to",
     "result",
     "role",
+    "shell",
     "status",
     "target",
     "tool_name",

@@ -1,9 +1,9 @@
 //! Recorded conversations of agents: read from files, written as frames, restored from frames.
 //!
-//! A recording is chat JSON as the usual providers and tools write it: an object with
-//! `messages`. A file holds one such object a line, several in an array, or a single document.
+//! A recording is JSON as the usual providers and tools write it, in one of the [`Format`]s. A
+//! file holds one conversation a line, several in an array, or a single document.
 //! [`conversations`] reads the file, [`Conversation`] holds one conversation, and its messages
-//! are [`Recorded`](accp_context::Recorded). A [`Recorder`] writes a conversation as frames,
+//! are [`Recorded`](accp_context::Recorded), in one form for all formats. A [`Recorder`] writes a conversation as frames,
 //! and a [`Restorer`] reads the frames back to an equal conversation. A [`Converter`] does both
 //! and counts. Values that do not fit a frame go to a [`SideFile`].
 //!
@@ -32,20 +32,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod content;
 mod conversation;
 mod convert;
 mod form;
+mod format;
+mod formats;
 mod layout;
+mod leaves;
 mod read;
 mod record;
 mod resolve;
 mod restore;
+mod shell;
 mod side_file;
 mod summary;
 
+pub use content::Content;
 pub use conversation::{Conversation, Half, NotConversation};
 pub use convert::{ConvertOptions, Converter, VerifyError};
 pub use form::HOST;
+pub use format::Format;
 pub use read::{Document, Documents, ReadError, conversations};
 pub use record::Recorder;
 pub use resolve::{Unresolved, resolve};

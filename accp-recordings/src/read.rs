@@ -5,6 +5,8 @@ use std::io::{self, BufRead};
 use serde_json::Value as Json;
 
 use crate::conversation::{Conversation, NotConversation};
+use crate::format::Format;
+use crate::formats;
 
 /// Reads the recorded conversations of an input one at a time: JSON Lines, one JSON document
 /// that may span lines, or an array of conversations.
@@ -19,7 +21,7 @@ use crate::conversation::{Conversation, NotConversation};
 /// # Ok::<(), accp_recordings::ReadError>(())
 /// ```
 pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Conversation, ReadError>> {
-    Documents::new(input).map(|document| document?.conversation())
+    Documents::new(input).map(|document| document?.conversation(None))
 }
 
 /// A JSON value of an input: one conversation, or another value of a file in the same form.
@@ -33,13 +35,18 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns the document as a conversation.
+    /// Returns the document as a conversation of this format; without one, the format is found
+    /// out by the content.
     ///
     /// # Errors
     /// When the document is not a conversation.
-    pub fn conversation(self) -> Result<Conversation, ReadError> {
+    pub fn conversation(self, format: Option<Format>) -> Result<Conversation, ReadError> {
         let line = self.line;
-        Conversation::new(self.json).map_err(|why| ReadError::Conversation { line, why })
+        let conversation = match format {
+            Some(format) => Conversation::read(self.json, format),
+            None => Conversation::new(self.json),
+        };
+        conversation.map_err(|why| ReadError::Conversation { line, why })
     }
 }
 
@@ -99,7 +106,11 @@ impl<R: BufRead> Iterator for Documents<R> {
                 }
             }
         }
-        self.pending.pop().map(Ok)
+        let first = self.pending.pop()?;
+        if formats::is_entry(&first.json) {
+            return Some(self.entries(first));
+        }
+        Some(Ok(first))
     }
 }
 
@@ -119,6 +130,27 @@ impl<R: BufRead> Documents<R> {
     /// Returns the number of bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Reads the rest of a file whose lines are the entries of one conversation.
+    fn entries(&mut self, first: Document) -> Result<Document, ReadError> {
+        let mut entries = vec![first.json];
+        loop {
+            let read = self.pending.drain(..).rev();
+            entries.extend(read.map(|document| document.json));
+            match self.read() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.has_failed = true;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Document {
+            line: first.line,
+            json: Json::Array(entries),
+        })
     }
 
     /// Reads the next line, or the rest of the input, into `pending`. Returns whether the input
@@ -168,9 +200,7 @@ impl<R: BufRead> Documents<R> {
         let lines = std::iter::once(start).chain(std::iter::repeat(self.line));
         for (line, json) in lines.zip(values) {
             let all = match json {
-                Json::Array(items) if items.iter().any(|item| item.get("messages").is_some()) => {
-                    items
-                }
+                Json::Array(items) if items.iter().any(formats::is_whole) => items,
                 json => vec![json],
             };
             let documents = all.into_iter().map(|json| Document { line, json });

@@ -53,10 +53,18 @@ impl<'r> Recorder<'r> {
             "messages",
             Value::from(conversation.messages().len() as i64),
         );
-        if conversation.is_bare() {
-            payload.insert("bare", Value::from(true));
+        if let Some(document) = conversation.shell() {
+            let shell = [
+                ("format", Value::from(conversation.format().name())),
+                ("document", Value::from_data(&document).into_owned()),
+            ];
+            payload.insert("shell", Value::Map(shell.into_iter().collect()));
+        } else {
+            if conversation.is_bare() {
+                payload.insert("bare", Value::from(true));
+            }
+            self.put_rest(&mut payload, conversation.rest());
         }
-        self.put_rest(&mut payload, conversation.rest());
         let mut message = self.frame(HOST, "sync", OPENING, None, payload)?;
         let id = conversation.get("id").and_then(Json::as_str);
         message.envelope.session_id = id.filter(|id| !id.is_empty()).map(Into::into);

@@ -7,6 +7,7 @@ use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::conversation::{Conversation, NotConversation};
 use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, layout_of, slot};
+use crate::format::Format;
 use crate::layout::Layout;
 use crate::resolve::Unresolved;
 use crate::side_file::Values;
@@ -136,6 +137,13 @@ fn put_map(json: &mut JsonMap<String, Json>, map: &Map<'_>) -> Option<()> {
     Some(())
 }
 
+/// Returns the format and the shell of a document.
+fn opened_shell(value: &Value<'_>) -> Option<(Format, Json)> {
+    let shell = data(value)?;
+    let format = Format::named(shell.get("format")?.as_str()?)?;
+    Some((format, shell.get("document")?.clone()))
+}
+
 /// Returns a value as recorded data. Its references must be resolved already.
 fn data(value: &Value<'_>) -> Option<Json> {
     value.clone().into_data(&mut |_| None).ok()
@@ -210,6 +218,8 @@ struct Opened {
     rest: JsonMap<String, Json>,
     /// Whether the conversation is a bare array of messages.
     bare: bool,
+    /// The document without its messages, unless the messages and the keys are all of it.
+    shell: Option<(Format, Json)>,
     expected: usize,
     line: u64,
 }
@@ -252,10 +262,15 @@ impl Restorer {
                 _ => return Err(RestoreError::Uncounted),
             };
             let bare = frame.payload.get("bare").is_some();
+            let shell = match frame.payload.get("shell") {
+                Some(shell) => Some(opened_shell(shell).ok_or(RestoreError::Opening)?),
+                None => None,
+            };
             self.current = Some(Opened {
                 messages: Vec::new(),
                 rest,
                 bare,
+                shell,
                 expected,
                 line,
             });
@@ -311,6 +326,7 @@ impl Restorer {
             messages,
             rest,
             bare,
+            shell,
             expected,
             line,
         }) = self.current.take()
@@ -319,7 +335,13 @@ impl Restorer {
         };
         let found = messages.len();
         if found == expected {
-            return Ok(Some(Conversation::of(messages, rest, bare)?));
+            return Ok(Some(match shell {
+                Some((format, shell)) => {
+                    let restored = Conversation::restored(&shell, messages, format)?;
+                    restored.ok_or(RestoreError::Form)?
+                }
+                None => Conversation::of(messages, rest, bare)?,
+            }));
         }
         Err(RestoreError::Count {
             line,

@@ -5,27 +5,25 @@ mod summary;
 
 use std::path::{Path, PathBuf};
 
-use accp_recordings::{
-    Conversation, ConvertOptions, Converter, RestoreError, Restorer, Summary, Values, VerifyError,
-};
+use accp_recordings::{Conversation, ConvertOptions, Converter, Summary, VerifyError};
 use accp_tokens::Bpe;
 use serde_json::json;
 
-use crate::conversations::{at, each_conversation};
+use crate::conversations::{FormatIn, at, each_conversation, each_restored};
 use crate::format::Format;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, error, note};
-use crate::side;
 use sinks::Sinks;
 use summary::table;
 
 /// Convert recorded conversations to frames and back, without loss
 ///
-/// Reads recorded conversations (OpenAI-style chat JSON: objects with `messages`, one a line or one
-/// document) and writes one frame a line: chat as CH, tool calls as TC `req:tool`, results as TC
-/// `done:tool`. Values that do not fit into a frame go to a side file, and the frame has a
-/// reference in their place. A summary with exact token counts goes to stderr.
+/// Reads recorded conversations, one a line or one document, and writes one frame a line: chat as
+/// CH, tool calls as TC `req:tool`, results as TC `done:tool`. The format of the conversations is
+/// found out by their content (--format-in lists the formats). Values that do not fit into a frame
+/// go to a side file, and the frame has a reference in their place. A summary with exact token
+/// counts goes to stderr.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
@@ -34,6 +32,9 @@ use summary::table;
 pub(crate) struct Args {
     /// Files to read; stdin if none is given, or for `-`
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format_in: FormatIn,
 
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
@@ -93,10 +94,15 @@ fn convert_files(args: &Args) -> Outcome {
     for path in args.inputs() {
         let mut converter = Converter::new(options, counter);
         converter.summary.restored_equal = args.verify.then_some(0);
-        let done = each_conversation(path, |name, line, conversation| match &mut sinks {
-            Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
-            None => verify(name, line, &conversation, &mut converter),
-        });
+        let done =
+            each_conversation(
+                path,
+                args.format_in,
+                |name, line, conversation| match &mut sinks {
+                    Some(sinks) => sinks.write(name, line, &conversation, &mut converter),
+                    None => verify(name, line, &conversation, &mut converter),
+                },
+            );
         if let Err(fault) = done {
             sinks.map_or(Ok(()), Sinks::abandon)?;
             return Err(fault);
@@ -144,54 +150,19 @@ impl Args {
     }
 }
 
-/// Returns the side file that belongs to a file of frames.
-fn beside(frames: &Path) -> PathBuf {
-    let mut name = frames.as_os_str().to_owned();
-    name.push(".externals.jsonl");
-    name.into()
-}
-
 fn restore_files(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref())?;
     for path in args.inputs() {
-        let side = match &args.externals {
-            Some(side) => side::load(side)?,
-            None if beside(path).exists() => side::load(&beside(path))?,
-            None => Values::default(),
-        };
-        let mut lines = Input::open(Some(path))?.into_lines();
-        let mut restorer = Restorer::default();
-        let mut last = 0;
-        let name = path.display().to_string();
-        while let Some(line) = lines.next()? {
-            last = line.number;
-            let text = line
-                .text()
-                .map_err(|fault| at(&name, last, fault.message))?;
-            let ended = restorer
-                .line(text, last, &side)
-                .map_err(|error| at(&name, last, explained(&error)))?;
-            if let Some(conversation) = ended {
-                out.line(conversation.into_json())?;
-            }
-        }
-        let ended = restorer.end().map_err(|error| at(&name, last, error))?;
-        if let Some(conversation) = ended {
-            out.line(conversation.into_json())?;
-        }
+        let input = Input::open(Some(path))?;
+        each_restored(
+            input,
+            path,
+            args.externals.as_deref(),
+            |_, _, conversation| out.line(conversation.into_json()),
+        )?;
     }
     out.finish()?;
     Ok(Verdict::Fine)
-}
-
-/// Returns the text of the error, with the option that would help.
-fn explained(error: &RestoreError) -> String {
-    match error {
-        RestoreError::Reference(_) => {
-            format!("{error}: name the side file that belongs to these frames with --externals")
-        }
-        _ => error.to_string(),
-    }
 }
 
 fn report(

@@ -79,19 +79,19 @@ fn the_table_has_every_policy_of_every_corpus() {
         "",
     );
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(table(&run), @r"
+    insta::assert_snapshot!(table(&run), @"
     booking: 1 conversations, 3 prompts, 3 arguments and 2 identifiers needed; cost of `json`: system 0.09, new 0.85, re-reading 0.06
       policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
       json                  298     1.000  1.000      1.000  1.000      1.000  1.000        1.000    1.000
       toon                  270     0.906  0.916      0.905  1.000      1.000  1.000        0.897    1.000
-      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        1.000    0.365
-      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        -        0.708
+      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        1.000    0.252
+      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        -        0.505
 
     shared: 1 conversations, 3 prompts, 0 arguments and 3 identifiers needed; cost of `json`: new 0.94, re-reading 0.06
       policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
       json                  91      1.000  1.000      1.000  -          -      1.000        -        1.000
       toon                  86      0.945  0.945      0.940  -          -      1.000        -        1.000
-      last:2                79      0.868  0.868      1.245  -          -      1.000        -        0.532
+      last:2                79      0.868  0.868      1.245  -          -      1.000        -        0.547
       clear-tool-uses:20,0  91      1.000  1.000      1.000  -          -      1.000        -        1.000
 
     Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25.
@@ -251,7 +251,7 @@ fn faults_have_their_place_and_their_cure() {
         format!("{}: {}", run.code.unwrap(), run.stderr)
     };
     insta::assert_snapshot!(fault(&["empty.jsonl"]), @"1: error: empty.jsonl: expected conversations to measure, found none; record each as one object a line with `messages`");
-    insta::assert_snapshot!(fault(&["notes.jsonl"]), @"1: error: notes.jsonl:1: expected a recorded conversation, an object with `messages`, found an object without it; record each conversation as one object a line");
+    insta::assert_snapshot!(fault(&["notes.jsonl"]), @"1: error: notes.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object without it");
     insta::assert_snapshot!(fault(&["odd.jsonl"]), @"1: error: odd.jsonl:2: expected `messages[0]` to be an object with a `role`, found an object without it; give the message a role: system, user, assistant, agent or tool");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--split", "learn"]), @"1: error: shared.jsonl: expected conversations to measure, found none of its 1 in this half; measure without --split");
     let unknown = fault(&["shared.jsonl", "--policy", "last"]);

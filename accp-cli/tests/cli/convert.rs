@@ -170,7 +170,7 @@ fn a_faulty_file_is_told_by_its_place() {
         (
             "{\"messages\":[\"hi\"]}",
             "in.jsonl:1:",
-            "objects with `role` and `content`",
+            "an object with `role` and `content`",
         ),
         ("[1,2", "in.jsonl:1:", "the file is cut"),
     ] {

@@ -70,8 +70,8 @@ fn whatever_a_recording_holds_comes_back() {
     insta::assert_snapshot!(run.stdout, @"
     file           chats  messages  frames  checkpoints  moved  values  hot  warm  read back
     bakery.jsonl   2      17        21      7            13     0       298  524   100.0 %
-    awkward.jsonl  2      14        20      6            12     10      127  150   100.0 %
-    all            4      31        41      13           25     10      298  524   100.0 %
+    awkward.jsonl  2      14        20      6            12     14      146  150   100.0 %
+    all            4      31        41      13           25     14      298  524   100.0 %
     ");
 
     // The same in a file. An id that is used again gets a number.

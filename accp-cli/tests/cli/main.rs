@@ -9,6 +9,7 @@ mod demo;
 mod encode_decode;
 mod explain;
 mod fix;
+mod formats;
 mod generated;
 mod grammar;
 mod import;

@@ -1,9 +1,11 @@
 //! Recorded messages as frames.
 
+use std::borrow::Cow;
+
 use accp_frame::{Message as Frame, Value};
 use accp_registry::Registry;
 use accp_registry::lexical::{is_agent_id, is_key};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::message::{Kind, Message};
 use crate::recorded::Calls;
@@ -52,10 +54,11 @@ impl Frames {
         }
         for called in recorded.calls() {
             let tool = called.tool();
-            if let Some(arguments) = called.arguments() {
-                let tool = tool.unwrap_or_default();
-                frames.extend(call(agent, tool, &arguments, registry));
-            }
+            // Arguments that are not JSON are shown as they are: the call was made.
+            let recorded = || called.recorded_arguments().map(Cow::Borrowed);
+            let arguments = called.arguments().or_else(recorded);
+            let arguments = arguments.unwrap_or_else(|| Cow::Owned(json!({})));
+            frames.extend(call(agent, tool.unwrap_or_default(), &arguments, registry));
             if let Some(tool) = tool {
                 self.calls.note(called.id(), tool);
             }

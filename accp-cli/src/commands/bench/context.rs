@@ -17,9 +17,10 @@ use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
 use super::table::text;
-use crate::conversations::{at, each_document};
+use crate::conversations::{FormatIn, at, each_conversation, each_document};
 use crate::format::Format;
 use crate::half::Half;
+use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
@@ -43,7 +44,8 @@ use crate::registries::RegistryArgs;
 /// - results: the tokens of tool results in the first prompt after them, with the definitions
 ///   before them, as a share of the same results in the base. Results that this prompt does not
 ///   show are left out.
-/// - read back: the share of the bytes of all messages that the policy can give back.
+/// - read back: the share of what the file says in its messages, in bytes of its strings and numbers,
+///   that stands in the messages that the policy can give back.
 /// - ms: the policy's own time.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, after_help = examples())]
@@ -51,6 +53,9 @@ pub(crate) struct Args {
     /// Files of recorded conversations, as `accp convert` reads them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format_in: FormatIn,
 
     /// Measure this policy beside the base; may be repeated. Without it, the policies of the list
     /// below with usual settings
@@ -125,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names(&args.files)) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
-        let transcripts = read(path, tools, args.split)?;
+        let transcripts = read(path, args.format_in, tools, args.split)?;
         let transcripts = transcripts.as_slice();
         corpora.push(match &mut dump {
             Some(dump) => evaluation
@@ -213,9 +218,11 @@ impl Args {
 /// Reads the policies of a dump that another program wrote.
 fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
     let mut rivals = Rivals::default();
-    each_document(path, |name, Document { line, json }| {
-        rivals.add(&json).map_err(|error| at(name, line, error))
-    })?;
+    each_document(
+        Input::open(Some(path))?,
+        path,
+        |name, Document { line, json }| rivals.add(&json).map_err(|error| at(name, line, error)),
+    )?;
     let rivals = rivals.into_rivals();
     if rivals.is_empty() {
         return Err(Failure::Input(format!(
@@ -228,11 +235,16 @@ fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
 }
 
 /// Reads the conversations of a file, or one half of them.
-fn read(path: &Path, tools: Option<&Arc<str>>, half: Option<Half>) -> Result<Transcripts, Failure> {
+fn read(
+    path: &Path,
+    format: FormatIn,
+    tools: Option<&Arc<str>>,
+    half: Option<Half>,
+) -> Result<Transcripts, Failure> {
     let half = half.map(accp_recordings::Half::from);
     let mut transcripts = Transcripts::default();
-    each_document(path, |name, Document { line, json }| {
-        let added = transcripts.add(json, tools, half);
+    each_conversation(path, format, |name, line, conversation| {
+        let added = transcripts.add_conversation(&conversation, tools, half);
         added.map_err(|error| at(name, line, error))
     })?;
     if transcripts.as_slice().is_empty() {

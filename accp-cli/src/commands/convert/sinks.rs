@@ -6,11 +6,11 @@ use accp_recordings::{Conversation, Converter};
 use accp_runtime::{EncodeError, ErrorCode, External, Externals};
 use accp_tokens::Bpe;
 
-use super::{Args, beside};
+use super::Args;
 use crate::conversations::at;
 use crate::outcome::Failure;
 use crate::output::Output;
-use crate::side::Side;
+use crate::side::{Side, beside};
 
 /// The file of the frames, or stdout, and the side file if the user named one.
 pub(super) struct Sinks {

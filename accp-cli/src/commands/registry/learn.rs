@@ -9,7 +9,7 @@ use accp_learn::{LearnOptions, Tools, ToolsError, Traces, learn};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
-use crate::conversations::each_conversation;
+use crate::conversations::{FormatIn, each_conversation};
 use crate::format::Format;
 use crate::half::Half;
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -33,6 +33,8 @@ pub(crate) struct Args {
     /// Files of recorded conversations; `-` is stdin
     #[arg(value_name = "TRACES", required = true)]
     traces: Vec<PathBuf>,
+    #[command(flatten)]
+    format_in: FormatIn,
     /// Write the registry to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for path in &args.tools {
         read_tools(&mut tools, path)?;
     }
-    let mut traces = read_traces(&args.traces, args.split)?;
+    let mut traces = read_traces(&args.traces, args.format_in, args.split)?;
     traces.tools = tools.or(std::mem::take(&mut traces.tools));
     let options = LearnOptions {
         min_saving: args.min_saving,
@@ -93,11 +95,11 @@ fn read_tools(tools: &mut Tools, path: &Path) -> Result<(), Failure> {
 }
 
 /// Reads files of recorded conversations. With a half, keeps only the conversations of that half.
-fn read_traces(files: &[PathBuf], half: Option<Half>) -> Result<Traces, Failure> {
+fn read_traces(files: &[PathBuf], format: FormatIn, half: Option<Half>) -> Result<Traces, Failure> {
     let half = half.map(accp_recordings::Half::from);
     let mut traces = Traces::default();
     for path in files {
-        each_conversation(path, |_, _, conversation| {
+        each_conversation(path, format, |_, _, conversation| {
             if half.is_none_or(|half| half == conversation.half()) {
                 traces.add(&conversation);
             }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 
-use crate::conversations::{at, each_conversation};
+use crate::conversations::{FormatIn, at, each_conversation};
 use crate::format::Format;
 use crate::keep;
 use crate::outcome::{Failure, Outcome, Verdict};
@@ -41,6 +41,9 @@ use report::Report;
 pub(crate) struct Args {
     /// Files to read; stdin if none is given, or for `-`
     conversations: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format_in: FormatIn,
 
     /// The file for the sessions, as their host keeps them; it is created if it does not exist
     #[arg(short, long, value_name = "FILE", required_unless_present = "verify")]
@@ -73,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut faults = 0;
     for path in paths {
         let mut report = Report::default();
-        each_conversation(path, |file, line, conversation| {
+        each_conversation(path, args.format_in, |file, line, conversation| {
             let id = conversation.get("id").and_then(serde_json::Value::as_str);
             let name = name(id, path, report.conversations);
             let mut play = Play::open(&name, args.start, counter.clone())?;

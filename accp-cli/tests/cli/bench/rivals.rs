@@ -75,7 +75,9 @@ fn a_dump_measured_again_gives_the_same_figures() {
 #[test]
 fn what_a_rival_brings_back_is_compared() {
     let folder = files();
-    let message = shared()["messages"][0].to_string();
+    let first = &shared()["messages"][0];
+    let said = first["content"].as_str().unwrap().len();
+    let message = first.to_string();
     let line = |turn: usize| {
         json!({ "corpus": "shared", "conversation": "7", "turn": turn, "policy": "other",
             "milliseconds": 1.5, "segments": [{ "kind": "facts", "text": "src/lib.rs", "records": [[["file", "src/lib.rs"]]] }] })
@@ -106,7 +108,7 @@ fn what_a_rival_brings_back_is_compared() {
     );
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let row = &run.json()[1];
-    assert_eq!(row["bytes"]["found"], json!(message.len()));
+    assert_eq!(row["bytes"]["found"], json!(said));
     assert_eq!(row["milliseconds"], json!(4.5));
     assert_eq!(row["identifiers"]["found"], json!(2));
 }

@@ -200,8 +200,8 @@ mod tests {
     fn what_is_missing_or_changed_is_told() {
         let messages = [
             json!({ "role": "user" }),
-            json!({ "n": 1 }),
-            json!({ "n": 22 }),
+            json!({ "id": 1 }),
+            json!({ "id": 22 }),
         ];
         let conversation = |messages: &[&Json]| Conversation::new(json!(messages)).unwrap();
         let recorded = conversation(&messages.each_ref());
@@ -217,6 +217,6 @@ mod tests {
                 "message 3 did not come back equal"
             ]
         );
-        assert_eq!((report.messages, report.bytes, report.back), (6, 60, 45));
+        assert_eq!((report.messages, report.bytes, report.back), (6, 64, 47));
     }
 }

@@ -1,0 +1,114 @@
+//! Recorded conversations in the formats of other programs.
+
+use serde_json::{Value as Json, json};
+
+use super::{Folder, Run};
+
+const SAMPLES: [(&str, &str); 5] = [
+    (
+        "openai.json",
+        include_str!("../../../accp-recordings/tests/samples/openai.json"),
+    ),
+    (
+        "anthropic.json",
+        include_str!("../../../accp-recordings/tests/samples/anthropic.json"),
+    ),
+    (
+        "responses.json",
+        include_str!("../../../accp-recordings/tests/samples/responses.json"),
+    ),
+    (
+        "session.jsonl",
+        include_str!("../../../accp-recordings/tests/samples/claude_code.jsonl"),
+    ),
+    (
+        "otel.json",
+        include_str!("../../../accp-recordings/tests/samples/otel.json"),
+    ),
+];
+
+fn fine(run: Run) -> Run {
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    run
+}
+
+/// The columns that do not depend on the words of a format.
+fn figures(row: &Json) -> Json {
+    let needs = ["arguments", "bound", "identifiers"].map(|key| (key.to_owned(), row[key].clone()));
+    let all = row["bytes"]["wanted"] == row["bytes"]["found"];
+    let needs: serde_json::Map<_, _> = needs.into_iter().collect();
+    json!({ "policy": row["policy"], "prompts": row["prompts"], "needs": needs, "all": all })
+}
+
+#[test]
+fn a_conversation_has_the_same_needs_in_each_format() {
+    let folder = Folder::with(&SAMPLES);
+    let policies = [
+        "--policy", "views", "--policy", "last:2", "--format", "json",
+    ];
+    let measured = |file: &str| {
+        let run = fine(folder.run(&[&["bench", "context", file], &policies[..]].concat(), ""));
+        run.json().iter().map(figures).collect::<Vec<_>>()
+    };
+    let expected = measured("openai.json");
+    assert!(
+        expected[0]["needs"]["arguments"]["wanted"].as_u64() > Some(0),
+        "{expected:?}"
+    );
+    assert_eq!(expected[0]["all"], json!(true));
+    for file in ["anthropic.json", "responses.json", "otel.json"] {
+        assert_eq!(measured(file), expected, "{file}");
+    }
+}
+
+#[test]
+fn every_command_reads_a_session_file() {
+    let folder = Folder::with(&SAMPLES);
+    let file = "session.jsonl";
+    fine(folder.run(&["convert", "--verify", file], ""));
+    fine(folder.run(&["convert", file, "-o", "out.accp"], ""));
+    let back = fine(folder.run(&["convert", "--restore", "out.accp"], "")).json();
+    let lines = folder.read(file);
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap());
+    assert_eq!(back, [lines.collect::<Json>()]);
+    let import = fine(folder.run(&["session", "import", "--verify", file], ""));
+    assert!(import.stdout.contains("100.0 %"), "{}", import.stdout);
+    fine(folder.run(&["registry", "learn", file], ""));
+    fine(folder.run(&["bench", "context", file], ""));
+}
+
+#[test]
+fn frames_are_read_as_the_conversation_that_they_tell() {
+    let folder = Folder::with(&SAMPLES);
+    fine(folder.run(&["convert", "anthropic.json", "-o", "out.accp"], ""));
+    let bench = |file: &str| {
+        let run = fine(folder.run(&["bench", "context", file, "--format", "json"], ""));
+        run.json().iter().map(figures).collect::<Vec<_>>()
+    };
+    assert_eq!(bench("out.accp"), bench("anthropic.json"));
+}
+
+#[test]
+fn a_format_can_be_forced() {
+    let folder = Folder::with(&SAMPLES);
+    let prompt = |format: &[&str]| {
+        let dump = ["--policy", "views", "--dump", "dump.jsonl"];
+        let run = folder.run(
+            &[&["bench", "context", "anthropic.json"], &dump[..], format].concat(),
+            "",
+        );
+        (run.code, run.stderr, folder.read("dump.jsonl"))
+    };
+    let (_, _, found_out) = prompt(&[]);
+    assert_eq!(prompt(&["--format-in", "anthropic"]).2, found_out);
+    assert_ne!(prompt(&["--format-in", "openai"]).2, found_out);
+    let run = folder.run(&["convert", "anthropic.json", "--format-in", "gemini"], "");
+    insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: expected an object with `contents` at the top (read as gemini)");
+    let run = folder.run(
+        &["convert", "anthropic.json", "--format-in", "telegram"],
+        "",
+    );
+    assert_eq!(run.code, Some(2));
+}

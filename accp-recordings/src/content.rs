@@ -1,0 +1,168 @@
+//! What the messages of a conversation have to show of its document.
+
+use std::collections::HashMap;
+
+use accp_context::Recorded;
+use serde_json::Value as Json;
+
+use crate::format::Format;
+use crate::leaves::{Leaves, each, each_of_file, hash, inner, text};
+
+/// The bytes that a document says in its messages: those of its strings, numbers and booleans,
+/// without what the recording says beside the messages. They are counted in the document, so they
+/// do not depend on what a reader understood.
+///
+/// ```
+/// use accp_recordings::Conversation;
+/// use serde_json::json;
+///
+/// let recorded = json!({ "id": "bakery/1", "messages": [
+///     { "role": "user", "content": "Is there rye?" },
+///     { "role": "assistant", "content": "Four bags." }] });
+/// let content = Conversation::new(recorded)?.content();
+/// assert_eq!(content.bytes(), 23);
+/// assert_eq!((content.of_message(0), content.of_message(1)), (13, 10));
+/// # Ok::<(), accp_recordings::NotConversation>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Content {
+    bytes: u64,
+    by_message: Vec<u64>,
+}
+
+impl Content {
+    /// Counts the document. `beside` are the values that are kept beside the messages.
+    pub(crate) fn count<'m>(
+        document: &Json,
+        format: Format,
+        beside: &Leaves,
+        messages: impl Iterator<Item = Recorded<'m>> + Clone,
+    ) -> Self {
+        let shown: Vec<Json> = messages.map(Recorded::shown).collect();
+        let mut whole = Leaves::default();
+        for json in &shown {
+            whole.add(json);
+        }
+        let mut wanted = Wanted {
+            format,
+            beside: beside.clone(),
+            whole,
+            left: HashMap::new(),
+            bytes: 0,
+        };
+        wanted.take(document);
+        let by_message = shown.iter().map(|json| wanted.found(json)).collect();
+        Self {
+            bytes: wanted.bytes,
+            by_message,
+        }
+    }
+
+    /// Returns the bytes of the document that the messages have to show.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns how many of them the message of this index shows, from 0.
+    pub fn of_message(&self, index: usize) -> u64 {
+        self.by_message.get(index).copied().unwrap_or(0)
+    }
+}
+
+/// The leaves of a document that no message has shown so far.
+struct Wanted {
+    format: Format,
+    beside: Leaves,
+    whole: Leaves,
+    /// The number of places of each leaf.
+    left: HashMap<u64, usize>,
+    bytes: u64,
+}
+
+impl Wanted {
+    fn take(&mut self, document: &Json) {
+        each_of_file(document, self.format, &mut |_, leaf| {
+            let digest = hash(leaf);
+            let repeats = self.format.repeats();
+            if self.beside.take(digest, repeats) {
+                return;
+            }
+            // A text of JSON that a reader took apart is in the messages leaf by leaf.
+            if !self.whole.take(digest, repeats)
+                && let Some(inner) = inner(leaf)
+            {
+                self.take(&inner);
+                return;
+            }
+            let places = self.left.entry(digest).or_default();
+            if *places == 0 || !repeats {
+                *places += 1;
+                self.bytes += text(leaf).len() as u64;
+            }
+        });
+    }
+
+    /// Returns the bytes that this message shows, and leaves them to no other message.
+    fn found(&mut self, message: &Json) -> u64 {
+        let mut found = 0;
+        each(message, "", &mut |_, leaf| match self
+            .left
+            .get_mut(&hash(leaf))
+            .filter(|places| **places > 0)
+        {
+            Some(places) => {
+                *places -= 1;
+                found += text(leaf).len() as u64;
+            }
+            None => {
+                if let Some(inner) = inner(leaf) {
+                    found += self.found(&inner);
+                }
+            }
+        });
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn count(document: &Json, messages: &[Json]) -> Content {
+        let messages = messages.iter().map(Recorded::of);
+        Content::count(document, Format::Anthropic, &Leaves::default(), messages)
+    }
+
+    #[test]
+    fn what_a_reader_dropped_is_counted() {
+        let document = json!({ "messages": [
+            { "role": "user", "content": [{ "type": "text", "text": "Hello" }] },
+            { "role": "user", "content": [{ "type": "tool_result", "content": "dropped" }] }] });
+        let model = [json!({ "role": "user", "content": "Hello" })];
+        let content = count(&document, &model);
+        assert_eq!((content.bytes(), content.of_message(0)), (12, 5));
+        assert_eq!(content.of_message(1), 0);
+    }
+
+    #[test]
+    fn a_leaf_is_shown_in_as_many_places_as_the_document_has() {
+        let twice = json!({ "messages": ["Hello", "Hello"] });
+        let model = [json!({ "content": "Hello" })];
+        let content = count(&twice, &model);
+        assert_eq!((content.bytes(), content.of_message(0)), (10, 5));
+    }
+
+    #[test]
+    fn json_in_a_text_is_shown_leaf_by_leaf() {
+        let document = json!({ "messages": ["[{\"text\": \"Hello\"}]", 12] });
+        let model = [
+            json!({ "content": "Hello" }),
+            json!({ "content": "{\"n\":12}" }),
+        ];
+        let content = count(&document, &model);
+        assert_eq!(content.bytes(), 7);
+        assert_eq!((content.of_message(0), content.of_message(1)), (5, 2));
+    }
+}

@@ -1,0 +1,228 @@
+//! Anthropic Messages: `system` beside `messages`, and content in blocks.
+
+use serde_json::{Map, Value as Json};
+
+use super::draft::{Draft, placeholder};
+use super::fault::{Fault, Model};
+use super::fields::Fields;
+
+/// Keys of a message that only say how it was recorded.
+pub(super) const ABOUT: [&str; 12] = [
+    "id",
+    "type",
+    "model",
+    "stop_reason",
+    "stop_sequence",
+    "stop_details",
+    "usage",
+    "container",
+    "context_management",
+    "created_at",
+    "timestamp",
+    "cache_control",
+];
+/// Keys of a block that only say how it was recorded.
+const BLOCK: [&str; 3] = ["cache_control", "signature", "caller"];
+/// The types of blocks that no chat of OpenAI has.
+const MARKS: [&str; 8] = [
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "redacted_thinking",
+    "document",
+    "server_tool_use",
+    "web_search_tool_result",
+    "search_result",
+];
+
+/// The keys of messages that only OpenAI's chat has.
+const OPENAI: [&str; 3] = ["tool_calls", "tool_call_id", "function_call"];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    let Some(messages) = json.get("messages").or(Some(json)).and_then(Json::as_array) else {
+        return false;
+    };
+    let system = json.get("system").is_some_and(|system| {
+        system.is_string() || system.as_array().is_some_and(|all| all.iter().all(is_text))
+    });
+    let blocks = messages
+        .iter()
+        .filter_map(|message| message.get("content")?.as_array());
+    let is_tools = |tools: &Json| tools.as_array().is_some_and(|all| all.iter().any(is_tool));
+    let marked = blocks.flatten().any(|block| {
+        let kind = block.get("type").and_then(Json::as_str);
+        kind.is_some_and(|kind| MARKS.contains(&kind))
+            || kind == Some("image") && block.get("source").is_some()
+    });
+    // A chat of OpenAI may have its system prompt beside the messages, too.
+    let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
+    marked || (system || json.get("tools").is_some_and(is_tools)) && !messages.iter().any(openai)
+}
+
+fn is_text(block: &Json) -> bool {
+    block["type"] == "text"
+}
+
+fn is_tool(tool: &Json) -> bool {
+    tool.get("input_schema").is_some()
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When there are no messages, or a message is not an object.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let (messages, mut rest, at) = match json {
+        Json::Array(messages) => (messages, Fields::default(), ""),
+        other => {
+            let expected = "an object with `messages`";
+            let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
+            let messages = rest.list("messages").ok_or(Fault::at("", expected))?;
+            (messages, rest, "/messages")
+        }
+    };
+    let mut model = Model::default();
+    if let Some(system) = rest.take("system").filter(|system| !system.is_null()) {
+        let mut draft = Draft::new("system");
+        draft.content(Some(system), block);
+        model.messages.push(draft.into_json());
+    }
+    for (index, message) in messages.into_iter().enumerate() {
+        let message = Fields::of(message)
+            .map_err(|_| Fault::at(format!("{at}/{index}"), "a message, an object"))?;
+        self::message(message, Map::new(), &mut model.messages);
+    }
+    model.rest = rest.into_map();
+    Ok(model)
+}
+
+/// Reads a message into one message, or several if it holds results. `about` is what a recorder
+/// said about it.
+pub(super) fn message(mut message: Fields, about: Map<String, Json>, out: &mut Vec<Json>) {
+    let role = message
+        .text("role")
+        .unwrap_or_else(|| "assistant".to_owned());
+    let content = message.take("content");
+    let first = out.len();
+    let mut draft = Draft::new(&role);
+    match content {
+        Some(Json::Array(blocks)) => {
+            for json in blocks {
+                let is_result = json["type"]
+                    .as_str()
+                    .is_some_and(|kind| kind == "tool_result" || kind.ends_with("_tool_result"));
+                if is_result {
+                    // What was said before a result stays before it.
+                    if !draft.is_empty() {
+                        out.push(std::mem::replace(&mut draft, Draft::new(&role)).into_json());
+                    }
+                    out.push(result(json));
+                } else {
+                    block(&mut draft, json);
+                }
+            }
+        }
+        other => draft.content(other, block),
+    }
+    draft.rest(message, &ABOUT);
+    draft.about(about);
+    draft.end(out, first);
+}
+
+/// Reads the result of a call.
+fn result(json: Json) -> Json {
+    let whole = json.clone();
+    let Ok(mut block) = Fields::of(json) else {
+        return Json::Null;
+    };
+    let kind = block.text("type");
+    let mut draft = Draft::result(block.take("tool_use_id"), None);
+    if block.get("is_error") == Some(&Json::Bool(true)) {
+        block.take("is_error");
+        draft.set("is_error", true.into());
+    }
+    if kind.as_deref() == Some("tool_result") {
+        draft.content(block.take("content"), self::block);
+        draft.rest(block, &["cache_control", "is_error"]);
+    } else {
+        // The result of a tool that the provider ran: its form depends on the tool.
+        draft.opaque(&whole);
+    }
+    draft.into_json()
+}
+
+/// Adds a block to a message.
+pub(super) fn block(draft: &mut Draft, json: Json) {
+    let kind = json["type"].as_str().unwrap_or_default().to_owned();
+    let whole = json.clone();
+    let Ok(mut block) = Fields::of(json) else {
+        draft.opaque(&whole);
+        return;
+    };
+    block.take("type");
+    match kind.as_str() {
+        "text" if block.str("text").is_some() => {
+            let text = block.text("text").unwrap_or_default();
+            draft.part("text", text, block, &BLOCK);
+        }
+        "thinking" if block.str("thinking").is_some() => {
+            let text = block.text("thinking").unwrap_or_default();
+            draft.part("thinking", text, block, &BLOCK);
+        }
+        "redacted_thinking" if block.str("data").is_some() => {
+            let text = placeholder(
+                "redacted thinking",
+                None,
+                block.str("data").unwrap_or_default(),
+            );
+            draft.part("redacted_thinking", text, block, &["data"]);
+        }
+        "tool_use" | "server_tool_use" if block.str("name").is_some() => {
+            let (id, name) = (block.take("id"), block.take("name"));
+            let input = block.take("input");
+            let (about, unknown) = block.split(&BLOCK);
+            draft.call(id, name, input, about);
+            draft.shown(unknown);
+        }
+        "image" | "document" => media(draft, &kind, block, &whole),
+        _ => draft.opaque(&whole),
+    }
+}
+
+/// Adds a picture or a document: its text or address is shown, encoded data is named.
+fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
+    let source = block.get("source");
+    let field = |key: &str| source.and_then(|source| source.get(key)?.as_str());
+    let title = block
+        .str("title")
+        .map(|title| format!(" \"{title}\""))
+        .unwrap_or_default();
+    let text = match field("type") {
+        Some("base64") => {
+            let data = field("data").unwrap_or_default();
+            placeholder(&format!("{kind}{title}"), field("media_type"), data)
+        }
+        Some("url") => format!("[{kind}{title} {}]", field("url").unwrap_or_default()),
+        Some("file") => format!(
+            "[{kind}{title} file {}]",
+            field("file_id").unwrap_or_default()
+        ),
+        Some("text") if title.is_empty() => field("data").unwrap_or_default().to_owned(),
+        Some("text") => format!("[{kind}{title}]\n{}", field("data").unwrap_or_default()),
+        _ => {
+            draft.opaque(whole);
+            return;
+        }
+    };
+    let context = block.text("context");
+    draft.part(
+        kind,
+        text,
+        block,
+        &["source", "title", "cache_control", "citations"],
+    );
+    if let Some(context) = context {
+        draft.text(context);
+    }
+}

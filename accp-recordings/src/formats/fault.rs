@@ -1,0 +1,28 @@
+//! What a reader returns: the model, or the place of what it refuses.
+
+use serde_json::{Map, Value as Json};
+
+/// A conversation as a reader gives it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Model {
+    pub(crate) messages: Vec<Json>,
+    /// What the document says beside its messages.
+    pub(crate) rest: Map<String, Json>,
+}
+
+/// The place of something that a reader refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// A JSON pointer.
+    pub(crate) pointer: String,
+    pub(crate) expected: &'static str,
+}
+
+impl Fault {
+    pub(crate) fn at(pointer: impl Into<String>, expected: &'static str) -> Self {
+        Self {
+            pointer: pointer.into(),
+            expected,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Gemini: `systemInstruction`, and `contents` of `parts` that have no type.
+
+use serde_json::{Map, Value as Json};
+
+use super::draft::{Draft, placeholder};
+use super::fault::{Fault, Model};
+use super::fields::Fields;
+
+/// Keys of a part that only say how it was recorded.
+const ABOUT: [&str; 6] = [
+    "thoughtSignature",
+    "thought_signature",
+    "videoMetadata",
+    "video_metadata",
+    "mediaResolution",
+    "partMetadata",
+];
+/// Keys of a candidate or a content that only say how it was recorded.
+const CANDIDATE: [&str; 8] = [
+    "finishReason",
+    "index",
+    "safetyRatings",
+    "avgLogprobs",
+    "logprobsResult",
+    "tokenCount",
+    "citationMetadata",
+    "groundingMetadata",
+];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    let contents = match json {
+        Json::Array(_) => Some(json),
+        _ => json.get("contents").or_else(|| json.get("candidates")),
+    };
+    let contents = contents
+        .and_then(Json::as_array)
+        .filter(|all| !all.is_empty());
+    contents.is_some_and(|all| {
+        all.iter().all(|content| {
+            let parts = content
+                .get("parts")
+                .or_else(|| content.get("content")?.get("parts"));
+            let parts = parts.and_then(Json::as_array);
+            parts.is_some_and(|parts| parts.iter().all(|part| part.get("type").is_none()))
+        })
+    })
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When there are no contents, or a content is not an object.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let mut model = Model::default();
+    let mut all = Vec::new();
+    match json {
+        Json::Array(contents) => all.push(("", contents)),
+        other => {
+            let expected = "an object with `contents`";
+            let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
+            for key in ["systemInstruction", "system_instruction"] {
+                if let Some(system) = rest.take(key) {
+                    instruction(system, &mut model.messages);
+                }
+            }
+            for (key, at) in [("contents", "/contents"), ("candidates", "/candidates")] {
+                all.extend(rest.list(key).map(|contents| (at, contents)));
+            }
+            if all.is_empty() {
+                return Err(Fault::at("", expected));
+            }
+            model.rest = rest.into_map();
+        }
+    }
+    for (at, contents) in all {
+        for (index, content) in contents.into_iter().enumerate() {
+            let content = Fields::of(content)
+                .map_err(|_| Fault::at(format!("{at}/{index}"), "a content, an object"))?;
+            self::content(content, "", &mut model.messages);
+        }
+    }
+    Ok(model)
+}
+
+/// Reads the system instruction: a text, or a content.
+fn instruction(json: Json, out: &mut Vec<Json>) {
+    match Fields::of(json) {
+        Ok(fields) => content(fields, "system", out),
+        Err(Json::Null) => {}
+        Err(other) => {
+            let mut draft = Draft::new("system");
+            draft.content(Some(other), part);
+            out.push(draft.into_json());
+        }
+    }
+}
+
+/// Reads a content into one message, or several if it holds results.
+fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
+    // A candidate wraps its content.
+    let about = if fields.get("content").is_some_and(Json::is_object) {
+        let inner = fields.object("content").unwrap_or_default();
+        Some(std::mem::replace(&mut fields, inner))
+    } else {
+        None
+    };
+    let recorded = fields.text("role").unwrap_or_default();
+    let known = ["", "model", "user", "function", "system"].contains(&recorded.as_str());
+    if !role.is_empty() && !known {
+        fields.put("role", recorded.as_str().into());
+    }
+    let role = match recorded.as_str() {
+        _ if !role.is_empty() => role,
+        "model" => "assistant",
+        "" if about.is_some() => "assistant",
+        "" | "function" => "user",
+        other => other,
+    };
+    let mut draft = Draft::new(role);
+    let first = out.len();
+    for json in fields.list("parts").into_iter().flatten() {
+        let response = ["functionResponse", "function_response"]
+            .into_iter()
+            .find(|key| json.get(key).is_some_and(Json::is_object));
+        match response {
+            None => part(&mut draft, json),
+            Some(key) => {
+                if !draft.is_empty() {
+                    out.push(std::mem::replace(&mut draft, Draft::new(role)).into_json());
+                }
+                out.extend(result(json, key));
+            }
+        }
+    }
+    draft.rest(fields, &CANDIDATE);
+    if let Some(about) = about {
+        draft.rest(about, &CANDIDATE);
+    }
+    draft.end(out, first);
+}
+
+/// Reads the result of a call. A response whose only key is the output is that output.
+fn result(json: Json, key: &str) -> Option<Json> {
+    let mut part = Fields::of(json).ok()?;
+    let mut fields = part.object(key)?;
+    let mut draft = Draft::result(fields.take("id"), fields.take("name"));
+    match fields.take("response") {
+        Some(Json::Object(mut map)) => {
+            let only = ["output", "result"]
+                .into_iter()
+                .find(|key| map.contains_key(*key));
+            let alone = only.filter(|key| map.len() == 1 && map[*key].is_string());
+            match alone.and_then(|key| map.shift_remove(key)) {
+                Some(Json::String(text)) => draft.text(text),
+                _ => draft.text(Json::Object(map).to_string()),
+            }
+        }
+        Some(Json::String(text)) => draft.text(text),
+        Some(other) => draft.opaque(&other),
+        None => {}
+    }
+    draft.rest(fields, &["willContinue", "scheduling"]);
+    draft.rest(part, &ABOUT);
+    Some(draft.into_json())
+}
+
+/// Adds a part to a message.
+fn part(draft: &mut Draft, json: Json) {
+    let whole = json.clone();
+    let Ok(mut part) = Fields::of(json) else {
+        draft.opaque(&whole);
+        return;
+    };
+    let keys = ["functionCall", "function_call"];
+    if let Some(text) = part.text("text") {
+        let thought = part.get("thought") == Some(&Json::Bool(true));
+        let about: Vec<&str> = ABOUT.into_iter().chain(["thought"]).collect();
+        draft.part(
+            if thought { "thinking" } else { "text" },
+            text,
+            part,
+            &about,
+        );
+    } else if let Some(mut call) = keys.into_iter().find_map(|key| part.object(key)) {
+        let (id, name, args) = (call.take("id"), call.take("name"), call.take("args"));
+        let (about, unknown) = part.split(&ABOUT);
+        draft.call(id, name, args, about);
+        draft.shown(call.into_map());
+        draft.shown(unknown);
+    } else if let Some((key, text)) = media(&part) {
+        draft.part("media", text, part, &[&[key], &ABOUT[..]].concat());
+    } else {
+        draft.opaque(&whole);
+    }
+}
+
+/// Returns the key of a picture or a file, and the text that stands for it.
+fn media(part: &Fields) -> Option<(&'static str, String)> {
+    let field = |map: &Map<String, Json>, keys: [&str; 2]| {
+        let found = keys.into_iter().find_map(|key| map.get(key)?.as_str());
+        found.map(str::to_owned)
+    };
+    for key in ["inlineData", "inline_data", "fileData", "file_data"] {
+        let Some(Json::Object(map)) = part.get(key) else {
+            continue;
+        };
+        let kind = field(map, ["mimeType", "mime_type"]);
+        let text = if let Some(uri) = field(map, ["fileUri", "file_uri"]) {
+            format!("[file {uri}]")
+        } else {
+            placeholder("media", kind.as_deref(), map.get("data")?.as_str()?)
+        };
+        return Some((key, text));
+    }
+    None
+}

@@ -1,0 +1,166 @@
+//! `LangChain`: messages with a `type`, as they are, under `data`, or as serialised constructors.
+
+use serde_json::{Map, Value as Json};
+
+use super::draft::Draft;
+use super::fault::{Fault, Model};
+use super::fields::{Fields, is_void};
+use super::{anthropic, chat, parts};
+
+/// The types of this format, the names of their classes, and the roles of the model.
+const TYPES: [(&str, &str, &str); 6] = [
+    ("human", "HumanMessage", "user"),
+    ("ai", "AIMessage", "assistant"),
+    ("system", "SystemMessage", "system"),
+    ("tool", "ToolMessage", "tool"),
+    ("function", "FunctionMessage", "tool"),
+    ("developer", "DeveloperMessage", "developer"),
+];
+/// Keys of a message that no model saw.
+const ABOUT: [&str; 11] = [
+    "id",
+    "type",
+    "lc",
+    "example",
+    "response_metadata",
+    "usage_metadata",
+    "artifact",
+    "status",
+    "additional_kwargs",
+    "tool_call_chunks",
+    "chunk_position",
+];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    let messages = match json {
+        Json::Array(_) => Some(json),
+        _ => json.get("messages"),
+    };
+    let messages = messages.and_then(Json::as_array);
+    messages.is_some_and(|all| all.iter().any(is_message))
+}
+
+/// Returns whether this is a message of this format.
+pub(super) fn is_message(json: &Json) -> bool {
+    let constructor = json["lc"].is_number() && json["kwargs"].is_object();
+    let typed = role(&json["type"]).is_some() || json["type"] == "chat";
+    let said = json.get("content").is_some() || json["data"].get("content").is_some();
+    constructor || typed && said && json.get("from").is_none()
+}
+
+/// Returns the role of the model for a type or the name of a class, also of a chunk.
+fn role(kind: &Json) -> Option<&'static str> {
+    let kind = kind.as_str()?;
+    let class = kind.strip_suffix("Chunk").unwrap_or(kind);
+    let known = TYPES
+        .iter()
+        .find(|(name, theirs, _)| *name == kind || *theirs == class);
+    known.map(|(.., role)| *role)
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When there are no messages, or a message is not an object.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let mut model = Model::default();
+    let (messages, at) = match json {
+        Json::Array(messages) => (messages, ""),
+        other => {
+            let expected = "an object with `messages`";
+            let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
+            let messages = rest.list("messages").ok_or(Fault::at("", expected))?;
+            model.rest = rest.into_map();
+            (messages, "/messages")
+        }
+    };
+    for (index, json) in messages.into_iter().enumerate() {
+        if !json.is_object() {
+            return Err(Fault::at(format!("{at}/{index}"), "a message, an object"));
+        }
+        message(json, &mut model.messages);
+    }
+    Ok(model)
+}
+
+/// Reads a message of this format, or of a provider's chat.
+pub(super) fn message(json: Json, out: &mut Vec<Json>) {
+    if !is_message(&json) && json.get("role").is_some() {
+        if anthropic::detect(&Json::Array(vec![json.clone()])) {
+            let fields = Fields::of(json).unwrap_or_default();
+            anthropic::message(fields, Map::new(), out);
+        } else if let Json::Object(map) = json {
+            out.push(chat::message(map));
+        }
+        return;
+    }
+    let class = json["id"].as_array().and_then(|id| id.last()).cloned();
+    let mut wrapper = Fields::of(json).unwrap_or_default();
+    let inner = ["kwargs", "data"]
+        .into_iter()
+        .find_map(|key| wrapper.object(key));
+    let mut fields = match inner {
+        Some(inner) => inner,
+        None => std::mem::take(&mut wrapper),
+    };
+    let kind = [wrapper.get("type"), fields.get("type"), class.as_ref()];
+    let known = kind.into_iter().flatten().find_map(role);
+    let said = fields.text("role");
+    let mut draft = match known {
+        Some("tool") => Draft::result(fields.take("tool_call_id"), fields.take("name")),
+        Some(role) => Draft::new(role),
+        None => Draft::new(said.as_deref().unwrap_or("assistant")),
+    };
+    if known.is_some()
+        && let Some(said) = said
+    {
+        fields.put("role", said.into());
+    }
+    if let Some(name) = fields.text("name") {
+        draft.set("name", name.into());
+    }
+    if fields.str("status") == Some("error") {
+        draft.set("is_error", true.into());
+    }
+    let calls = calls(&mut fields);
+    let ids: Vec<Json> = calls
+        .iter()
+        .filter_map(|call| call.get("id").cloned())
+        .collect();
+    draft.content(fields.take("content"), |draft, json| {
+        // Anthropic's blocks of calls stand among the calls, too.
+        if json["type"] == "tool_use" && ids.contains(&json["id"]) {
+            let about = [("content".to_owned(), Json::Array(vec![json]))];
+            draft.about(about.into_iter().collect());
+        } else {
+            parts::any(draft, json);
+        }
+    });
+    for call in calls {
+        parts::call(&mut draft, call);
+    }
+    draft.rest(fields, &ABOUT);
+    draft.rest(wrapper, &ABOUT);
+    out.push(draft.into_json());
+}
+
+/// Takes the calls of a message. A message may have them in the form of its provider only.
+fn calls(fields: &mut Fields) -> Vec<Json> {
+    let mut calls = fields.list("tool_calls").unwrap_or_default();
+    calls.extend(fields.list("invalid_tool_calls").into_iter().flatten());
+    let Some(mut more) = fields.object("additional_kwargs") else {
+        return calls;
+    };
+    if calls.is_empty() {
+        calls.extend(more.list("tool_calls").into_iter().flatten());
+        calls.extend(more.take("function_call").filter(|call| !is_void(call)));
+    }
+    for key in ["reasoning_content", "refusal"] {
+        if let Some(said) = more.take(key).filter(|said| !is_void(said)) {
+            fields.put(key, said);
+        }
+    }
+    fields.put("additional_kwargs", Json::Object(more.into_map()));
+    calls
+}

@@ -1,0 +1,107 @@
+//! OpenTelemetry: messages in `parts` with a type, in the attributes of `gen_ai` spans, events and
+//! log records, as an exporter wrote them or as OTLP JSON.
+
+mod attributes;
+mod messages;
+
+use serde_json::{Map, Value as Json};
+
+use super::fault::{Fault, Model};
+use super::merge::{Merge, Seen};
+use attributes::Found;
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    [
+        "resourceSpans",
+        "resourceLogs",
+        "resource_spans",
+        "resource_logs",
+    ]
+    .iter()
+    .any(|key| json.get(key).is_some_and(Json::is_array))
+        || is_messages(json)
+        || attributes::holds(json)
+}
+
+/// Returns whether these are messages in parts that have a type.
+fn is_messages(json: &Json) -> bool {
+    let messages = match json {
+        Json::Array(_) => Some(json),
+        _ => json.get("messages"),
+    };
+    let messages = messages.and_then(Json::as_array);
+    messages.is_some_and(|all| {
+        let parts = all
+            .iter()
+            .filter_map(|message| message.get("parts")?.as_array());
+        parts.flatten().any(|part| part["type"].is_string())
+    })
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When no message is found, or a message is not an object.
+pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
+    let mut merge = Merge::default();
+    let mut rest = Map::new();
+    let mut found = Vec::new();
+    if is_messages(&json) {
+        let (list, at) = match &mut json {
+            Json::Array(_) => (json.take(), ""),
+            other => (
+                other.get_mut("messages").map_or(Json::Null, Json::take),
+                "/messages",
+            ),
+        };
+        if let Json::Array(messages) = list {
+            if let Some(index) = messages.iter().position(|message| !message.is_object()) {
+                let pointer = format!("{at}/{index}");
+                return Err(Fault::at(pointer, "a message, an object"));
+            }
+            for message in messages {
+                messages::message(message, &mut merge.messages);
+            }
+        }
+    } else {
+        attributes::take(&mut json, &mut found);
+    }
+    found.sort_by_key(|found: &Found| found.time);
+    let mut seen: Vec<Seen> = Vec::new();
+    for Found { span, value, .. } in found {
+        if seen.len() <= span {
+            seen.resize_with(span + 1, Seen::default);
+        }
+        let mut messages = Vec::new();
+        messages::read(value, &mut messages);
+        merge.add(messages, &mut seen[span]);
+    }
+    if merge.messages.is_empty() {
+        let expected = "spans or events with `gen_ai.input.messages`, or messages with `parts`; \
+                        record them with the capture of message content switched on";
+        return Err(Fault::at("", expected));
+    }
+    for (key, name) in [
+        ("gen_ai.tool.definitions", "tools"),
+        ("gen_ai.conversation.id", "id"),
+    ] {
+        if let Some(value) = attributes::first(&json, key) {
+            rest.insert(name.to_owned(), value);
+        }
+    }
+    match json {
+        Json::Object(map) => rest.extend(map),
+        Json::Null => {}
+        other => {
+            rest.insert("spans".to_owned(), other);
+        }
+    }
+    if !merge.repeated.is_empty() {
+        rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
+    }
+    Ok(Model {
+        messages: merge.messages,
+        rest,
+    })
+}

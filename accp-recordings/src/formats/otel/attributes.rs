@@ -1,0 +1,318 @@
+//! Attributes of spans, events and log records: which of them hold messages, and their values.
+
+use serde_json::{Map, Value as Json};
+
+use crate::formats::draft::merge;
+
+/// The attributes that hold messages, in the order in which they were said.
+const HOLDERS: [(&str, Holder); 6] = [
+    ("gen_ai.system_instructions", Holder::System),
+    ("gen_ai.input.messages", Holder::Messages("user")),
+    ("gen_ai.prompt", Holder::Messages("user")),
+    ("gen_ai.input_messages", Holder::Messages("user")),
+    ("gen_ai.output.messages", Holder::Messages("assistant")),
+    ("gen_ai.completion", Holder::Messages("assistant")),
+];
+/// The events that are a message each, and their roles.
+const EVENTS: [(&str, &str); 5] = [
+    ("gen_ai.system.message", "system"),
+    ("gen_ai.user.message", "user"),
+    ("gen_ai.assistant.message", "assistant"),
+    ("gen_ai.tool.message", "tool"),
+    ("gen_ai.choice", "assistant"),
+];
+
+/// The attributes of an event that are keys of its message.
+const SAID: [&str; 9] = [
+    "role",
+    "content",
+    "name",
+    "id",
+    "tool_calls",
+    "message",
+    "parts",
+    "finish_reason",
+    "index",
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Holder {
+    System,
+    Messages(&'static str),
+}
+
+/// What an attribute or an event holds.
+#[derive(Debug)]
+pub(super) enum Value {
+    /// Instructions: a text, or parts.
+    System(Json),
+    /// Messages, or the words of this role.
+    Messages(Json, &'static str),
+    /// The message of an event, of this role.
+    Event(&'static str, Map<String, Json>),
+}
+
+/// What was found in a span.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Nanoseconds, or 0 where no time was recorded.
+    pub(super) time: u128,
+    /// The number of the span, from 0.
+    pub(super) span: usize,
+    pub(super) value: Value,
+}
+
+/// Returns whether the document has an attribute or an event that holds messages.
+pub(super) fn holds(json: &Json) -> bool {
+    let named =
+        |key: &str| HOLDERS.iter().any(|(holder, _)| *holder == key) || event_role(key).is_some();
+    match json {
+        Json::Object(map) => map.iter().any(|(key, value)| {
+            let key_value =
+                key == "key" && value.as_str().is_some_and(named) && map.contains_key("value");
+            let event = key == "name" && value.as_str().and_then(event_role).is_some();
+            named(key) || key_value || event || value.is_object() && holds(value) || {
+                let items = value.as_array();
+                items.is_some_and(|items| items.iter().any(|item| item.is_object() && holds(item)))
+            }
+        }),
+        Json::Array(items) => items.iter().any(|item| item.is_object() && holds(item)),
+        _ => false,
+    }
+}
+
+fn event_role(name: &str) -> Option<&'static str> {
+    let found = EVENTS.iter().find(|(event, _)| *event == name);
+    found.map(|(_, role)| *role)
+}
+
+/// Takes all that holds messages out of a document.
+pub(super) fn take(json: &mut Json, out: &mut Vec<Found>) {
+    let mut spans = 0;
+    walk(json, 0, &mut spans, out);
+}
+
+fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
+    match json {
+        Json::Array(items) => items
+            .iter_mut()
+            .for_each(|item| walk(item, span, spans, out)),
+        Json::Object(map) => {
+            let is_span = ["spanId", "span_id", "context", "attributes"]
+                .iter()
+                .any(|key| map.contains_key(*key));
+            let is_event = name(map).and_then(|name| event_role(&name));
+            let span = if is_span && is_event.is_none() {
+                *spans += 1;
+                *spans
+            } else {
+                span
+            };
+            if let Some(role) = is_event {
+                let body = map.shift_remove("body").map_or(Json::Null, plain);
+                let time = time(map, START);
+                let attributes = map.get_mut("attributes").map_or_else(Map::new, said);
+                let value = event(role, body, attributes);
+                out.push(Found { time, span, value });
+                return;
+            }
+            for (key, holder) in HOLDERS {
+                let Some(value) = remove(map, key) else {
+                    continue;
+                };
+                let value = parsed(value);
+                let (time, value) = match holder {
+                    Holder::System => (time(map, START), Value::System(value)),
+                    Holder::Messages(role) => {
+                        let times = if role == "user" { START } else { END };
+                        (time(map, times), Value::Messages(value, role))
+                    }
+                };
+                out.push(Found { time, span, value });
+            }
+            map.values_mut()
+                .for_each(|value| walk(value, span, spans, out));
+        }
+        _ => {}
+    }
+}
+
+const START: [&str; 5] = [
+    "startTimeUnixNano",
+    "start_time_unix_nano",
+    "timeUnixNano",
+    "time_unix_nano",
+    "observedTimeUnixNano",
+];
+const END: [&str; 5] = [
+    "endTimeUnixNano",
+    "end_time_unix_nano",
+    "timeUnixNano",
+    "time_unix_nano",
+    "observedTimeUnixNano",
+];
+
+/// Returns a time of a span or an event, in nanoseconds.
+fn time(map: &Map<String, Json>, keys: [&str; 5]) -> u128 {
+    let found = keys.iter().find_map(|key| match map.get(*key)? {
+        Json::String(text) => text.parse().ok(),
+        Json::Number(number) => number.as_u64().map(u128::from),
+        _ => None,
+    });
+    found.unwrap_or(0)
+}
+
+/// Returns the name of an event.
+fn name(map: &Map<String, Json>) -> Option<String> {
+    let keys = ["eventName", "event_name", "name", "event.name"];
+    let own = keys.iter().find_map(|key| map.get(*key)?.as_str());
+    match own.filter(|name| event_role(name).is_some()) {
+        Some(name) => Some(name.to_owned()),
+        None => match map.get("attributes")? {
+            Json::Object(attributes) => attributes.get("event.name")?.as_str().map(str::to_owned),
+            Json::Array(entries) => {
+                let entry = entries.iter().find(|entry| entry["key"] == "event.name")?;
+                entry["value"]["stringValue"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        },
+    }
+}
+
+/// Takes an attribute out of an object: from its list or its table of attributes, or a key.
+fn remove(map: &mut Map<String, Json>, key: &str) -> Option<Json> {
+    if let Some(value) = map.shift_remove(key) {
+        return Some(value);
+    }
+    match map.get_mut("attributes")? {
+        Json::Object(attributes) => attributes.shift_remove(key),
+        Json::Array(entries) => {
+            let mut all = entries.iter_mut();
+            let entry = all.find(|entry| entry["key"] == key && !entry["value"].is_null())?;
+            Some(plain(taken(entry, "value")))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the first value of an attribute anywhere in the document.
+pub(super) fn first(json: &Json, key: &str) -> Option<Json> {
+    match json {
+        Json::Object(map) => {
+            let own = map.get(key).cloned();
+            let listed = || {
+                let value = (map.get("key")? == key).then(|| map.get("value"))??;
+                Some(plain(value.clone()))
+            };
+            let found = own.or_else(listed).map(parsed);
+            found.or_else(|| map.values().find_map(|value| first(value, key)))
+        }
+        Json::Array(items) => items.iter().find_map(|item| first(item, key)),
+        _ => None,
+    }
+}
+
+/// Returns the value of an attribute that an exporter wrote as a JSON text.
+fn parsed(json: Json) -> Json {
+    match &json {
+        Json::String(text) => match serde_json::from_str(text) {
+            Ok(inner @ (Json::Array(_) | Json::Object(_))) => inner,
+            _ => json,
+        },
+        _ => json,
+    }
+}
+
+/// Returns the value of a key of a message. A content that is a text of JSON stays a text.
+fn value_of(key: &str, value: Json) -> Json {
+    if key == "content" {
+        value
+    } else {
+        parsed(value)
+    }
+}
+
+/// Takes what an event says out of its attributes.
+fn said(attributes: &mut Json) -> Map<String, Json> {
+    let is_said = |key: &str| SAID.contains(&key);
+    let mut out = Map::new();
+    match attributes {
+        Json::Object(map) => {
+            for key in SAID {
+                out.extend(
+                    map.shift_remove(key)
+                        .map(|value| (key.to_owned(), value_of(key, value))),
+                );
+            }
+        }
+        Json::Array(entries) => {
+            for entry in entries {
+                let key = entry["key"].as_str().unwrap_or_default().to_owned();
+                if is_said(&key) && !out.contains_key(&key) {
+                    let value = value_of(&key, plain(taken(entry, "value")));
+                    out.insert(key, value);
+                }
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// Returns an object of OTLP, which is a list of entries.
+fn table(json: Json) -> Map<String, Json> {
+    let entries = match json {
+        Json::Array(entries) => entries,
+        _ => Vec::new(),
+    };
+    let entries = entries.into_iter().map(|mut entry| {
+        let key = entry["key"].as_str().unwrap_or_default().to_owned();
+        (key, plain(taken(&mut entry, "value")))
+    });
+    entries.collect()
+}
+
+/// Takes the value of a key, if this is an object that has it.
+fn taken(json: &mut Json, key: &str) -> Json {
+    json.get_mut(key).map_or(Json::Null, Json::take)
+}
+
+/// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so
+/// on. Other JSON stays.
+fn plain(json: Json) -> Json {
+    let Json::Object(mut map) = json else {
+        return json;
+    };
+    if map.len() != 1 {
+        return Json::Object(map);
+    }
+    for key in [
+        "stringValue",
+        "intValue",
+        "doubleValue",
+        "boolValue",
+        "bytesValue",
+    ] {
+        if let Some(value) = map.shift_remove(key) {
+            return value;
+        }
+    }
+    if let Some(Json::Array(values)) = map.get_mut("arrayValue").map(|list| taken(list, "values")) {
+        return values.into_iter().map(plain).collect();
+    }
+    if let Some(list) = map.get_mut("kvlistValue").map(|list| taken(list, "values")) {
+        return Json::Object(table(list));
+    }
+    Json::Object(map)
+}
+
+/// Returns the message of an event: its body, and what its attributes say.
+fn event(role: &'static str, body: Json, attributes: Map<String, Json>) -> Value {
+    let mut map = match body {
+        Json::Object(map) => map,
+        Json::Null => Map::new(),
+        other => [("content".to_owned(), other)].into_iter().collect(),
+    };
+    merge(&mut map, attributes);
+    Value::Event(role, map)
+}

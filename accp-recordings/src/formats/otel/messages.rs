@@ -1,0 +1,164 @@
+//! Messages of the semantic conventions, and their parts.
+
+use serde_json::Value as Json;
+
+use crate::formats::draft::{Draft, merge, placeholder};
+use crate::formats::fields::Fields;
+use crate::formats::parts;
+
+use super::attributes::Value;
+
+/// Keys of a message or a part that no model saw.
+const ABOUT: [&str; 7] = [
+    "finish_reason",
+    "index",
+    "event.name",
+    "gen_ai.system",
+    "gen_ai.provider.name",
+    "builtin",
+    "signature",
+];
+
+/// Reads what an attribute or an event holds.
+pub(super) fn read(value: Value, out: &mut Vec<Json>) {
+    match value {
+        Value::System(Json::Array(list)) => {
+            let mut draft = Draft::new("system");
+            for json in list {
+                part(&mut draft, json);
+            }
+            out.push(draft.into_json());
+        }
+        Value::System(other) => {
+            let mut draft = Draft::new("system");
+            draft.content(Some(other), |_, _| {});
+            out.push(draft.into_json());
+        }
+        Value::Messages(Json::Array(list), _) => {
+            for json in list {
+                message(json, out);
+            }
+        }
+        Value::Messages(other, role) => {
+            let mut draft = Draft::new(role);
+            draft.content(Some(other), |_, _| {});
+            out.push(draft.into_json());
+        }
+        Value::Event(role, mut map) => {
+            // A choice wraps its message.
+            if map.get("message").is_some_and(Json::is_object)
+                && let Some(Json::Object(inner)) = map.shift_remove("message")
+            {
+                merge(&mut map, inner);
+            }
+            map.entry("role").or_insert_with(|| role.into());
+            message(Json::Object(map), out);
+        }
+    }
+}
+
+/// Reads a message into one message, or several if it holds results.
+pub(super) fn message(json: Json, out: &mut Vec<Json>) {
+    let whole = json.clone();
+    let Ok(mut fields) = Fields::of(json) else {
+        let mut draft = Draft::new("user");
+        draft.opaque(&whole);
+        out.push(draft.into_json());
+        return;
+    };
+    let role = fields
+        .text("role")
+        .unwrap_or_else(|| "assistant".to_owned());
+    let mut draft = Draft::new(&role);
+    if role == "tool"
+        && let Some(id) = fields.text("id")
+    {
+        draft.set("tool_call_id", id.into());
+    }
+    if let Some(name) = fields.text("name") {
+        draft.set("name", name.into());
+    }
+    let first = out.len();
+    for json in fields.list("parts").into_iter().flatten() {
+        if json["type"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("tool_call_response"))
+        {
+            if !draft.is_empty() {
+                out.push(std::mem::replace(&mut draft, Draft::new(&role)).into_json());
+            }
+            out.extend(result(json));
+        } else {
+            part(&mut draft, json);
+        }
+    }
+    draft.content(fields.take("content"), parts::any);
+    for call in fields.list("tool_calls").into_iter().flatten() {
+        parts::call(&mut draft, call);
+    }
+    draft.rest(fields, &ABOUT);
+    draft.end(out, first);
+}
+
+/// Reads the result of a call.
+fn result(json: Json) -> Option<Json> {
+    let mut part = Fields::of(json).ok()?;
+    let kind = part.text("type").unwrap_or_default();
+    let mut draft = Draft::result(part.take("id"), part.take("name"));
+    let response = ["response", "result"]
+        .into_iter()
+        .find_map(|key| part.take(key));
+    match response {
+        Some(Json::String(text)) => draft.text(text),
+        Some(Json::Null) | None => {}
+        Some(other) => draft.text(other.to_string()),
+    }
+    if kind != "tool_call_response" {
+        part.put("type", kind.into());
+    }
+    draft.rest(part, &ABOUT);
+    Some(draft.into_json())
+}
+
+/// Adds a part to a message.
+fn part(draft: &mut Draft, json: Json) {
+    let kind = json["type"].as_str().unwrap_or_default().to_owned();
+    let whole = json.clone();
+    let Ok(mut part) = Fields::of(json) else {
+        draft.opaque(&whole);
+        return;
+    };
+    part.take("type");
+    match kind.as_str() {
+        "text" if part.str("content").is_some() => {
+            let text = part.text("content").unwrap_or_default();
+            draft.part("text", text, part, &ABOUT);
+        }
+        "reasoning" | "thinking" if part.str("content").is_some() => {
+            let text = part.text("content").unwrap_or_default();
+            draft.part("thinking", text, part, &ABOUT);
+        }
+        "tool_call" if part.str("name").is_some() => {
+            let (id, name) = (part.take("id"), part.take("name"));
+            let arguments = part.take("arguments").filter(|json| !json.is_null());
+            let (about, unknown) = part.split(&ABOUT);
+            draft.call(id, name, arguments, about);
+            draft.shown(unknown);
+        }
+        "blob" if part.str("content").is_some() => {
+            let kind = part.str("modality").unwrap_or("blob").to_owned();
+            let data = part.str("content").unwrap_or_default();
+            let text = placeholder(&kind, part.str("mime_type"), data);
+            draft.part(&kind, text, part, &["content", "modality", "mime_type"]);
+        }
+        "uri" | "file" | "file_data" => {
+            let keys = ["modality", "mime_type", "uri", "file_id"];
+            let said: Vec<&str> = keys.iter().filter_map(|key| part.str(key)).collect();
+            let text = format!("[{}]", said.join(" "));
+            draft.part("file", text, part, &keys);
+        }
+        // The parts of older conventions are those of OpenAI's chat.
+        "text" | "image_url" => parts::any(draft, whole),
+        _ => draft.opaque(&whole),
+    }
+}

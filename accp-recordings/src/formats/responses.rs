@@ -1,0 +1,237 @@
+//! OpenAI Responses: `instructions`, and the items of `input` and `output`.
+
+use serde_json::Value as Json;
+
+use super::draft::{Draft, placeholder};
+use super::fault::{Fault, Model};
+use super::fields::Fields;
+
+/// Keys of an item or a part that only say how it was recorded.
+const ABOUT: [&str; 12] = [
+    "type",
+    "id",
+    "status",
+    "phase",
+    "annotations",
+    "logprobs",
+    "encrypted_content",
+    "object",
+    "created_at",
+    "namespace",
+    "caller",
+    "created_by",
+];
+
+/// Returns whether the document is of this format and of no other.
+pub(crate) fn detect(json: &Json) -> bool {
+    let items = |json: &Json| {
+        let items = json.as_array().filter(|items| !items.is_empty());
+        items.is_some_and(|items| items.iter().all(is_item))
+    };
+    let typed = |json: &Json| json.as_array().is_some_and(|all| all.iter().any(is_typed));
+    if json.is_array() {
+        return items(json) && typed(json);
+    }
+    let output = json.get("output").is_some_and(items);
+    let input = json.get("input");
+    let said = input.is_some_and(|input| input.is_string() && json.get("model").is_some());
+    json.get("messages").is_none() && (output || said || input.is_some_and(items))
+}
+
+/// Returns whether this may be an item: it has a type, or is a message.
+fn is_item(json: &Json) -> bool {
+    json["type"].is_string() || json.get("role").is_some() && json.get("content").is_some()
+}
+
+fn is_typed(json: &Json) -> bool {
+    let kind = json.get("type").and_then(Json::as_str).unwrap_or_default();
+    let calls = kind.ends_with("_call") || kind.ends_with("_call_output");
+    kind == "message" && json.get("content").is_some()
+        || kind == "reasoning" && json.get("summary").is_some()
+        || kind == "item_reference"
+        || calls && (json.get("call_id").is_some() || json.get("id").is_some())
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// When there is neither input nor output, or an item is not an object.
+pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    let mut all = Vec::new();
+    let mut model = Model::default();
+    match json {
+        Json::Array(items) => all.push(("", items)),
+        other => {
+            let expected = "an object with the items `input` or `output`";
+            let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
+            match rest.take("instructions") {
+                Some(Json::String(text)) => {
+                    let mut draft = Draft::new("system");
+                    draft.text(text);
+                    model.messages.push(draft.into_json());
+                }
+                Some(Json::Array(items)) => all.push(("/instructions", items)),
+                Some(odd) => rest.put("instructions", odd),
+                None => {}
+            }
+            match rest.take("input") {
+                Some(Json::String(text)) => {
+                    let mut draft = Draft::new("user");
+                    draft.text(text);
+                    model.messages.push(draft.into_json());
+                }
+                Some(Json::Array(items)) => all.push(("/input", items)),
+                Some(odd) => rest.put("input", odd),
+                None => {}
+            }
+            all.extend(rest.list("output").map(|items| ("/output", items)));
+            if all.is_empty() && model.messages.is_empty() {
+                return Err(Fault::at("", expected));
+            }
+            model.rest = rest.into_map();
+        }
+    }
+    let mut turn = Turn::default();
+    for (at, items) in all {
+        for (index, item) in items.into_iter().enumerate() {
+            let item = Fields::of(item)
+                .map_err(|_| Fault::at(format!("{at}/{index}"), "an item, an object"))?;
+            turn.item(item, &mut model.messages);
+        }
+    }
+    turn.end(&mut model.messages);
+    Ok(model)
+}
+
+/// The message of an assistant in the making: reasoning, words and calls are items of their own.
+#[derive(Default)]
+struct Turn(Option<Draft>);
+
+impl Turn {
+    fn end(&mut self, out: &mut Vec<Json>) {
+        out.extend(self.0.take().map(Draft::into_json));
+    }
+
+    /// Returns the message in the making. Words and reasoning begin a message of their own behind
+    /// calls, and words behind words.
+    fn assistant(&mut self, out: &mut Vec<Json>, is_call: bool) -> &mut Draft {
+        let over = |draft: &Draft| !is_call && (draft.has_calls() || draft.has("text"));
+        if self.0.as_ref().is_some_and(over) {
+            self.end(out);
+        }
+        self.0.get_or_insert_with(|| Draft::new("assistant"))
+    }
+
+    fn item(&mut self, mut item: Fields, out: &mut Vec<Json>) {
+        let whole = Json::Object(item.clone().into_map());
+        let kind = item.text("type").unwrap_or_else(|| "message".to_owned());
+        match kind.as_str() {
+            "message" => {
+                let role = item.text("role").unwrap_or_else(|| "assistant".to_owned());
+                let content = item.take("content");
+                if role == "assistant" {
+                    let draft = self.assistant(out, false);
+                    draft.content(content, part);
+                    draft.rest(item, &ABOUT);
+                } else {
+                    self.end(out);
+                    let mut draft = Draft::new(&role);
+                    draft.content(content, part);
+                    draft.rest(item, &ABOUT);
+                    out.push(draft.into_json());
+                }
+            }
+            "reasoning" => {
+                let draft = self.assistant(out, false);
+                for key in ["summary", "content"] {
+                    for json in item.list(key).into_iter().flatten() {
+                        part(draft, json);
+                    }
+                }
+                draft.rest(item, &ABOUT);
+            }
+            "function_call" | "custom_tool_call" => {
+                let (id, name) = (item.take("call_id"), item.take("name"));
+                let arguments = item.take("arguments").or_else(|| item.take("input"));
+                let draft = self.assistant(out, true);
+                let (about, unknown) = item.split(&ABOUT);
+                draft.call(id, name, arguments, about);
+                draft.shown(unknown);
+            }
+            _ if kind.ends_with("_call_output") => {
+                self.end(out);
+                let mut draft = Draft::result(item.take("call_id"), item.take("name"));
+                if matches!(
+                    kind.as_str(),
+                    "function_call_output" | "custom_tool_call_output"
+                ) {
+                    draft.content(item.take("output"), part);
+                } else {
+                    item.put("type", kind.into());
+                    let output = item.take("output").unwrap_or_default();
+                    match output {
+                        Json::String(text) => draft.text(text),
+                        other => draft.opaque(&other),
+                    }
+                }
+                draft.rest(item, &ABOUT);
+                out.push(draft.into_json());
+            }
+            // A tool that the provider ran, or an item that nobody knows.
+            _ => self.assistant(out, true).opaque(&whole),
+        }
+    }
+}
+
+/// Adds a part of a content.
+fn part(draft: &mut Draft, json: Json) {
+    let kind = json["type"].as_str().unwrap_or_default().to_owned();
+    let whole = json.clone();
+    let Ok(mut part) = Fields::of(json) else {
+        draft.opaque(&whole);
+        return;
+    };
+    part.take("type");
+    match kind.as_str() {
+        "input_text" | "output_text" | "text" if part.str("text").is_some() => {
+            let text = part.text("text").unwrap_or_default();
+            draft.part("text", text, part, &ABOUT);
+        }
+        "summary_text" | "reasoning_text" if part.str("text").is_some() => {
+            let text = part.text("text").unwrap_or_default();
+            draft.part("thinking", text, part, &ABOUT);
+        }
+        "refusal" if part.str("refusal").is_some() => {
+            let text = part.text("refusal").unwrap_or_default();
+            draft.part("refusal", text, part, &ABOUT);
+        }
+        "input_image" | "input_file" => media(draft, kind.trim_start_matches("input_"), part),
+        _ => draft.opaque(&whole),
+    }
+}
+
+/// Adds a picture or a file: its address is shown, encoded data is named.
+fn media(draft: &mut Draft, kind: &str, part: Fields) {
+    let url = part.str("image_url").or_else(|| part.str("file_url"));
+    let name = part.str("filename").or_else(|| part.str("file_id"));
+    let data = part.str("file_data").or(url);
+    let text = match data.map(|data| (data_url(data), data)) {
+        Some((Some((media, data)), _)) => placeholder(kind, name.or(Some(media)), data),
+        Some((None, data)) if url.is_none() => placeholder(kind, name, data),
+        _ => format!("[{kind} {}]", url.or(name).unwrap_or_default()),
+    };
+    let keys = [
+        "image_url",
+        "file_url",
+        "file_id",
+        "filename",
+        "file_data",
+        "detail",
+    ];
+    draft.part(kind, text, part, &keys);
+}
+
+/// Splits a `data:` URL into its media type and its base64.
+pub(super) fn data_url(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix("data:")?.split_once(";base64,")
+}

@@ -1,0 +1,229 @@
+//! The content of a document, counted leaf by leaf.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use serde_json::Value as Json;
+
+use crate::format::Format;
+
+/// Words that only say which kind of object a recording holds, by their keys. A reader that
+/// understands the object says the same in the model's words.
+const STRUCTURE: [(&str, &[&str]); 4] = [
+    (
+        "type",
+        &[
+            "text",
+            "input_text",
+            "output_text",
+            "summary_text",
+            "reasoning_text",
+            "refusal",
+            "thinking",
+            "reasoning",
+            "redacted_thinking",
+            "tool_use",
+            "server_tool_use",
+            "tool_result",
+            "tool_call",
+            "tool_call_response",
+            "image",
+            "image_url",
+            "input_image",
+            "input_audio",
+            "input_file",
+            "file",
+            "file_data",
+            "document",
+            "blob",
+            "uri",
+            "message",
+            "function",
+            "custom",
+            "function_call",
+            "function_call_output",
+            "custom_tool_call",
+            "custom_tool_call_output",
+            "computer_call_output",
+            "local_shell_call_output",
+            "shell_call_output",
+            "apply_patch_call_output",
+            "constructor",
+            "human",
+            "ai",
+            "system",
+            "tool",
+            "developer",
+            "chat",
+            "invalid_tool_call",
+            "user",
+            "assistant",
+        ],
+    ),
+    (
+        "role",
+        &["model", "function", "user", "system", "assistant", "tool"],
+    ),
+    (
+        "from",
+        &[
+            "human",
+            "user",
+            "gpt",
+            "chatgpt",
+            "bing",
+            "bard",
+            "assistant",
+            "model",
+            "observation",
+            "function_response",
+            "function_call",
+            "tool_call",
+        ],
+    ),
+    ("status", &["error"]),
+];
+
+/// The strings, numbers and booleans of JSON, each with the number of its places.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leaves(HashMap<u64, usize>);
+
+impl Leaves {
+    /// Adds all leaves of this JSON, also those of JSON in its strings.
+    pub(crate) fn add(&mut self, json: &Json) {
+        each(json, "", &mut |_, leaf| {
+            *self.0.entry(hash(leaf)).or_default() += 1;
+            if let Some(inner) = inner(leaf) {
+                self.add(&inner);
+            }
+        });
+    }
+
+    /// Adds all leaves of this JSON, but not those of JSON in its strings.
+    pub(crate) fn add_whole(&mut self, json: &Json) {
+        each(json, "", &mut |_, leaf| {
+            *self.0.entry(hash(leaf)).or_default() += 1;
+        });
+    }
+
+    /// Returns the place of the first leaf of the document that is not here, as a JSON pointer. A
+    /// string of JSON is here if its leaves are. Where recordings of the format repeat the
+    /// conversation, one leaf here stands for several equal ones there.
+    pub(crate) fn first_lost(&self, document: &Json, format: Format) -> Option<String> {
+        let mut left = self.clone();
+        let mut lost = None;
+        each_of_file(document, format, &mut |pointer, leaf| {
+            if lost.is_none() && !left.has(leaf, format) {
+                lost = Some(pointer.to_owned());
+            }
+        });
+        lost
+    }
+
+    /// Takes a leaf of this digest away, unless it is to stand for several.
+    pub(crate) fn take(&mut self, digest: u64, repeats: bool) -> bool {
+        match self.0.get_mut(&digest).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= usize::from(!repeats);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn has(&mut self, leaf: &Json, format: Format) -> bool {
+        if self.take(hash(leaf), format.repeats()) {
+            return true;
+        }
+        let Some(inner) = inner(leaf) else {
+            return false;
+        };
+        let mut all = true;
+        each_of_file(&inner, format, &mut |_, leaf| {
+            all = all && self.has(leaf, format);
+        });
+        all
+    }
+}
+
+/// Calls `take` for each leaf that says something, with its JSON pointer.
+pub(crate) fn each(json: &Json, pointer: &str, take: &mut dyn FnMut(&str, &Json)) {
+    match json {
+        Json::Null => {}
+        Json::String(text) if text.is_empty() => {}
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                each(item, &format!("{pointer}/{index}"), take);
+            }
+        }
+        Json::Object(map) => {
+            for (key, value) in map {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                each(value, &format!("{pointer}/{key}"), take);
+            }
+        }
+        leaf => take(pointer, leaf),
+    }
+}
+
+/// Calls `take` for each leaf of a file that is not one of the words of its format. OTLP writes
+/// the keys of objects as strings, under `key`.
+pub(crate) fn each_of_file(json: &Json, format: Format, take: &mut dyn FnMut(&str, &Json)) {
+    each(json, "", &mut |pointer, leaf| {
+        let key = pointer.rsplit('/').next().unwrap_or_default();
+        let word = leaf.as_str().unwrap_or_default();
+        let is_word = |(at, words): &(&str, &[&str])| *at == key && words.contains(&word);
+        let is_key = format == Format::Otel && key == "key";
+        if !is_key && !STRUCTURE.iter().any(is_word) {
+            take(pointer, leaf);
+        }
+    });
+}
+
+/// Returns the JSON in a string of JSON.
+pub(crate) fn inner(leaf: &Json) -> Option<Json> {
+    let text = leaf.as_str()?;
+    let json = text
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str(text));
+    json?.ok()
+}
+
+pub(crate) fn text(leaf: &Json) -> std::borrow::Cow<'_, str> {
+    match leaf {
+        Json::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}
+
+pub(crate) fn hash(leaf: &Json) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text(leaf).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_first_lost_leaf_has_its_place() {
+        let mut kept = Leaves::default();
+        kept.add(&json!({ "text": "Four bags.", "part": "{\"n\":12}" }));
+        let lost = |json: Json| kept.first_lost(&json, Format::OpenAi);
+        let file = json!({ "content": [{ "text": "Four bags." }, { "a/b": "Of rye." }] });
+        assert_eq!(lost(file).as_deref(), Some("/content/1/a~1b"));
+        assert_eq!(
+            lost(json!(["Four bags.", "Four bags."])).as_deref(),
+            Some("/1")
+        );
+        assert_eq!(
+            lost(json!([{ "type": "text", "text": "Four bags." }, 12, null, ""])),
+            None
+        );
+        assert_eq!(lost(json!(["[12, \"Four bags.\"]"])), None);
+        assert_eq!(lost(json!({ "type": "new" })).as_deref(), Some("/type"));
+    }
+}

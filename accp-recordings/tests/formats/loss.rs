@@ -1,0 +1,345 @@
+//! Nothing of a file is lost: conversations of each format, with keys and parts that nobody knows
+//! at any place. What the file says is compared with what the messages and the other keys hold,
+//! by a walk that shares no code with the readers.
+
+use std::collections::HashMap;
+
+use accp_recordings::{Conversation, ConvertOptions, Converter, Format};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Map, Value as Json, json};
+
+use super::{BAKERY, Bytes, ODD};
+
+/// A place of a document and what to do there.
+#[derive(Debug, Clone)]
+struct Change {
+    place: prop::sample::Index,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    /// Another value in the place of this one.
+    Replace(Json),
+    /// Another key in the object here.
+    Key(String, Json),
+    /// Another item in the array here.
+    Item(Json),
+    /// The value here once more, under another key of the object or as another item.
+    Again(prop::sample::Index),
+}
+
+fn json_value() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i32>().prop_map(Json::from),
+        "[a-z]{4,9}".prop_map(Json::from),
+        any::<String>().prop_map(Json::from),
+        prop::sample::select(vec![
+            "{\"a\": 1}",
+            "[1, \"x\"]",
+            "{}",
+            "{\"$\":\"0\"}",
+            "",
+            "tool"
+        ])
+        .prop_map(Json::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Json::from),
+            prop::collection::btree_map(key(), inner, 0..3)
+                .prop_map(|map| Json::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// A key that a reader knows somewhere, or another one.
+fn key() -> impl Strategy<Value = String> {
+    let known = [
+        "type",
+        "text",
+        "content",
+        "role",
+        "name",
+        "id",
+        "input",
+        "arguments",
+        "args",
+        "function",
+        "tool_calls",
+        "function_call",
+        "thinking",
+        "data",
+        "source",
+        "url",
+        "parts",
+        "response",
+        "result",
+        "output",
+        "summary",
+        "kwargs",
+        "lc",
+        "message",
+        "value",
+        "from",
+        "refusal",
+        "reasoning_content",
+        "is_error",
+        "status",
+        "tool_use_id",
+        "tool_call_id",
+        "call_id",
+        "functionCall",
+        "functionResponse",
+        "inlineData",
+        "thought",
+        "attributes",
+        "body",
+        "key",
+        "stringValue",
+        "kvlistValue",
+        "arrayValue",
+        "additional_kwargs",
+        "_recorded",
+        "$",
+        "$j",
+        "title",
+        "context",
+        "audio",
+        "image_url",
+        "custom",
+        "sessionId",
+        "uuid",
+        "signature",
+    ];
+    prop_oneof![
+        3 => prop::sample::select(known.to_vec()).prop_map(str::to_owned),
+        2 => "[a-z]{5,8}",
+        1 => any::<String>(),
+    ]
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let what = prop_oneof![
+        json_value().prop_map(What::Replace),
+        (key(), json_value()).prop_map(|(key, value)| What::Key(key, value)),
+        json_value().prop_map(What::Item),
+        any::<prop::sample::Index>().prop_map(What::Again),
+    ];
+    let change = (any::<prop::sample::Index>(), what);
+    let change = change.prop_map(|(place, what)| Change { place, what });
+    prop::collection::vec(change, 0..6)
+}
+
+/// Returns the pointers of all values.
+fn pointers(json: &Json, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match json {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                pointers(item, &format!("{at}/{index}"), out);
+            }
+        }
+        Json::Object(map) => {
+            for (key, value) in map {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(value, &format!("{at}/{key}"), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn change(json: &mut Json, change: &Change) {
+    let mut all = Vec::new();
+    pointers(json, "", &mut all);
+    let place = &all[change.place.index(all.len())];
+    let other = match &change.what {
+        What::Again(index) => json.pointer(&all[index.index(all.len())]).cloned(),
+        _ => None,
+    };
+    let Some(here) = json.pointer_mut(place) else {
+        return;
+    };
+    match (&change.what, here) {
+        (What::Replace(value), here) => *here = value.clone(),
+        (What::Key(key, value), Json::Object(map)) => {
+            map.insert(key.clone(), value.clone());
+        }
+        (What::Item(value), Json::Array(items)) => items.push(value.clone()),
+        (What::Again(_), Json::Array(items)) => items.extend(other),
+        (What::Again(_), Json::Object(map)) => {
+            map.insert("again".to_owned(), other.unwrap_or_default());
+        }
+        _ => {}
+    }
+}
+
+/// Words of the formats that a reader says in the words of the model.
+const WORDS: [&str; 4] = ["type", "role", "from", "status"];
+
+/// Counts the strings, numbers and booleans of JSON.
+fn count(json: &Json, key: &str, leave: &dyn Fn(&str) -> bool, out: &mut HashMap<String, usize>) {
+    match json {
+        Json::Null => {}
+        Json::Array(items) => items.iter().for_each(|item| count(item, "", leave, out)),
+        Json::Object(map) => map
+            .iter()
+            .for_each(|(key, value)| count(value, key, leave, out)),
+        _ if leave(key) => {}
+        Json::String(text) if text.is_empty() => {}
+        Json::String(text) => {
+            *out.entry(text.clone()).or_default() += 1;
+            // The JSON in a text of the model is there, too.
+            if !leave("type")
+                && let Ok(inner @ (Json::Array(_) | Json::Object(_))) = serde_json::from_str(text)
+            {
+                count(&inner, "", leave, out);
+            }
+        }
+        leaf => *out.entry(leaf.to_string()).or_default() += 1,
+    }
+}
+
+/// Returns whether a text is here, or the leaves of the JSON in it are.
+fn is_here(text: &str, model: &HashMap<String, usize>) -> bool {
+    if model.contains_key(text) {
+        return true;
+    }
+    match serde_json::from_str(text) {
+        Ok(inner @ (Json::Array(_) | Json::Object(_))) => {
+            let mut leaves = HashMap::new();
+            count(
+                &inner,
+                "",
+                &|key| WORDS.contains(&key) || key == "key",
+                &mut leaves,
+            );
+            leaves.keys().all(|text| is_here(text, model))
+        }
+        _ => false,
+    }
+}
+
+/// Checks that what the file says is in the model, and as often where the format does not repeat.
+fn check(json: &Json, conversation: &Conversation) {
+    let (mut file, mut model) = (HashMap::new(), HashMap::new());
+    // OTLP writes keys as strings; otherwise only the words of the formats are left out.
+    let otel = conversation.format() == Format::Otel;
+    count(
+        json,
+        "",
+        &|key| WORDS.contains(&key) || otel && key == "key",
+        &mut file,
+    );
+    for message in conversation.messages() {
+        count(message.as_json(), "", &|_| false, &mut model);
+    }
+    if let Some(json) = json.as_object() {
+        // The other keys are kept as they are, or under these names.
+        let names = [
+            "id", "tools", "entries", "runs", "repeated", "spans", "messages",
+        ];
+        let keys = json.keys().map(String::as_str).chain(names);
+        for key in keys.collect::<std::collections::BTreeSet<_>>() {
+            if let Some(value) = conversation.get(key) {
+                count(value, key, &|_| false, &mut model);
+            }
+        }
+    } else {
+        for key in ["id", "entries", "runs", "repeated", "spans"] {
+            if let Some(value) = conversation.get(key) {
+                count(value, key, &|_| false, &mut model);
+            }
+        }
+    }
+    let repeats = matches!(conversation.format(), Format::Otel | Format::LangSmith);
+    for (text, times) in file {
+        let here = model.get(&text).copied().unwrap_or(0);
+        let enough = if repeats { here > 0 } else { here >= times };
+        assert!(
+            enough || is_here(&text, &model),
+            "{text:?} is {times} times in {json}"
+        );
+    }
+}
+
+/// Returns the documents of the samples.
+fn documents() -> Vec<(Format, Json)> {
+    let all = BAKERY.into_iter().chain(ODD);
+    let all = all.map(|(name, format, sample)| {
+        let json = if name.contains("jsonl") {
+            let lines = sample
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap());
+            let mut lines: Vec<Json> = lines.collect();
+            if lines.len() == 1 {
+                lines.remove(0)
+            } else {
+                Json::Array(lines)
+            }
+        } else {
+            serde_json::from_str(sample).unwrap()
+        };
+        (format, json)
+    });
+    all.collect()
+}
+
+#[test]
+fn the_samples_lose_nothing() {
+    for (_, json) in documents() {
+        let conversation = Conversation::new(json.clone()).unwrap();
+        check(&json, &conversation);
+    }
+}
+
+proptest! {
+    // One seed, so that a failure is a failure of the change at hand; the fuzz target `formats`
+    // looks for others.
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// A changed recording is read without loss, found out or forced, and comes back from its
+    /// frames; or it is refused because it has another form, but never because of a loss.
+    #[test]
+    fn nothing_is_lost(sample in any::<prop::sample::Index>(), changes in changes()) {
+        let documents = documents();
+        let (format, json) = &documents[sample.index(documents.len())];
+        let mut json = json.clone();
+        for one in &changes {
+            change(&mut json, one);
+        }
+        for read in [Conversation::new(json.clone()), Conversation::read(json.clone(), *format)] {
+            match read {
+                Ok(conversation) => {
+                    check(&json, &conversation);
+                    let mut converter = Converter::new(ConvertOptions::default(), Bytes);
+                    prop_assert_eq!(converter.verify(&conversation), Ok(()));
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    prop_assert!(!error.contains("would be lost"), "{} of {}", error, json);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_reader_drops_is_noticed() {
+    let json = json!({ "messages": [{ "role": "user", "content": "Hello" }] });
+    let mut model = HashMap::new();
+    count(&Json::Object(Map::new()), "", &|_| false, &mut model);
+    assert!(!is_here("Hello", &model));
+    let mut file = HashMap::new();
+    count(&json, "", &|key| WORDS.contains(&key), &mut file);
+    assert_eq!(file, HashMap::from([("Hello".to_owned(), 1)]));
+}

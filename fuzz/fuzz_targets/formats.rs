@@ -1,0 +1,54 @@
+//! A document of any format is read without loss, and comes back from its frames; or it is refused
+//! because it has another form, but never because something would be lost.
+#![no_main]
+
+use accp_recordings::{
+    Conversation, ConvertOptions, Converter, Documents, Format, NotConversation, ReadError,
+};
+use accp_runtime::TokenCounter;
+
+/// Counts bytes.
+struct Bytes;
+
+impl TokenCounter for Bytes {
+    fn name(&self) -> &'static str {
+        "bytes"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len()
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    // Documents end after the first error.
+    for document in Documents::new(bytes).flatten() {
+        let forced = Format::ALL.map(Some);
+        for format in std::iter::once(None).chain(forced) {
+            check(document.clone().conversation(format));
+        }
+    }
+});
+
+fn check(read: Result<Conversation, ReadError>) {
+    match read {
+        Ok(conversation) => {
+            let content = conversation.content();
+            let shown = (0..conversation.messages().len()).map(|index| content.of_message(index));
+            assert_eq!(
+                shown.sum::<u64>(),
+                content.bytes(),
+                "the messages show all of it"
+            );
+            let mut converter = Converter::new(ConvertOptions::default(), Bytes);
+            assert_eq!(converter.verify(&conversation), Ok(()));
+        }
+        Err(ReadError::Conversation {
+            why: NotConversation::Lost { format, pointer },
+            ..
+        }) => {
+            panic!("{pointer} would be lost (read as {format})")
+        }
+        Err(_) => {}
+    }
+}
