@@ -1,17 +1,16 @@
 //! The cost of prompts.
 
-use accp_context::policy::Kind;
-use accp_runtime::context::CachePrices;
-
+use crate::net::Prices;
 use crate::tokens::ByKind;
+use accp_context::policy::Kind;
 
 /// The tokens of many prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     /// All tokens.
     pub tokens: ByKind,
-    /// The tokens at the beginning of a prompt that the previous prompt in the same cache began
-    /// with too.
+    /// The tokens of the longest beginning that a prompt shares with the newest prompt of any
+    /// agent, where it is long enough for a provider to keep it.
     pub cached: ByKind,
 }
 
@@ -49,13 +48,13 @@ impl Spent {
     }
 
     /// Returns the cost of the tokens at these prices.
-    pub fn cost(&self, prices: CachePrices) -> f64 {
+    pub fn cost(&self, prices: Prices) -> f64 {
         let (fresh, cached) = self.costs(prices, &Kind::ALL);
         fresh + cached
     }
 
     /// Returns the shares of the cost.
-    pub fn split(&self, prices: CachePrices) -> Split {
+    pub fn split(&self, prices: Prices) -> Split {
         let whole = self.cost(prices);
         if whole == 0.0 {
             return Split::default();
@@ -80,10 +79,10 @@ impl Spent {
     }
 
     /// Returns the costs of the fresh and of the cached tokens of these kinds.
-    fn costs(&self, prices: CachePrices, kinds: &[Kind]) -> (f64, f64) {
+    fn costs(&self, prices: Prices, kinds: &[Kind]) -> (f64, f64) {
         let sum = |tokens: &ByKind| kinds.iter().map(|&kind| tokens[kind as usize]).sum::<u64>();
         let cached = sum(&self.cached);
         let fresh = sum(&self.tokens) - cached;
-        (fresh as f64 * prices.fresh, cached as f64 * prices.cached)
+        (fresh as f64 * prices.input, cached as f64 * prices.cached)
     }
 }

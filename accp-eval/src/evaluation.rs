@@ -4,6 +4,7 @@ use accp_context::policy::Plan;
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 
+use crate::net::Prices;
 use crate::pool::in_order;
 use crate::prompts::{Rival, RivalError};
 use crate::replay::{Instrument, Replay};
@@ -17,6 +18,7 @@ pub struct Evaluation {
     rivals: Vec<Rival>,
     view: View,
     counter: Bpe,
+    prices: Prices,
 }
 
 impl Evaluation {
@@ -28,7 +30,14 @@ impl Evaluation {
             rivals: Vec::new(),
             view,
             counter,
+            prices: Prices::default(),
         }
+    }
+
+    /// Sets the prices.
+    pub fn at(mut self, prices: Prices) -> Self {
+        self.prices = prices;
+        self
     }
 
     /// Adds prompts of other programs to the evaluation.
@@ -101,7 +110,8 @@ impl Evaluation {
         dumps: bool,
     ) -> Result<Vec<Option<Replay>>, RivalError> {
         let view = self.view.clone();
-        let mut instrument = Instrument::new(corpus, transcript, view, self.counter, dumps);
+        let (counter, prices) = (self.counter, self.prices);
+        let mut instrument = Instrument::new(corpus, transcript, view, counter, prices, dumps);
         let mut replays = Vec::new();
         for plan in &self.plans {
             let mut policy = plan.start(instrument.opening());

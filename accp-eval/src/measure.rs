@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use crate::cost::Spent;
+use crate::net::Net;
+use crate::share::Recall;
 
 /// The figures of a policy over some conversations.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,6 +15,8 @@ pub struct Measure {
     pub prompts: u64,
     /// The tokens of the prompts.
     pub spent: Spent,
+    /// Net cost, and what the prompts still say.
+    pub net: Net,
     /// Arguments of tool calls that the prompt contains.
     pub arguments: Recall,
     /// Arguments that the prompt contains under their key or in their record.
@@ -28,15 +32,6 @@ pub struct Measure {
     pub time: Duration,
 }
 
-/// Counts of wanted values and of found values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Recall {
-    /// The number of wanted values.
-    pub wanted: u64,
-    /// The number of wanted values that were found.
-    pub found: u64,
-}
-
 /// The tokens of tool results in the first prompt after them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FirstSight {
@@ -46,23 +41,6 @@ pub struct FirstSight {
     pub tokens: u64,
     /// The tokens of the shown results as compact JSON.
     pub base: u64,
-}
-
-impl Recall {
-    /// Returns the found share, from 0 to 1, or `None` when no value was wanted.
-    pub fn share(self) -> Option<f64> {
-        (self.wanted > 0).then(|| self.found as f64 / self.wanted as f64)
-    }
-
-    pub(crate) fn count(&mut self, found: bool) {
-        self.wanted += 1;
-        self.found += u64::from(found);
-    }
-
-    fn add(&mut self, other: Self) {
-        self.wanted += other.wanted;
-        self.found += other.found;
-    }
 }
 
 impl FirstSight {
@@ -83,6 +61,7 @@ impl Measure {
         self.conversations += other.conversations;
         self.prompts += other.prompts;
         self.spent.add(&other.spent);
+        self.net.add(&other.net);
         self.arguments.add(other.arguments);
         self.bound.add(other.bound);
         self.identifiers.add(other.identifiers);

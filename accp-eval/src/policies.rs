@@ -1,6 +1,8 @@
 //! Policies by name.
 
+mod bag;
 mod draft;
+mod plain;
 mod toon;
 
 use accp_context::policies::{ClearToolUses, Last, Views, Whole};
@@ -8,23 +10,41 @@ use accp_context::policy::Plan;
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::PromptLimits;
 
+use self::plain::Cut;
+
 /// The name of the policy that all others are measured against.
 pub const BASE: &str = "json";
 
+/// The name of this project's policy with its default settings.
+pub const OURS: &str = "views";
+
 /// The policies that are measured when none is named, the base first.
-const DEFAULT: [&str; 7] = [
+const DEFAULT: [&str; 12] = [
     BASE,
+    "plain",
+    "once:400",
+    "clip:400",
+    "cut:0",
+    "bag",
     "toon",
     "last:10",
     "clear-tool-uses",
     "clear-tool-uses:10000,3",
     "draft",
-    "views",
+    OURS,
 ];
 
 /// The forms of names that [`plan`] takes, for people.
 pub const FORMS: &str = "\
 json                            the whole history as compact JSON: the base, 1.0
+plain                           the whole history as text without JSON
+once:N                          plain; a message of more than N tokens is shown to an agent whole
+                                once, and N tokens of its head and tail afterwards; system prompts
+                                and the words of users stay whole, as in clip:N and cut:N
+clip:N                          plain; N tokens of the head and tail of each longer message
+cut:N                           plain; N tokens of each longer tool result, 0 for its handle alone
+bag                             system prompts, all identifiers as a sorted list, and the newest
+                                two messages: no memory, and a test of every measure
 toon                            the whole history as TOON
 last:N                          system prompts and the last N messages
 clear-tool-uses:TRIGGER,KEEP    the whole history; once it has over TRIGGER tokens, all tool
@@ -57,6 +77,31 @@ pub fn plan(name: &str) -> Option<Plan> {
             name,
             "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
+        )),
+        ("plain", None) => Some(plain_plan(
+            name,
+            "the whole history as text without JSON".to_owned(),
+            Cut::Nothing,
+        )),
+        ("once", Some(tokens)) => Some(plain_plan(
+            name,
+            format!("text without JSON; messages whole once, then {tokens} tokens of each"),
+            Cut::Seen(tokens.parse().ok()?),
+        )),
+        ("clip", Some(tokens)) => Some(plain_plan(
+            name,
+            format!("text without JSON; {tokens} tokens of each message"),
+            Cut::All(tokens.parse().ok()?),
+        )),
+        ("cut", Some(tokens)) => Some(plain_plan(
+            name,
+            format!("text without JSON; {tokens} tokens of each tool result"),
+            Cut::Results(tokens.parse().ok()?),
+        )),
+        ("bag", None) => Some(Plan::new(
+            name,
+            "system prompts, all identifiers sorted, and the newest two messages",
+            bag::Bag::new,
         )),
         ("last", Some(count)) => {
             let count = count.parse().ok().filter(|&count| count > 0)?;
@@ -125,6 +170,10 @@ pub fn plan(name: &str) -> Option<Plan> {
     }
 }
 
+fn plain_plan(name: &str, doc: String, cut: Cut) -> Plan {
+    Plan::new(name, doc, move |opening| plain::Plain::new(opening, cut))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +186,11 @@ mod tests {
             "",
             "JSON",
             "json:1",
+            "plain:1",
+            "once",
+            "clip:x",
+            "cut:-1",
+            "bag:2",
             "last",
             "last:0",
             "last:-1",

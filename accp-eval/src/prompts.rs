@@ -6,6 +6,10 @@
 //! has `message` (the index of the message that it shows) and `records` (lists of
 //! `[key, value]`). The prompt is the texts joined without a separator.
 //!
+//! A line with `need` is a need of a turn and follows from the prompts: `quote`, `argument`,
+//! `identifier`, or `sight` for a message at first sight; its `text`, its `source` (the index of a
+//! message), whether it is `real`, and its `fate`: `shown`, `fetched`, `miss` or `lost`.
+//!
 //! A program that writes prompts to be measured may leave out `agent` and `cache`, and may add
 //! `milliseconds` to a prompt. A message that was removed from the prompts and can be restored is
 //! a line with `message` (the index) and `original` (the compact JSON of the message) in place of
@@ -20,6 +24,7 @@ use std::time::Duration;
 use accp_context::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
+use crate::net::Told;
 use crate::transcript::Transcript;
 
 /// The place of a prompt: its corpus, conversation, turn and policy.
@@ -42,6 +47,21 @@ pub(crate) fn line(place: &Place<'_>, agent: &Agent, prompt: &[Segment]) -> Json
         "cache": &*agent.cache,
         "policy": place.policy,
         "segments": segments,
+    })
+}
+
+/// Returns a need of a turn, with its fate, as a line of a dump.
+pub(crate) fn need(place: &Place<'_>, told: &Told, text: Option<&str>) -> Json {
+    json!({
+        "corpus": place.corpus,
+        "conversation": place.conversation,
+        "turn": place.turn,
+        "policy": place.policy,
+        "need": told.class,
+        "text": text,
+        "source": told.source,
+        "real": told.is_real,
+        "fate": told.fate,
     })
 }
 
@@ -96,6 +116,10 @@ impl Rivals {
     /// # Errors
     /// When the line is not a prompt.
     pub fn add(&mut self, json: &Json) -> Result<(), PromptError> {
+        // A dump has needs beside prompts; they follow from the prompts.
+        if json.get("need").is_some() {
+            return Ok(());
+        }
         let line = Line::read(json, &mut self.texts)?;
         let rivals = &mut self.rivals;
         let index = rivals.iter().position(|rival| rival.name == line.policy);

@@ -11,6 +11,7 @@ use accp_tokens::Bpe;
 
 use crate::cost::Spent;
 use crate::measure::{FirstSight, Measure};
+use crate::net::{Account, Prices, Readings, Study};
 use crate::prompts::{self, Place};
 use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
@@ -32,6 +33,9 @@ pub(crate) struct Instrument<'t> {
     corpus: &'t str,
     transcript: &'t Transcript,
     opening: Opening,
+    prices: Prices,
+    study: Study,
+    readings: Readings,
     expected: Expected,
     pieces: Pieces,
     looks: HashMap<(Arc<str>, Arc<[Record]>), Look>,
@@ -45,6 +49,7 @@ impl<'t> Instrument<'t> {
         transcript: &'t Transcript,
         view: View,
         counter: Bpe,
+        prices: Prices,
         dumps: bool,
     ) -> Self {
         let opening = Opening {
@@ -55,6 +60,9 @@ impl<'t> Instrument<'t> {
         Self {
             corpus,
             transcript,
+            prices,
+            study: Study::of(transcript, counter),
+            readings: Readings::default(),
             expected: Expected::of(transcript),
             pieces: Pieces::new(counter),
             opening,
@@ -70,7 +78,8 @@ impl<'t> Instrument<'t> {
     /// Replays the conversation from its beginning under a newly started policy.
     pub(crate) fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
-        let mut cached: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
+        let mut newest: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
+        let mut account = Account::new(&self.study, self.prices, self.dumps);
         let mut time = Duration::ZERO;
         let mut seen = 0;
         for message in &self.transcript.messages {
@@ -79,14 +88,23 @@ impl<'t> Instrument<'t> {
                 let prompt = policy.prompt(&agent);
                 time += begun.elapsed();
                 let pieces = self.pieces.of(&prompt);
+                let shared = newest
+                    .values()
+                    .map(|before| self.pieces.shared(before, &pieces))
+                    .max_by_key(|shared| shared.iter().sum::<u64>());
+                let shared = shared.unwrap_or_default();
+                let begins = shared.iter().sum::<u64>();
+                let is_kept = begins >= self.prices.minimum;
                 let spent = Spent {
                     tokens: by_kind(&pieces),
-                    cached: match cached.get(&agent.cache) {
-                        Some(previous) => self.pieces.shared(previous, &pieces),
-                        None => ByKind::default(),
-                    },
+                    cached: if is_kept { shared } else { ByKind::default() },
                 };
-                cached.insert(Arc::clone(&agent.cache), pieces);
+                newest.insert(Arc::clone(&agent.name), pieces);
+                let Self {
+                    study, readings, ..
+                } = self;
+                let tokens = (spent.total(), begins);
+                account.prompt(study, readings, message.index, &prompt, tokens);
                 replay.turns.push(spent.total());
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
@@ -116,6 +134,18 @@ impl<'t> Instrument<'t> {
             if back.is_some_and(|back| back == message.original()) {
                 replay.measure.bytes.found += content.of_message(message.index);
             }
+        }
+        let (net, told) = account.into_net();
+        replay.measure.net = net;
+        for told in told {
+            let place = Place {
+                corpus: self.corpus,
+                conversation: &self.transcript.id,
+                turn: told.turn,
+                policy: name,
+            };
+            let text = told.needle.map(|needle| self.study.finder.text(needle));
+            let _ = writeln!(replay.dump, "{}", prompts::need(&place, &told, text));
         }
         replay.measure.conversations = 1;
         replay.measure.time = time;
@@ -186,4 +216,5 @@ impl<'t> Instrument<'t> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "nothing is added where nothing lacks")]
 mod tests;

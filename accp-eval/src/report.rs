@@ -1,22 +1,26 @@
 //! The report of an evaluation, for people and for programs.
 
 mod chart;
+mod columns;
 mod html;
+mod json;
 
-use accp_context::policy::Kind;
-use accp_runtime::context::CachePrices;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::cost::Spent;
-use crate::measure::{Measure, Recall};
+use crate::interval::interval;
+use crate::measure::Measure;
+use crate::net::{Cost, Net, Prices};
 use crate::policies::BASE;
 use crate::replay::Replay;
+
+pub use columns::{COLUMNS, COVERAGE, Column};
 
 /// The measured figures, with the prices and the encoding.
 #[derive(Debug)]
 pub struct Report {
     /// The prices of tokens.
-    pub prices: CachePrices,
+    pub prices: Prices,
     /// The encoding of the counted tokens.
     pub encoding: String,
     /// The corpora in their order.
@@ -45,6 +49,19 @@ pub struct Row {
     pub measure: Measure,
     /// The figures of the base over the same conversations, which may be only some of the file's.
     pub base: Measure,
+    /// The conversations, each by itself.
+    pub held: Vec<Held>,
+}
+
+/// A conversation under a policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// The id of the conversation.
+    pub conversation: String,
+    /// The cost under the policy.
+    pub cost: Cost,
+    /// The cost under the base.
+    pub base: Cost,
 }
 
 /// The conversation with most tokens in the prompts of the base.
@@ -56,6 +73,13 @@ pub struct Longest {
     pub turns: Vec<Vec<u64>>,
 }
 
+impl Held {
+    /// Returns the net cost as a share of the base's.
+    pub fn net(&self) -> Option<f64> {
+        share(self.cost.net, self.base.net)
+    }
+}
+
 impl Corpus {
     /// Makes a corpus for policies with these names and descriptions, the base first.
     pub(crate) fn new<'p>(name: &str, policies: impl Iterator<Item = (&'p str, &'p str)>) -> Self {
@@ -64,6 +88,7 @@ impl Corpus {
             doc: doc.to_owned(),
             measure: Measure::default(),
             base: Measure::default(),
+            held: Vec::new(),
         });
         Self {
             name: name.to_owned(),
@@ -85,6 +110,11 @@ impl Corpus {
             if let Some(replay) = replay {
                 row.measure.add(&replay.measure);
                 row.base.add(&base);
+                row.held.push(Held {
+                    conversation: conversation.to_owned(),
+                    cost: replay.measure.net.costs.usual,
+                    base: base.net.costs.usual,
+                });
             }
         }
         let most = self
@@ -123,10 +153,36 @@ impl Row {
         share(of(&self.measure.spent), of(&self.base.spent))
     }
 
-    /// Returns the cost of the policy as a share of the base's.
-    pub fn cost(&self, prices: CachePrices) -> Option<f64> {
-        let of = |spent: &Spent| spent.cost(prices);
-        share(of(&self.measure.spent), of(&self.base.spent))
+    /// Returns the cost of the prompts as a share of the base's.
+    pub fn cost(&self) -> Option<f64> {
+        self.shares(|net| net.costs.usual).0
+    }
+
+    /// Returns shares of the base's costs at some of the prices: of the prompts alone, net, and
+    /// net for the needs that an agent had to remember. The base lacks nothing.
+    pub fn shares(&self, at: impl Fn(&Net) -> Cost) -> (Option<f64>, Option<f64>, Option<f64>) {
+        let (cost, base) = (at(&self.measure.net), at(&self.base.net));
+        (
+            share(cost.prompts, base.prompts),
+            share(cost.net, base.net),
+            share(cost.net_real, base.net_real),
+        )
+    }
+
+    /// Returns the net cost as a share of the base's.
+    pub fn net(&self) -> Option<f64> {
+        self.shares(|net| net.costs.usual).1
+    }
+
+    /// Returns the net cost for the needs that an agent had to remember, as a share of the base's.
+    pub fn net_real(&self) -> Option<f64> {
+        self.shares(|net| net.costs.usual).2
+    }
+
+    /// Returns the 95 % interval of the net cost by conversation, from ten conversations up.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let pairs = self.held.iter().map(|held| (held.cost.net, held.base.net));
+        interval(&pairs.collect::<Vec<_>>())
     }
 
     /// Returns whether the policy left out conversations that the base has.
@@ -159,13 +215,11 @@ impl Report {
             .map(|(name, share)| format!("{name} {share:.2}"))
             .collect();
         format!(
-            "{}: {} conversations, {} prompts, {} arguments and {} identifiers needed; cost of \
-             `{}`: {}",
+            "{}: {} conversations, {} prompts, {} needs; cost of `{}`: {}",
             corpus.name,
             base.conversations,
             base.prompts,
-            base.arguments.wanted,
-            base.identifiers.wanted,
+            base.net.hits.wanted,
             BASE,
             parts.join(", "),
         )
@@ -183,62 +237,7 @@ impl Report {
             .corpora
             .iter()
             .flat_map(|corpus| corpus.rows.iter().map(move |row| (corpus, row)));
-        rows.map(|(corpus, row)| self.row_json(corpus, row))
+        rows.map(|(corpus, row)| json::row(self, corpus, row))
             .collect()
-    }
-
-    fn row_json(&self, corpus: &Corpus, row: &Row) -> Json {
-        let Measure {
-            spent,
-            arguments,
-            bound,
-            identifiers,
-            results,
-            bytes,
-            time,
-            conversations,
-            prompts,
-        } = &row.measure;
-        let split = spent.split(self.prices);
-        let recall = |recall: &Recall| {
-            json!({
-                "wanted": recall.wanted, "found": recall.found, "share": recall.share(),
-            })
-        };
-        let kinds = Kind::ALL.iter().map(|kind| {
-            let at = *kind as usize;
-            let counts = json!({ "tokens": spent.tokens[at], "cached": spent.cached[at] });
-            (kind.name().to_owned(), counts)
-        });
-        json!({
-            "corpus": corpus.name,
-            "policy": row.policy,
-            "doc": row.doc,
-            "conversations": conversations,
-            "prompts": prompts,
-            "tokens": spent.total(),
-            "tokens_share": row.tokens(),
-            "without_system": spent.without_system(),
-            "without_system_share": row.without_system(),
-            "cost": spent.cost(self.prices),
-            "cost_share": row.cost(self.prices),
-            "cost_split": {
-                "system": split.system,
-                "tools": split.tools,
-                "primer": split.primer,
-                "new": split.new,
-                "again": split.again,
-            },
-            "kinds": Json::Object(kinds.collect()),
-            "arguments": recall(arguments),
-            "bound": recall(bound),
-            "identifiers": recall(identifiers),
-            "results": results.share(),
-            "shown_results": results.shown,
-            "bytes": recall(bytes),
-            "milliseconds": time.as_secs_f64() * 1000.0,
-            "prices": { "cached": self.prices.cached, "fresh": self.prices.fresh },
-            "encoding": self.encoding,
-        })
     }
 }

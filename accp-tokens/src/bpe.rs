@@ -89,6 +89,22 @@ impl Bpe {
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text)
     }
+
+    /// Returns the byte at which each token of a text ends. A token may end within a character.
+    ///
+    /// ```
+    /// use accp_tokens::Bpe;
+    ///
+    /// assert_eq!(Bpe::o200k_base().ends("two words"), [3, 9]);
+    /// ```
+    pub fn ends(&self, text: &str) -> Vec<usize> {
+        let tokens = self.tokenizer.encode(text).into_iter();
+        let ends = tokens.scan(0, |end, token| {
+            *end += self.tokenizer.bpe.token_len(token);
+            Some(*end)
+        });
+        ends.collect()
+    }
 }
 
 impl Default for Bpe {

@@ -80,21 +80,21 @@ fn the_table_has_every_policy_of_every_corpus() {
     );
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(table(&run), @"
-    booking: 1 conversations, 3 prompts, 3 arguments and 2 identifiers needed; cost of `json`: system 0.09, new 0.85, re-reading 0.06
-      policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
-      json                  298     1.000  1.000      1.000  1.000      1.000  1.000        1.000    1.000
-      toon                  270     0.906  0.916      0.905  1.000      1.000  1.000        0.897    1.000
-      last:2                172     0.577  0.519      0.885  0.333      0.333  1.000        1.000    0.252
-      clear-tool-uses:20,0  230     0.772  0.740      0.770  0.333      0.333  0.000        -        0.505
+    booking: 1 conversations, 3 prompts, 3 needs; cost of `json`: system 0.12, new 0.88
+      policy                net    95 %  real   lost    seen   task  later  did    decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
+      json                  1.000  -     1.000  0.0000  1.000  -     1.000  1.000  -        -          1.000   1.000  148  148   148           1.000     1.000
+      toon                  0.906  -     0.906  0.0000  1.000  -     1.000  1.000  -        -          0.906   0.906  134  134   134           0.906     0.905
+      last:2                3.047  -     3.047  0.6667  1.000  -     1.000  0.500  -        -          0.577   0.577  104  104   104           3.047     5.037
+      clear-tool-uses:20,0  3.574  -     3.574  0.0000  0.750  -     1.000  1.000  -        -          0.772   0.772  114  114   152           3.691     4.989
 
-    shared: 1 conversations, 3 prompts, 0 arguments and 3 identifiers needed; cost of `json`: new 0.94, re-reading 0.06
-      policy                tokens  share  no system  cost   arguments  bound  identifiers  results  read back  ms
-      json                  91      1.000  1.000      1.000  -          -      1.000        -        1.000
-      toon                  86      0.945  0.945      0.940  -          -      1.000        -        1.000
-      last:2                79      0.868  0.868      1.245  -          -      1.000        -        0.547
-      clear-tool-uses:20,0  91      1.000  1.000      1.000  -          -      1.000        -        1.000
+    shared: 1 conversations, 3 prompts, 3 needs; cost of `json`: new 1.00
+      policy                net    95 %  real   lost    seen   task   later  did  decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
+      json                  1.000  -     1.000  0.0000  1.000  1.000  -      -    -        -          1.000   1.000  49   49    49            1.000     1.000
+      toon                  0.945  -     0.945  0.0000  1.000  1.000  -      -    -        -          0.945   0.945  46   46    46            0.945     0.940
+      last:2                0.868  -     0.868  0.0000  1.000  0.667  -      -    -        -          0.868   0.868  37   37    37            0.868     1.245
+      clear-tool-uses:20,0  1.000  -     1.000  0.0000  1.000  1.000  -      -    -        -          1.000   1.000  49   49    49            1.000     1.000
 
-    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25.
+    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25, one of output 5; the cache keeps 1024 tokens or more; windows of 800 tokens. The rules: accp bench context --help
     ");
 }
 
@@ -108,16 +108,21 @@ fn the_example_is_measured_by_default() {
         .iter()
         .map(|row| row["policy"].as_str().unwrap())
         .collect();
-    assert_eq!(policies[..3], ["json", "toon", "last:10"]);
-    assert_eq!(policies[5..], ["draft", "views"]);
-    assert_eq!(rows[0]["cost_share"], json!(1.0));
+    assert_eq!(policies[..3], ["json", "plain", "once:400"]);
+    assert_eq!(policies[10..], ["draft", "views"]);
+    assert_eq!(
+        (&rows[0]["cost"], &rows[0]["net"]),
+        (&json!(1.0), &json!(1.0))
+    );
+    let ours = |row: &&Json| row["default"] == json!(true);
+    assert_eq!(rows.iter().filter(ours).count(), 1);
     assert_eq!(rows[0]["results"], json!(1.0));
     let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
     // The context of a session does not tell the place of each message.
-    assert_eq!((shown(5), &rows[5]["results"]), (0, &Json::Null));
-    assert!(shown(0) > 0 && shown(6) == shown(0));
-    assert!(rows[6]["results"].as_f64().unwrap() < 1.0);
-    for row in &rows[5..] {
+    assert_eq!((shown(10), &rows[10]["results"]), (0, &Json::Null));
+    assert!(shown(0) > 0 && shown(11) == shown(0));
+    assert!(rows[11]["results"].as_f64().unwrap() < 1.0);
+    for row in &rows[10..] {
         assert_eq!(row["bytes"]["share"], json!(1.0), "{}", row["policy"]);
     }
 }
@@ -171,7 +176,14 @@ fn prices_tools_and_encoding_are_the_given_ones() {
         without_times(&run).remove(0)
     };
     let plain = base(&[]);
-    let free = base(&["--cached-price", "0", "--fresh-price", "1"]);
+    let free = base(&[
+        "--cached-price",
+        "0",
+        "--fresh-price",
+        "1",
+        "--min-prefix",
+        "0",
+    ]);
     let cached: u64 = free["kinds"]
         .as_object()
         .unwrap()
@@ -179,7 +191,7 @@ fn prices_tools_and_encoding_are_the_given_ones() {
         .map(|kind| kind["cached"].as_u64().unwrap())
         .sum();
     let tokens = plain["tokens"].as_u64().unwrap();
-    assert_eq!(free["cost"], json!((tokens - cached) as f64));
+    assert_eq!(free["cost_total"], json!((tokens - cached) as f64));
     let tools = folder.path("tools.json");
     std::fs::write(&tools, "[ { \"name\": \"slots\" } ]").unwrap();
     let tool_tokens = |args: &[&str]| base(args)["kinds"]["tools"]["tokens"].as_u64().unwrap();

@@ -27,7 +27,7 @@ pub(crate) fn readings(text: &str) -> Vec<Cow<'_, str>> {
 
 /// Returns the text with the escapes in its frames undone, including the escapes of text values.
 /// Returns `None` if no line is a frame.
-fn frames_read(text: &str) -> Option<String> {
+pub(crate) fn frames_read(text: &str) -> Option<String> {
     let mut found = false;
     let lines = text.split_inclusive('\n').map(|line| {
         let frame = line.trim_end_matches('\n');
@@ -44,7 +44,7 @@ fn frames_read(text: &str) -> Option<String> {
 
 /// Returns the text with one level of JSON escapes undone, or `None` if it has none. A backslash
 /// that is not part of a JSON escape stays.
-fn json_unescaped(text: &str) -> Option<String> {
+pub(crate) fn json_unescaped(text: &str) -> Option<String> {
     text.contains('\\').then_some(())?;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

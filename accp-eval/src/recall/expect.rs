@@ -102,7 +102,7 @@ fn each_scalar(json: &Json, key: &str, tell: &mut impl FnMut(&str, &str)) {
 
 /// Returns the tokens of a text that are names: they have a digit, a path separator, or a capital
 /// after a small letter.
-fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let inside = |character: char| character.is_alphanumeric() || "_-./\\@#$~+".contains(character);
     let tokens = text.split(move |character| !inside(character));
     let tokens = tokens.map(|token| {

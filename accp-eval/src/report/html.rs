@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
+use accp_context::policy::Kind;
+
 use super::chart::{Part, Point, bars, colour, escaped, lines, points};
-use super::{BASE, Corpus, Kind, Recall, Report, Row};
+use super::{BASE, COLUMNS, Corpus, Report, Row};
+use crate::net::rules;
 
 const STYLE: &str = "\
 body{font:15px/1.5 system-ui,sans-serif;color:#1f2933;background:#fff;margin:2rem auto;\
@@ -21,66 +24,32 @@ figure{margin:0}figcaption{font-weight:600;margin-bottom:.2rem}\
 svg{width:100%;height:auto}svg text{font:11.5px system-ui,sans-serif;fill:#52606d}\
 svg .axis{font-weight:600}.grid{stroke:#e4e7eb}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-weight:600}\
-dd{margin:0}";
-
-const TERMS: [(&str, &str); 9] = [
-    (
-        "tokens",
-        "the tokens of all prompts, with tool schemas and primer",
-    ),
-    ("share", "the tokens as a share of the base's"),
-    ("no system", "the share without system prompts"),
-    (
-        "cost",
-        "with a provider's cache: tokens of the common beginning with the previous prompt cost \
-         less",
-    ),
-    (
-        "arguments",
-        "the share of the values in tool calls' arguments, said before, that the prompt contains",
-    ),
-    (
-        "bound",
-        "the share that the prompt contains under their key or in their record",
-    ),
-    (
-        "identifiers",
-        "the share of the names in agents' texts, said before, that the prompt contains",
-    ),
-    (
-        "results",
-        "the tokens of tool results in the first prompt that shows them, as a share of the base's",
-    ),
-    (
-        "read back",
-        "the share of all bytes that the policy can give back",
-    ),
-];
+dd{margin:0}pre{white-space:pre-wrap}";
 
 /// Writes the page.
 pub(super) fn page(report: &Report) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Contexts: tokens, cost, recall</title><style>{STYLE}</style></head><body>\n\
-         <h1>Contexts: tokens, cost, recall</h1>\n\
+         <title>Contexts: net cost and memory</title><style>{STYLE}</style></head><body>\n\
+         <h1>Contexts: net cost and memory</h1>\n\
          <p>Recorded conversations, replayed without a model. Before each message of an agent \
-         each policy gave the agent's prompt; the message shows which values the agent needed \
+         each policy gave the agent's prompt; the message shows what the agent needed \
          from the prompt. Tokens are those of {}; a token in the cache costs {}, any other {}; \
          shares are relative to the policy <code>{}</code>.</p>\n",
         escaped(&report.encoding),
         report.prices.cached,
-        report.prices.fresh,
+        report.prices.input,
         BASE,
     );
     for corpus in &report.corpora {
         section(&mut page, report, corpus);
     }
-    page.push_str("<h2>The columns</h2>\n<dl>");
-    for (term, meaning) in TERMS {
-        let _ = write!(page, "<dt>{term}</dt><dd>{meaning}</dd>");
-    }
-    page.push_str("</dl>\n<h2>The policies</h2>\n<dl>");
+    let rules = escaped(&rules());
+    let _ = write!(
+        page,
+        "<h2>The rules</h2>\n<pre>{rules}</pre>\n<h2>The policies</h2>\n<dl>"
+    );
     for row in report
         .corpora
         .first()
@@ -106,22 +75,13 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
         escaped(name),
         escaped(&rest.replace('`', "")),
     );
-    page.push_str(
-        "<table><tr><th>policy</th><th>tokens</th><th>share</th><th>no system</th><th>cost</th>\
-         <th>arguments</th><th>bound</th><th>identifiers</th><th>results</th>\
-         <th>read back</th></tr>\n",
-    );
+    let names = COLUMNS.map(|(name, _)| format!("<th>{name}</th>"));
+    let _ = writeln!(page, "<table><tr>{}</tr>", names.concat());
     for (index, row) in corpus.rows.iter().enumerate() {
-        table_row(page, report, corpus, row, index);
+        table_row(page, corpus, row, index);
     }
     page.push_str("</table>\n<div class=\"charts\">");
-    figure(
-        page,
-        "",
-        "Cost against recall",
-        &against(report, corpus),
-        "",
-    );
+    figure(page, "", "Net cost and lost needs", &against(corpus), "");
     let caption = format!(
         "Tokens of each prompt, conversation {}",
         corpus.longest.conversation
@@ -144,28 +104,15 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
     page.push_str("</div>\n");
 }
 
-fn table_row(page: &mut String, report: &Report, corpus: &Corpus, row: &Row, index: usize) {
-    let told =
-        |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}"));
-    let recall = |recall: Recall| told(recall.share());
-    let measure = &row.measure;
+fn table_row(page: &mut String, corpus: &Corpus, row: &Row, index: usize) {
     let part = if row.is_part(corpus) {
-        format!(" ({} conversations)", measure.conversations)
+        format!(" ({} conversations)", row.measure.conversations)
     } else {
         String::new()
     };
-    let cells = [
-        measure.spent.total().to_string(),
-        told(row.tokens()),
-        told(row.without_system()),
-        told(row.cost(report.prices)),
-        recall(measure.arguments),
-        recall(measure.bound),
-        recall(measure.identifiers),
-        told(measure.results.share()),
-        recall(measure.bytes),
-    ];
-    let cells = cells.join("</td><td>");
+    let [_, figures @ ..] = &COLUMNS;
+    let cells = figures.iter().map(|(_, cell)| cell(row));
+    let cells = cells.collect::<Vec<_>>().join("</td><td>");
     let _ = writeln!(
         page,
         "<tr><td><i style=\"background:{}\"></i>{}{part}</td><td>{cells}</td></tr>",
@@ -192,33 +139,18 @@ fn legend_of<'n>(entries: impl Iterator<Item = (&'n str, &'static str)>) -> Stri
     entries.map(entry).collect()
 }
 
-/// Draws cost against recall: recall of bound arguments, or of identifiers in a corpus without
-/// arguments.
-fn against(report: &Report, corpus: &Corpus) -> String {
-    let calls = corpus
-        .rows
-        .first()
-        .is_some_and(|row| row.measure.bound.wanted > 0);
+/// Draws net cost against the share of needs that are not lost.
+fn against(corpus: &Corpus) -> String {
     let marks = corpus.rows.iter().enumerate().filter_map(|(index, row)| {
-        let recall = if calls {
-            row.measure.bound
-        } else {
-            row.measure.identifiers
-        };
         Some(Point {
             name: &row.policy,
             colour: colour(index),
-            x: row.cost(report.prices)?,
-            y: recall.share()?,
+            x: row.net()?,
+            y: 1.0 - row.measure.net.lost.share()?,
         })
     });
     let marks: Vec<Point<'_>> = marks.collect();
-    let up = if calls {
-        "bound recall"
-    } else {
-        "identifier recall"
-    };
-    points(&marks, "cost, base = 1", up)
+    points(&marks, "net cost, base = 1", "needs not lost")
 }
 
 fn over_turns(corpus: &Corpus) -> String {

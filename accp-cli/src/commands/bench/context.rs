@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use accp_context::policy::Plan;
 use accp_eval::{
-    BASE, Evaluation, FORMS, Report, Rival, RivalError, Rivals, Transcripts, default_plans, plan,
+    BASE, Evaluation, FORMS, Prices, Report, Rival, RivalError, Rivals, Transcripts, default_plans,
+    plan, rules,
 };
 use accp_recordings::Document;
-use accp_runtime::context::CachePrices;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
@@ -25,28 +25,10 @@ use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
 
-/// Replay recorded conversations under context policies: tokens, cost, recall
+/// Replay recorded conversations under context policies: net cost, and what prompts still say
 ///
 /// Before each message of an agent (role assistant or agent) each policy makes the agent's prompt.
-/// The message then shows which values it needed from the prompt. No model is asked.
-///
-/// - tokens: of all prompts, with tool schemas and primer; `no system` is without system prompts.
-/// - cost: a token in the longest common beginning with the previous prompt in the same cache
-///   counts --cached-price, any other token --fresh-price. Agents that read one transcript share a
-///   cache; an agent with a system prompt of its own has its own.
-/// - arguments: takes the numbers and strings of 3 to 60 characters in tool calls' arguments that
-///   a message other than a system prompt contained before. The share of them that stands in the
-///   prompt, escapes undone.
-/// - bound: the share that stands there under its key or in its record; a bag of values does not
-///   count.
-/// - identifiers: the same share as for arguments, for the tokens in agents' texts with a digit,
-///   a path separator or a capital after a small letter.
-/// - results: the tokens of tool results in the first prompt after them, with the definitions
-///   before them, as a share of the same results in the base. Results that this prompt does not
-///   show are left out.
-/// - read back: the share of what the file says in its messages, in bytes of its strings and numbers,
-///   that stands in the messages that the policy can give back.
-/// - ms: the policy's own time.
+/// The message then shows what it needed from the prompt. No model is asked. The rules stand below.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, after_help = examples())]
 pub(crate) struct Args {
@@ -86,6 +68,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRICE", default_value_t = 1.25, value_parser = price)]
     fresh_price: f64,
 
+    /// The price of a token that the model writes
+    #[arg(long, value_name = "PRICE", default_value_t = 5.0, value_parser = price)]
+    output_price: f64,
+
+    /// The fewest tokens of a common beginning that the provider keeps
+    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
+    min_prefix: u64,
+
+    /// The most tokens that an agent fetches around a place
+    #[arg(long, value_name = "TOKENS", default_value_t = 800)]
+    window: usize,
+
+    /// Print coverage and further columns too
+    #[arg(long)]
+    all: bool,
+
     /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
@@ -93,7 +91,7 @@ pub(crate) struct Args {
 
     /// Write every prompt of every policy to this file, one JSON object a line with `corpus`,
     /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
-    /// `message`)
+    /// `message`), and every need as a line with `need`, `text`, `source`, `real` and `fate`
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
@@ -107,7 +105,11 @@ pub(crate) struct Args {
 }
 
 fn examples() -> String {
-    format!("Policies:\n{}\n\n{EXAMPLES}", indented(FORMS))
+    format!(
+        "Policies:\n{}\n\nRules:\n{}\n\n{EXAMPLES}",
+        indented(FORMS),
+        rules()
+    )
 }
 
 const EXAMPLES: &str = "\
@@ -120,7 +122,9 @@ Examples:
 pub(crate) fn run(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
     let view = View::new(Arc::new(args.registry.load()?));
-    let evaluation = Evaluation::new(args.plans()?, view, counter).against(args.read_rivals()?);
+    let evaluation = Evaluation::new(args.plans()?, view, counter)
+        .at(args.prices())
+        .against(args.read_rivals()?);
     let tools = args.read_tools()?;
     let mut dump = args
         .dump
@@ -139,10 +143,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         });
     }
     let report = Report {
-        prices: CachePrices {
-            cached: args.cached_price,
-            fresh: args.fresh_price,
-        },
+        prices: args.prices(),
         encoding: counter.name().to_owned(),
         corpora,
     };
@@ -156,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(text(&report))?,
+        Format::Text => out.line(text(&report, args.all))?,
         Format::Json => report.to_json().iter().try_for_each(|row| out.line(row))?,
     }
     out.finish()?;
@@ -186,6 +187,16 @@ impl Args {
             })?);
         }
         Ok(plans)
+    }
+
+    fn prices(&self) -> Prices {
+        Prices {
+            input: self.fresh_price,
+            cached: self.cached_price,
+            output: self.output_price,
+            minimum: self.min_prefix,
+            window: self.window,
+        }
     }
 
     fn read_rivals(&self) -> Result<Vec<Rival>, Failure> {

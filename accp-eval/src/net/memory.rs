@@ -1,0 +1,222 @@
+//! What a prompt should still say of the conversation: the task, other words of users, the agent's
+//! own actions and decisions.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use accp_context::policy::{Kind, Message};
+
+use super::finder::{Finder, Needle};
+use super::phrases::{beginning, is_action, is_decision, sentences};
+use super::reading::Look;
+use super::said::Said;
+use super::text::{collapse, scalars};
+use crate::share::Recall;
+use crate::transcript::Transcript;
+
+/// The characters behind a tool's name in which its arguments stand, beside the arguments.
+const REACH: usize = 200;
+
+/// What was said, by the message that said it. A text is a needle; an action is a needle, or a call
+/// with a number from the first that is not a needle on.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    task: Vec<(usize, Needle)>,
+    later: Vec<(usize, Needle)>,
+    /// By agent.
+    did: BTreeMap<Arc<str>, Vec<(usize, Needle)>>,
+    decided: BTreeMap<Arc<str>, Vec<(usize, Needle)>>,
+    calls: Vec<Call>,
+    /// The number of the first call.
+    first_call: Needle,
+}
+
+/// A call: the name of the tool with the beginnings of its arguments near it.
+#[derive(Debug)]
+struct Call {
+    tool: Needle,
+    arguments: Vec<Needle>,
+    /// The bytes from the tool's name on in which the arguments stand.
+    reach: usize,
+}
+
+/// Shares of what was said that prompts still say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// Sentences of the first message of a user.
+    pub task: Recall,
+    /// Sentences of other messages of users.
+    pub later: Recall,
+    /// The agent's own earlier actions.
+    pub did: Recall,
+    /// The agent's own sentences that state a decision, a finding or an obligation.
+    pub decided: Recall,
+}
+
+impl Remembered {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.task.add(other.task);
+        self.later.add(other.later);
+        self.did.add(other.did);
+        self.decided.add(other.decided);
+    }
+}
+
+impl Memory {
+    pub(crate) fn of(transcript: &Transcript, said: &[Said], finder: &mut Finder) -> Self {
+        let mut memory = Self::default();
+        let messages = &transcript.messages;
+        let is_user = |message: &&Message| message.kind == Kind::User;
+        let has_words = |message: &&Message| message.kind != Kind::System;
+        let task = messages.iter().find(is_user);
+        let task = task.or_else(|| messages.iter().find(has_words));
+        let task = task.map(|message| message.index);
+        let mut known = HashSet::new();
+        let mut known_by: BTreeMap<Arc<str>, HashSet<Needle>> = BTreeMap::new();
+        let mut calls = Vec::new();
+        for (message, said) in messages.iter().zip(said) {
+            let index = message.index;
+            if Some(index) == task || message.kind == Kind::User {
+                let list = if Some(index) == task {
+                    &mut memory.task
+                } else {
+                    &mut memory.later
+                };
+                for sentence in sentences(&said.raw) {
+                    let needle = finder.add(&collapse(sentence));
+                    list.extend(
+                        needle
+                            .filter(|needle| known.insert(*needle))
+                            .map(|n| (index, n)),
+                    );
+                }
+            }
+            let Some(agent) = transcript.agent(message) else {
+                continue;
+            };
+            let known = known_by.entry(Arc::clone(&agent.name)).or_default();
+            let did = memory.did.entry(Arc::clone(&agent.name)).or_default();
+            let blocks = said.code_blocks().map(collapse);
+            let words: Vec<&str> = said.words().into_iter().flat_map(sentences).collect();
+            let told = words.iter().filter(|sentence| is_action(sentence));
+            let actions: Vec<String> = blocks
+                .chain(told.map(|sentence| collapse(sentence)))
+                .collect();
+            for action in &actions {
+                let needle = finder.add(beginning(action));
+                did.extend(
+                    needle
+                        .filter(|needle| known.insert(*needle))
+                        .map(|n| (index, n)),
+                );
+            }
+            calls
+                .extend(called(message, finder).map(|call| (Arc::clone(&agent.name), index, call)));
+            let decided = memory.decided.entry(agent.name).or_default();
+            for sentence in words.iter().filter(|sentence| is_decision(sentence)) {
+                let needle = finder.add(&collapse(sentence));
+                decided.extend(
+                    needle
+                        .filter(|needle| known.insert(*needle))
+                        .map(|n| (index, n)),
+                );
+            }
+        }
+        memory.first_call = finder.len() as Needle;
+        for (agent, index, call) in calls {
+            let number = memory.first_call + memory.calls.len() as Needle;
+            memory.did.entry(agent).or_default().push((index, number));
+            memory.calls.push(call);
+        }
+        for did in memory.did.values_mut() {
+            did.sort_by_key(|(index, _)| *index);
+        }
+        memory
+    }
+
+    /// Returns the texts that count.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = Needle> + '_ {
+        let by_agent = self.did.values().chain(self.decided.values());
+        let lists = [&self.task, &self.later].into_iter().chain(by_agent);
+        let needles = lists.flatten().map(|(_, needle)| *needle);
+        needles.filter(|needle| *needle < self.first_call)
+    }
+
+    /// Returns the number behind the last needle and call.
+    pub(crate) fn end(&self) -> usize {
+        self.first_call as usize + self.calls.len()
+    }
+
+    /// Returns the numbers of the calls that stand in a text.
+    pub(crate) fn actions_in<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = Needle> + 'l {
+        let calls = (self.first_call..).zip(&self.calls);
+        calls
+            .filter(|(_, call)| call.stands(look))
+            .map(|(number, _)| number)
+    }
+
+    /// Counts what was said before this turn, and what of it the prompt still says.
+    pub(crate) fn count(
+        &self,
+        turn: usize,
+        agent: &str,
+        shown: impl Fn(Needle) -> bool,
+        remembered: &mut Remembered,
+    ) {
+        let count = |list: Option<&Vec<(usize, Needle)>>, recall: &mut Recall| {
+            let before = list
+                .into_iter()
+                .flatten()
+                .take_while(|(index, _)| *index < turn);
+            before.for_each(|(_, needle)| recall.count(shown(*needle)));
+        };
+        count(Some(&self.task), &mut remembered.task);
+        count(Some(&self.later), &mut remembered.later);
+        count(self.did.get(agent), &mut remembered.did);
+        count(self.decided.get(agent), &mut remembered.decided);
+    }
+}
+
+/// Returns the calls of a message.
+fn called(message: &Message, finder: &mut Finder) -> impl Iterator<Item = Call> {
+    let calls = message.recorded().calls();
+    let calls: Vec<Call> = calls
+        .filter_map(|call| {
+            let tool = finder.add(&collapse(call.tool()?))?;
+            let arguments = call.arguments().map(|arguments| scalars(&arguments));
+            let arguments = arguments.unwrap_or_default();
+            let words = ["true", "false", "null"];
+            let told = arguments
+                .iter()
+                .filter(|text| !words.contains(&text.as_str()));
+            let told = told.filter_map(|text| {
+                let line = text.lines().find(|line| !line.trim().is_empty())?;
+                finder.add(beginning(&collapse(line)))
+            });
+            let told: BTreeSet<Needle> = told.collect();
+            let length: usize = arguments.iter().map(String::len).sum();
+            Some(Call {
+                tool,
+                arguments: told.into_iter().collect(),
+                reach: REACH + 3 * length,
+            })
+        })
+        .collect();
+    calls.into_iter()
+}
+
+impl Call {
+    /// Returns whether the tool's name stands in a text, with all arguments near behind it.
+    fn stands(&self, look: &Look) -> bool {
+        look.places(self.tool).iter().any(|&(_, at)| {
+            let near = at..at.saturating_add(u32::try_from(self.reach).unwrap_or(u32::MAX));
+            self.arguments.iter().all(|&argument| {
+                let places = look.places(argument);
+                let first = places.partition_point(|&(_, place)| place < near.start);
+                places
+                    .get(first)
+                    .is_some_and(|(_, place)| near.contains(place))
+            })
+        })
+    }
+}

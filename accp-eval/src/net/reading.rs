@@ -1,0 +1,226 @@
+//! What a segment of a prompt says, and the texts that stand in it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use accp_context::policy::{Kind, Segment};
+use serde_json::Value as Json;
+
+use super::finder::{Finder, Needle};
+use super::text::{IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured};
+use crate::recall::{frames_read, json_unescaped};
+
+/// The most levels of JSON escapes that are undone.
+const LEVELS: usize = 3;
+
+/// Returns the readings of a segment's text, collapsed, each followed by [`SEPARATOR`]: of JSON its
+/// scalars, strings that hold JSON both as they are and taken apart. Of other text itself without
+/// the guards of its lines, then with each level of JSON escapes undone, then with its frames read.
+pub(crate) fn reading(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    if let Some(json) = structured(text) {
+        add_scalars(&mut out, &json);
+        return out;
+    }
+    let plain = without_guards(text);
+    add(&mut out, &plain);
+    let mut last = plain;
+    for _ in 0..LEVELS {
+        let Some(next) = json_unescaped(&last) else {
+            break;
+        };
+        add(&mut out, &next);
+        last = Cow::Owned(next);
+    }
+    if let Some(read) = frames_read(text) {
+        add(&mut out, &read);
+    }
+    out
+}
+
+fn add_scalars(out: &mut String, json: &Json) {
+    each_scalar(json, &mut |scalar, _: IsWhole| match scalar {
+        Scalar::Text(text) => add(out, text),
+        Scalar::Number(number) => add(out, &number.to_string()),
+        Scalar::Word(word) => add(out, word),
+    });
+}
+
+fn add(out: &mut String, text: &str) {
+    push_collapsed(out, text);
+    out.push(SEPARATOR);
+}
+
+/// Returns the text without the `\` that views write before a line that begins with `@`.
+fn without_guards(text: &str) -> Cow<'_, str> {
+    let is_guarded =
+        |line: &str| line.starts_with('\\') && line.trim_start_matches('\\').starts_with('@');
+    if !text.lines().any(is_guarded) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive('\n');
+    let lines = lines.map(|line| if is_guarded(line) { &line[1..] } else { line });
+    Cow::Owned(lines.collect())
+}
+
+/// What a segment says and which texts stand in it.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) reading: String,
+    /// Each text that stands in the reading, with the byte at which it begins; ordered.
+    hits: Vec<(Needle, u32)>,
+    /// The texts that count for the needs and the memory of a prompt, and the numbers of actions.
+    pub(crate) asked: Vec<Needle>,
+}
+
+impl Look {
+    pub(crate) fn at(reading: String, finder: &Finder) -> Self {
+        let mut hits = Vec::new();
+        finder.each(&reading, |needle, at| {
+            hits.push((needle, u32::try_from(at).unwrap_or(u32::MAX)));
+        });
+        hits.sort_unstable();
+        Self {
+            reading,
+            hits,
+            asked: Vec::new(),
+        }
+    }
+
+    /// Returns the distinct texts that stand in the reading.
+    pub(crate) fn needles(&self) -> impl Iterator<Item = Needle> {
+        self.hits
+            .chunk_by(|(left, _), (right, _)| left == right)
+            .map(|same| same[0].0)
+    }
+
+    /// Returns the bytes at which a text begins.
+    pub(crate) fn places(&self, needle: Needle) -> &[(Needle, u32)] {
+        let from = self.hits.partition_point(|hit| hit.0 < needle);
+        let to = from + self.hits[from..].partition_point(|hit| hit.0 == needle);
+        &self.hits[from..to]
+    }
+}
+
+/// The words and numbers of a segment that can lead to a message, and the messages that it names.
+#[derive(Debug, Default)]
+pub(crate) struct Leads {
+    clues: HashSet<String>,
+    /// First and last message of each handle.
+    handles: Vec<(usize, usize)>,
+}
+
+impl Leads {
+    pub(crate) fn of(segment: &Segment, reading: &str) -> Self {
+        let apart = matches!(segment.kind, Kind::System | Kind::Tools | Kind::Primer);
+        let handles = match segment.message {
+            Some(message) => vec![(message, message)],
+            None if apart => Vec::new(),
+            None => handles(reading).collect(),
+        };
+        if handles.is_empty() {
+            return Self::default();
+        }
+        Self {
+            clues: clues(reading).map(str::to_owned).collect(),
+            handles,
+        }
+    }
+
+    /// Returns whether the segment has a handle of the message, and one of these words beside it.
+    pub(crate) fn to(&self, message: usize, near: &str) -> bool {
+        self.handles
+            .iter()
+            .any(|&(first, last)| (first..=last).contains(&message))
+            && clues(near).any(|clue| self.clues.contains(clue))
+    }
+}
+
+/// Returns the messages that a text names as `p12`, `p12-15` or `p12-p15`.
+fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let number = |text: &str| -> Option<(usize, usize)> {
+        let digits = text
+            .find(|character: char| !character.is_ascii_digit())
+            .unwrap_or(text.len());
+        Some((text[..digits].parse().ok()?, digits))
+    };
+    text.match_indices('p').filter_map(move |(at, _)| {
+        if text[..at].ends_with(super::finder::is_word) {
+            return None;
+        }
+        let (first, digits) = number(&text[at + 1..])?;
+        let rest = &text[at + 1 + digits..];
+        let behind = rest.strip_prefix("..").or(rest.strip_prefix('-'));
+        let last = behind.and_then(|rest| number(rest.strip_prefix('p').unwrap_or(rest)));
+        match last {
+            Some((last, _)) => Some((first, last)),
+            None if rest.starts_with(super::finder::is_word) => None,
+            None => Some((first, first)),
+        }
+    })
+}
+
+/// Returns the clues of a text: words of five letters or more, numbers of two digits or more.
+/// The number of a handle is not a clue.
+fn clues(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|character: char| !character.is_alphanumeric());
+    let words = words.filter(|word| !is_handle(word));
+    words.flat_map(|word| {
+        let letters = word.split(|character: char| !character.is_alphabetic());
+        let digits = word.split(|character: char| !character.is_ascii_digit());
+        letters
+            .filter(|run| run.chars().nth(4).is_some())
+            .chain(digits.filter(|run| run.len() >= 2))
+    })
+}
+
+fn is_handle(word: &str) -> bool {
+    word.strip_prefix('p')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        let reading = reading(text);
+        reading
+            .split_terminator(SEPARATOR)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn json_is_read_by_its_scalars_and_text_with_its_escapes_undone() {
+        let json = r#"{"role":"tool","content":"{\"a\": \"x\\ny\", \"n\": 4}"}"#;
+        let expected = ["tool", r#"{"a": "x\ny", "n": 4}"#, "x y", "4"];
+        assert_eq!(texts(json), expected);
+        assert_eq!(texts("a  b\n\\@c\n"), ["a b @c"]);
+        assert_eq!(texts(r"say \n it"), [r"say \n it", "say it"]);
+    }
+
+    #[test]
+    fn a_handle_names_a_message_or_a_range() {
+        let named: Vec<_> = handles("[4 lines: p37] p1-4, p6..p9; up12 p3a cp5").collect();
+        // The end of a range names a message by itself too.
+        assert_eq!(named, [(37, 37), (1, 4), (6, 9), (9, 9)]);
+        let clues: Vec<_> = clues("[412 lines: p37] of QuerySet_2024 in p12").collect();
+        assert_eq!(clues, ["412", "lines", "QuerySet", "2024"]);
+    }
+
+    #[test]
+    fn a_lead_is_a_handle_with_a_clue_in_one_segment() {
+        let lead = |kind, message, text: &str| {
+            let mut segment = Segment::new(kind, text);
+            segment.message = message;
+            Leads::of(&segment, &reading(text)).to(7, "the invoice of May")
+        };
+        assert!(lead(Kind::Facts, None, "p5-9: an invoice"));
+        assert!(lead(Kind::Result, Some(7), "an invoice"));
+        assert!(!lead(Kind::Facts, None, "p5-9: 12 invoices"));
+        assert!(!lead(Kind::Facts, None, "p5: an invoice"));
+        assert!(!lead(Kind::Result, Some(6), "an invoice, p7"));
+        assert!(!lead(Kind::Primer, None, "p7 is an invoice"));
+    }
+}

@@ -1,0 +1,205 @@
+//! The rule of first sight: a message that is new to an agent stands in its next prompt.
+
+use std::ops::Range;
+
+use super::finder::{Finder, Needle, is_word};
+use super::reading::Look;
+use super::said::Said;
+use super::text::{collapse, scalars, structured};
+
+/// The tokens that a first sight shows of a longer message.
+pub(crate) const SIGHT: usize = 2000;
+/// The tokens of the head of a longer message; the rest is its tail.
+pub(crate) const HEAD: usize = 1333;
+/// The share of the characters that have to stand in the prompt, in percent.
+const STANDS: usize = 98;
+/// The most characters between neighbouring lines.
+const BETWEEN: usize = 120;
+/// Breaks that are forgiven.
+const BREAKS: usize = 4;
+
+/// What a message has to show at first sight.
+#[derive(Debug)]
+pub(crate) struct Required {
+    units: Vec<Unit>,
+    characters: usize,
+    /// The tokens that the agent fetches if the message does not stand.
+    pub(crate) windows: Vec<Range<usize>>,
+}
+
+/// A line, or a scalar of JSON.
+#[derive(Debug)]
+struct Unit {
+    needle: Needle,
+    characters: usize,
+    bytes: usize,
+    /// Whether text is left out before this unit.
+    is_after_gap: bool,
+}
+
+impl Required {
+    /// Takes a message apart, and adds its lines to the finder. A line without a letter or digit
+    /// does not count.
+    pub(crate) fn of(said: &Said, finder: &mut Finder) -> Self {
+        let tokens = said.tokens();
+        let mut windows = Vec::with_capacity(2);
+        if tokens <= SIGHT {
+            windows.push(0..tokens);
+        } else {
+            windows.extend([0..HEAD, tokens - (SIGHT - HEAD)..tokens]);
+        }
+        let mut required = Self {
+            units: Vec::new(),
+            characters: 0,
+            windows,
+        };
+        let lines = lines(said);
+        for (part, tokens) in required.windows.clone().iter().enumerate() {
+            let shown = said.window(tokens);
+            let start = shown.as_ptr().addr() - said.raw.as_ptr().addr();
+            let end = start + shown.len();
+            let mut first = part > 0;
+            for (place, line) in &lines {
+                let Some(line) = clipped(line, place, start, end) else {
+                    continue;
+                };
+                let text = collapse(without_number(&line));
+                let Some(needle) = finder.add(&text) else {
+                    continue;
+                };
+                let characters = text.chars().count();
+                required.characters += characters;
+                required.units.push(Unit {
+                    needle,
+                    characters,
+                    bytes: text.len(),
+                    is_after_gap: std::mem::take(&mut first),
+                });
+            }
+        }
+        required
+    }
+
+    /// Returns whether the message stands in these segments: 98 % of its characters in lines that
+    /// stand there, and half of them in lines that follow their neighbour, or four breaks at most.
+    pub(crate) fn stands(&self, looks: &[&Look]) -> bool {
+        let places = |unit: &Unit| -> Vec<(usize, usize)> {
+            let places = looks.iter().enumerate().flat_map(|(at, look)| {
+                let places = look.places(unit.needle).iter();
+                places.map(move |&(_, byte)| (at, byte as usize))
+            });
+            places.collect()
+        };
+        let mut standing = 0;
+        let mut linked = 0;
+        let mut breaks = 0;
+        let mut before: Option<(Vec<(usize, usize)>, usize)> = None;
+        for unit in &self.units {
+            let here = places(unit);
+            if !here.is_empty() {
+                standing += unit.characters;
+            }
+            match before {
+                Some((before, bytes)) if !unit.is_after_gap => {
+                    if follows(looks, &before, bytes, &here) {
+                        linked += unit.characters;
+                    } else {
+                        breaks += 1;
+                    }
+                }
+                _ => linked += if here.is_empty() { 0 } else { unit.characters },
+            }
+            before = Some((here, unit.bytes));
+        }
+        standing * 100 >= self.characters * STANDS
+            && (breaks <= BREAKS || linked * 2 >= self.characters)
+    }
+}
+
+/// Returns whether one of the places `after` lies at most 120 characters behind the end of one of
+/// the places `before`.
+fn follows(
+    looks: &[&Look],
+    before: &[(usize, usize)],
+    bytes: usize,
+    after: &[(usize, usize)],
+) -> bool {
+    let mut at = 0;
+    before.iter().any(|&(look, start)| {
+        let end = start + bytes;
+        while after.get(at).is_some_and(|&next| next < (look, end)) {
+            at += 1;
+        }
+        after.get(at).is_some_and(|&(other, next)| {
+            let between = looks[look].reading.get(end..next);
+            other == look
+                && between.is_some_and(|text| {
+                    text.len() <= BETWEEN || text.chars().nth(BETWEEN).is_none()
+                })
+        })
+    })
+}
+
+/// Returns the lines of a message with their places in its raw text: of JSON the lines of its
+/// scalars.
+fn lines(said: &Said) -> Vec<(Range<usize>, String)> {
+    let mut lines = Vec::new();
+    for piece in 0..said.pieces.len() {
+        let place = said.whole(piece);
+        let raw = &said.raw[place.clone()];
+        let Some(json) = structured(raw) else {
+            let mut at = place.start;
+            for line in raw.split_inclusive('\n') {
+                lines.push((at..at + line.len(), line.to_owned()));
+                at += line.len();
+            }
+            continue;
+        };
+        let mut at = 0;
+        for scalar in scalars(&json) {
+            let spelt = serde_json::Value::String(scalar.clone()).to_string();
+            let spelt = &spelt[1..spelt.len() - 1];
+            if let Some(next) = raw[at..].find(spelt) {
+                at += next;
+            }
+            let here = place.start + at;
+            lines.extend(scalar.lines().map(|line| (here..here, line.to_owned())));
+        }
+    }
+    lines
+}
+
+/// Returns the part of a line that lies within these bytes of the raw text, or `None`. A scalar
+/// lies there if it begins there.
+fn clipped(line: &str, place: &Range<usize>, start: usize, end: usize) -> Option<String> {
+    if place.is_empty() {
+        return (start..end).contains(&place.start).then(|| line.to_owned());
+    }
+    let from = start.max(place.start);
+    let to = end.min(place.end);
+    if from >= to {
+        return None;
+    }
+    let (from, to) = (from - place.start, to - place.start);
+    let mut part = line.get(from..to)?;
+    // The middle of a word would not be found, because words are found whole.
+    if line[..from].ends_with(is_word) {
+        part = part.trim_start_matches(is_word);
+    }
+    if line[to..].starts_with(is_word) {
+        part = part.trim_end_matches(is_word);
+    }
+    Some(part.to_owned())
+}
+
+/// Returns the line without a number at its beginning: `12: x`, `12| x`, `12<tab>x`, `12 x`.
+fn without_number(line: &str) -> &str {
+    let line = line.trim();
+    let after = line.trim_start_matches(|character: char| character.is_ascii_digit());
+    let digits = line.len() - after.len();
+    let marks = [':', '|', '\t', '→', '-', ' '];
+    match after.strip_prefix(marks) {
+        Some(rest) if (1..=6).contains(&digits) && !rest.trim().is_empty() => rest.trim(),
+        _ => line,
+    }
+}

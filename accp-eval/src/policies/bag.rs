@@ -1,0 +1,70 @@
+//! A bag of identifiers: no memory of a conversation, and a test of every measure of memory.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+
+use super::plain::body;
+use crate::recall::identifiers;
+
+/// The messages that stay whole.
+const KEEP: usize = 2;
+
+/// System prompts, all identifiers of the messages so far as a sorted list, and the newest two
+/// messages.
+#[derive(Debug)]
+pub(crate) struct Bag {
+    tools: Option<Segment>,
+    system: Vec<Message>,
+    others: Vec<Message>,
+    names: BTreeSet<String>,
+}
+
+impl Bag {
+    pub(crate) fn new(opening: &Opening) -> Self {
+        Self {
+            tools: Segment::tools(opening),
+            system: Vec::new(),
+            others: Vec::new(),
+            names: BTreeSet::new(),
+        }
+    }
+
+    fn newest(&self) -> &[Message] {
+        &self.others[self.others.len().saturating_sub(KEEP)..]
+    }
+}
+
+impl Policy for Bag {
+    fn push(&mut self, message: &Message) {
+        if message.kind == Kind::System {
+            self.system.push(message.clone());
+            return;
+        }
+        let body = body(message);
+        self.names.extend(identifiers(&body).map(str::to_owned));
+        self.others.push(message.clone());
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let system = self.system.iter();
+        let system = system.filter(|message| message.is_for(&agent.name));
+        let mut prompt: Vec<Segment> = self.tools.iter().cloned().collect();
+        prompt.extend(system.map(Segment::of));
+        if !self.names.is_empty() {
+            let bag: Vec<&str> = self.names.iter().map(String::as_str).collect();
+            let bag = Arc::<str>::from(bag.join(" ") + "\n");
+            prompt.push(Segment::new(Kind::Facts, bag));
+        }
+        prompt.extend(self.newest().iter().map(Segment::of));
+        prompt
+    }
+
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        let kept = self.system.iter().chain(self.newest());
+        let mut kept = kept.filter(|message| message.index == index);
+        Some(Cow::Borrowed(kept.next()?.original()))
+    }
+}

@@ -1,0 +1,184 @@
+//! The history as text without JSON, whole or with messages cut.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+use accp_runtime::TokenCounter;
+use serde_json::Value as Json;
+
+use crate::net::floor;
+
+/// The most words and bytes of what is left out that a handle says.
+const FIRST: usize = 6;
+const FIRST_BYTES: usize = 60;
+
+/// What is cut of the history. System prompts and the words of users stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Nothing.
+    Nothing,
+    /// Each tool result, to this many tokens.
+    Results(usize),
+    /// Each message, to this many tokens.
+    All(usize),
+    /// Each message, to this many tokens, once the agent has seen it whole.
+    Seen(usize),
+}
+
+/// A policy that shows each message as text.
+pub(crate) struct Plain {
+    tools: Option<Segment>,
+    cut: Cut,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
+    messages: Vec<Shown>,
+    /// The messages that each agent has seen, by the agent's name.
+    seen: BTreeSet<(Arc<str>, usize)>,
+}
+
+/// A message with its two texts.
+struct Shown {
+    message: Message,
+    whole: Segment,
+    cut: Segment,
+}
+
+impl Plain {
+    pub(crate) fn new(opening: &Opening, cut: Cut) -> Self {
+        Self {
+            tools: Segment::tools(opening),
+            cut,
+            counter: Arc::clone(&opening.counter),
+            messages: Vec::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    fn limit(&self, kind: Kind) -> Option<usize> {
+        match self.cut {
+            _ if matches!(kind, Kind::System | Kind::User) => None,
+            Cut::Results(limit) if kind == Kind::Result => Some(limit),
+            Cut::All(limit) | Cut::Seen(limit) => Some(limit),
+            Cut::Nothing | Cut::Results(_) => None,
+        }
+    }
+}
+
+impl Policy for Plain {
+    fn push(&mut self, message: &Message) {
+        let segment = |text: String| Segment {
+            text: Arc::from(text),
+            ..Segment::of(message)
+        };
+        let speaker = speaker(message);
+        let body = body(message);
+        let whole = segment(format!("{speaker}: {body}\n"));
+        let cut = match self.limit(message.kind) {
+            Some(limit) => {
+                let body = cut(&body, limit, message.index, &*self.counter);
+                segment(format!("{speaker}: {body}\n"))
+            }
+            None => whole.clone(),
+        };
+        self.messages.push(Shown {
+            message: message.clone(),
+            whole,
+            cut,
+        });
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let mut prompt: Vec<Segment> = self.tools.iter().cloned().collect();
+        for shown in &self.messages {
+            if !shown.message.is_for(&agent.name) {
+                continue;
+            }
+            let is_new = self.cut_is_later()
+                && self
+                    .seen
+                    .insert((Arc::clone(&agent.name), shown.message.index));
+            let segment = if is_new { &shown.whole } else { &shown.cut };
+            prompt.push(segment.clone());
+        }
+        prompt
+    }
+
+    /// Recovers the message from the log, which keeps every message.
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        let shown = self.messages.get(index)?;
+        Some(Cow::Borrowed(shown.message.original()))
+    }
+}
+
+/// Returns the speaker of a message, and whom the message is for.
+fn speaker(message: &Message) -> String {
+    let recorded = message.recorded();
+    let role = recorded.role().unwrap_or_default();
+    let name = recorded.name().unwrap_or(role);
+    match recorded.to() {
+        Some(to) => format!("{name} to {to}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns the texts of a message, and its calls as `> tool(key: value, ..)`.
+pub(crate) fn body(message: &Message) -> String {
+    let recorded = message.recorded();
+    let mut body = recorded.texts().join("\n");
+    for call in recorded.calls() {
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        let tool = call.tool().unwrap_or_default();
+        let _ = match call.arguments().as_deref() {
+            Some(Json::Object(fields)) => {
+                let fields = fields.iter().map(|(key, value)| match value {
+                    Json::String(text) => format!("{key}: {text}"),
+                    other => format!("{key}: {other}"),
+                });
+                let fields: Vec<String> = fields.collect();
+                write!(body, "> {tool}({})", fields.join(", "))
+            }
+            Some(other) => write!(body, "> {tool}({other})"),
+            None => {
+                let text = call.recorded_arguments().and_then(Json::as_str);
+                write!(body, "> {tool}({})", text.unwrap_or_default())
+            }
+        };
+    }
+    body
+}
+
+/// Returns about this many tokens of a text: two thirds from its head and a third from its tail,
+/// and `[n lines: p12: its first words]` for what is left out.
+fn cut(text: &str, limit: usize, index: usize, counter: &dyn TokenCounter) -> String {
+    let tokens = counter.count(text);
+    if tokens <= limit {
+        return text.to_owned();
+    }
+    let room = text.len().saturating_mul(limit) / tokens;
+    let head = floor(text, room * 2 / 3);
+    let tail = floor(text, text.len() - room / 3);
+    let (head, tail) = if limit == 0 {
+        (0, text.len())
+    } else {
+        (head, tail)
+    };
+    let lines = text[head..tail].lines().count();
+    let first: Vec<&str> = text[head..tail].split_whitespace().take(FIRST).collect();
+    let first = first.join(" ");
+    let first = &first[..floor(&first, FIRST_BYTES)];
+    let mark = format!("[{lines} lines: p{index}: {first}]");
+    let parts = [&text[..head], &mark, &text[tail..]];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+impl Plain {
+    /// Returns whether a message is cut only after the agent has seen it.
+    fn cut_is_later(&self) -> bool {
+        matches!(self.cut, Cut::Seen(_))
+    }
+}

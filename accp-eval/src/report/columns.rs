@@ -1,0 +1,67 @@
+//! The columns of the tables.
+
+use super::Row;
+use crate::net::Net;
+use crate::share::Recall;
+
+/// A column: its name, and its cell of a row.
+pub type Column = (&'static str, fn(&Row) -> String);
+
+/// Net cost, and what stands beside it.
+pub const COLUMNS: [Column; 19] = [
+    ("policy", |row| row.policy.clone()),
+    ("net", |row| told(row.net())),
+    ("95 %", |row| match row.interval() {
+        Some((low, high)) => format!("{low:.3}-{high:.3}"),
+        None => "-".to_owned(),
+    }),
+    ("real", |row| told(row.net_real())),
+    ("lost", |row| match net(row).lost.share() {
+        Some(lost) => format!("{lost:.4}"),
+        None => "-".to_owned(),
+    }),
+    ("seen", |row| recall(net(row).seen)),
+    ("task", |row| recall(net(row).remembered.task)),
+    ("later", |row| recall(net(row).remembered.later)),
+    ("did", |row| recall(net(row).remembered.did)),
+    ("decided", |row| recall(net(row).remembered.decided)),
+    ("misquoted", |row| recall(net(row).misquoted)),
+    ("tokens", |row| told(row.tokens())),
+    ("cost", |row| told(row.cost())),
+    ("p95", |row| net(row).sizes(false).0.to_string()),
+    ("peak", |row| net(row).sizes(false).1.to_string()),
+    ("with windows", |row| net(row).sizes(true).1.to_string()),
+    ("no cache", |row| {
+        told(row.shares(|net| net.costs.uncached).1)
+    }),
+    ("no min", |row| {
+        told(row.shares(|net| net.costs.no_minimum).1)
+    }),
+    ("ms", |row| {
+        format!("{:.0}", row.measure.time.as_secs_f64() * 1000.0)
+    }),
+];
+
+/// Coverage, and further figures.
+pub const COVERAGE: [Column; 8] = [
+    ("coverage", |row| row.policy.clone()),
+    ("tokens", |row| row.measure.spent.total().to_string()),
+    ("no system", |row| told(row.without_system())),
+    ("arguments", |row| recall(row.measure.arguments)),
+    ("bound", |row| recall(row.measure.bound)),
+    ("identifiers", |row| recall(row.measure.identifiers)),
+    ("results", |row| told(row.measure.results.share())),
+    ("read back", |row| recall(row.measure.bytes)),
+];
+
+fn net(row: &Row) -> &Net {
+    &row.measure.net
+}
+
+fn told(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{share:.3}"))
+}
+
+fn recall(recall: Recall) -> String {
+    told(recall.share())
+}

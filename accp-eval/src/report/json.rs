@@ -1,0 +1,126 @@
+//! A row of the report as JSON.
+
+use accp_context::policy::Kind;
+use serde_json::{Value as Json, json};
+
+use super::{Corpus, Report, Row};
+use crate::interval::FEWEST;
+use crate::measure::Measure;
+use crate::net::{Cost, Net};
+use crate::policies::OURS;
+use crate::share::Recall;
+
+pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
+    let mut json = figures(row);
+    let coverage = coverage(report, row);
+    json["corpus"] = corpus.name.as_str().into();
+    if let (Some(json), Json::Object(coverage)) = (json.as_object_mut(), coverage) {
+        json.extend(coverage);
+    }
+    json
+}
+
+/// Returns net cost and what stands beside it.
+fn figures(row: &Row) -> Json {
+    let net = &row.measure.net;
+    let ((p95, peak), (p95_windows, peak_windows)) = (net.sizes(false), net.sizes(true));
+    let at = |of: fn(&Net) -> Cost| {
+        let (cost, net, real) = row.shares(of);
+        json!({ "net": net, "net_real": real, "cost": cost })
+    };
+    let mut json = json!({
+        "corpus": null,
+        "policy": row.policy,
+        "default": row.policy == OURS,
+        "net": row.net(),
+        "net_real": row.net_real(),
+        "lost": net.lost.share(),
+        "task": net.remembered.task.share(),
+        "later": net.remembered.later.share(),
+        "did": net.remembered.did.share(),
+        "decided": net.remembered.decided.share(),
+        "misquoted": net.misquoted.share(),
+        "tokens": row.measure.spent.total(),
+        "p95": p95,
+        "peak": peak,
+        "cost": row.cost(),
+        "p95_with_windows": p95_windows,
+        "peak_with_windows": peak_windows,
+        "seen": net.seen.share(),
+        "hits": net.hits.share(),
+        "needs": net.hits.wanted,
+        "without_cache": at(|net| net.costs.uncached),
+        "no_minimum": at(|net| net.costs.no_minimum),
+    });
+    if let Some((low, high)) = row.interval() {
+        json["net_interval"] = json!([low, high]);
+    } else if row.held.len() < FEWEST {
+        let held = row.held.iter().map(|held| {
+            json!({
+                "conversation": held.conversation,
+                "net": held.net(),
+            })
+        });
+        json["net_each"] = held.collect();
+    }
+    json
+}
+
+/// Returns tokens by kind, coverage and the other figures of `--all`.
+fn coverage(report: &Report, row: &Row) -> Json {
+    let Measure {
+        spent,
+        net: _,
+        arguments,
+        bound,
+        identifiers,
+        results,
+        bytes,
+        time,
+        conversations,
+        prompts,
+    } = &row.measure;
+    let split = spent.split(report.prices);
+    let recall = |recall: &Recall| {
+        json!({
+            "wanted": recall.wanted, "found": recall.found, "share": recall.share(),
+        })
+    };
+    let kinds = Kind::ALL.iter().map(|kind| {
+        let at = *kind as usize;
+        let counts = json!({ "tokens": spent.tokens[at], "cached": spent.cached[at] });
+        (kind.name().to_owned(), counts)
+    });
+    json!({
+        "doc": row.doc,
+        "conversations": conversations,
+        "prompts": prompts,
+        "tokens_share": row.tokens(),
+        "without_system": spent.without_system(),
+        "without_system_share": row.without_system(),
+        "cost_total": spent.cost(report.prices),
+        "cost_split": {
+            "system": split.system,
+            "tools": split.tools,
+            "primer": split.primer,
+            "new": split.new,
+            "again": split.again,
+        },
+        "kinds": Json::Object(kinds.collect()),
+        "arguments": recall(arguments),
+        "bound": recall(bound),
+        "identifiers": recall(identifiers),
+        "results": results.share(),
+        "shown_results": results.shown,
+        "bytes": recall(bytes),
+        "milliseconds": time.as_secs_f64() * 1000.0,
+        "prices": {
+            "input": report.prices.input,
+            "cached": report.prices.cached,
+            "output": report.prices.output,
+            "minimum": report.prices.minimum,
+            "window": report.prices.window,
+        },
+        "encoding": report.encoding,
+    })
+}
