@@ -70,15 +70,16 @@ pub(crate) fn each_restored(
     let name = path.display().to_string();
     while let Some(line) = lines.next()? {
         last = line.number;
-        let text = line
-            .text()
-            .map_err(|fault| at(&name, last, fault.message))?;
+        let text = line.text();
+        let text = text.map_err(|fault| at(&name, last, fault.message))?;
         let ended = restorer.line(text, last, &values).map_err(|error| {
-            let cure = match error {
-                RestoreError::Reference(_) => ": name their side file with --externals",
-                _ => "",
-            };
-            at(&name, last, format_args!("{error}{cure}"))
+            let has_cure = matches!(error, RestoreError::Reference(_));
+            let cure = has_cure.then_some(": name their side file with --externals");
+            at(
+                &name,
+                last,
+                format_args!("{error}{}", cure.unwrap_or_default()),
+            )
         })?;
         ended.map_or(Ok(()), |conversation| take(&name, last, conversation))?;
     }

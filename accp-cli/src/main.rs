@@ -4,13 +4,12 @@
 //! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.
 
 mod audit;
+mod choices;
 mod cli;
 mod commands;
 mod conversations;
 mod debug;
 mod fault;
-mod format;
-mod half;
 mod input;
 mod keep;
 mod outcome;

@@ -8,8 +8,8 @@ use accp_registry::Registry;
 use accp_runtime::Message;
 use serde_json::json;
 
+use crate::choices::Format;
 use crate::fault::Fault;
-use crate::format::Format;
 use crate::input::{Input, Line, Lines};
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};

@@ -9,8 +9,8 @@ use accp_recordings::{Conversation, ConvertOptions, Converter, Summary, VerifyEr
 use accp_tokens::Bpe;
 use serde_json::json;
 
+use crate::choices::Format;
 use crate::conversations::{FormatIn, at, each_conversation, each_restored};
-use crate::format::Format;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, error, note};

@@ -10,8 +10,8 @@ use accp_tokens::ModelCounter;
 
 use self::explanation::Explanation;
 use super::tokens::CounterArgs;
+use crate::choices::Format;
 use crate::fault::Fault;
-use crate::format::Format;
 use crate::input::{Input, Line};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};

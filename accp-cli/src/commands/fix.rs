@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use accp_runtime::{Frame, Repair};
 use serde_json::{Value as Json, json};
 
+use crate::choices::Format;
 use crate::fault::Fault;
-use crate::format::Format;
 use crate::input::{InputArg, Line};
 use crate::outcome::Outcome;
 use crate::output::{self, Output};

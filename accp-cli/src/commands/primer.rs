@@ -11,7 +11,7 @@ use accp_tokens::ModelCounter;
 use serde_json::{Map, Value as Json, json};
 
 use super::tokens::CounterArgs;
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::{codes, merged, unknown};

@@ -7,8 +7,8 @@ use accp_tokens::{Bpe, ModelCounter};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};
 
+use crate::choices::Format;
 use crate::fault::Fault;
-use crate::format::Format;
 use crate::input::{InputArg, Line};
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};

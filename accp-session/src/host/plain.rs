@@ -224,9 +224,9 @@ impl Host {
         loop {
             match self.state_frames(member, &chunks, checkpoint.as_ref(), now) {
                 Ok((texts, last)) => {
-                    texts
-                        .into_iter()
-                        .for_each(|text| self.side.send(member, text));
+                    for text in texts {
+                        self.side.send(member, text);
+                    }
                     let timers = self.side.clock.timers();
                     self.relays.cursor(member).retry.arm(timers);
                     if let Some(plain) = self.plain(member) {

@@ -17,9 +17,8 @@ use clap::builder::PossibleValuesParser;
 use serde_json::Value as Json;
 
 use super::table::text;
+use crate::choices::{Format, Half};
 use crate::conversations::{FormatIn, at, each_conversation, each_document};
-use crate::format::Format;
-use crate::half::Half;
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
@@ -105,11 +104,8 @@ pub(crate) struct Args {
 }
 
 fn examples() -> String {
-    format!(
-        "Policies:\n{}\n\nRules:\n{}\n\n{EXAMPLES}",
-        indented(FORMS),
-        rules()
-    )
+    let (forms, rules) = (indented(FORMS), rules());
+    format!("Policies:\n{forms}\n\nRules:\n{rules}\n\n{EXAMPLES}")
 }
 
 const EXAMPLES: &str = "\
@@ -126,11 +122,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .at(args.prices())
         .against(args.read_rivals()?);
     let tools = args.read_tools()?;
-    let mut dump = args
-        .dump
-        .as_deref()
-        .map(|path| Output::to(Some(path)))
-        .transpose()?;
+    let dump = args.dump.as_deref().map(|path| Output::to(Some(path)));
+    let mut dump = dump.transpose()?;
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names(&args.files)) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));

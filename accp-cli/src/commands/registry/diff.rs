@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::sound;

@@ -9,9 +9,8 @@ use accp_learn::{LearnOptions, Tools, ToolsError, Traces, learn};
 use accp_tokens::Bpe;
 use clap::builder::PossibleValuesParser;
 
+use crate::choices::{Format, Half};
 use crate::conversations::{FormatIn, each_conversation};
-use crate::format::Format;
-use crate::half::Half;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, note};
 use report::Report;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use accp_registry::{Problem, Registry};
 use serde_json::{Value as Json, json};
 
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::registries::load;

@@ -6,7 +6,7 @@ use std::path::Path;
 use accp_registry::{Registry, Schema};
 use serde_json::json;
 
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::{codes, sound, unknown};

@@ -11,8 +11,8 @@ use std::time::Instant;
 use accp_store::{SideId, SqliteStore, Store as _};
 use accp_tokens::Bpe;
 
+use crate::choices::Format;
 use crate::conversations::{FormatIn, at, each_conversation};
-use crate::format::Format;
 use crate::keep;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};

@@ -7,7 +7,7 @@ use accp_runtime::session::Time;
 use accp_store::Summary;
 use serde_json::json;
 
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};

@@ -10,7 +10,7 @@ use accp_session::{Due, EntryKind};
 use accp_store::Store as _;
 use serde_json::{Value as Json, json};
 
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::store_file::{Log, Opened, SessionArgs, called};

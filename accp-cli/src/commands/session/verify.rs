@@ -8,7 +8,7 @@ use accp_store::{Store as _, Summary};
 use serde_json::json;
 
 use crate::audit::Audit;
-use crate::format::Format;
+use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
 use crate::store_file::{self, Shared, Side};

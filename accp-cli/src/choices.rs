@@ -1,6 +1,16 @@
-//! The option `--split`.
+//! Values of options that several commands have.
 
 use clap::ValueEnum;
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs: one JSON object a line
+    Json,
+}
 
 /// A half of the conversations of a file, chosen by the ids alone. A conversation without an id is
 /// chosen by its whole content.
