@@ -4,10 +4,12 @@
 
 mod clear;
 mod last;
+mod memory;
 mod views;
 mod whole;
 
 pub use clear::ClearToolUses;
 pub use last::Last;
+pub use memory::{Layout, Memory};
 pub use views::Views;
 pub use whole::Whole;

@@ -5,7 +5,7 @@ mod draft;
 mod plain;
 mod toon;
 
-use accp_context::policies::{ClearToolUses, Last, Views, Whole};
+use accp_context::policies::{ClearToolUses, Last, Layout, Memory, Views, Whole};
 use accp_context::policy::Plan;
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::PromptLimits;
@@ -16,10 +16,10 @@ use self::plain::Cut;
 pub const BASE: &str = "json";
 
 /// The name of this project's policy with its default settings.
-pub const OURS: &str = "views";
+pub const OURS: &str = "memory";
 
 /// The policies that are measured when none is named, the base first.
-const DEFAULT: [&str; 12] = [
+const DEFAULT: [&str; 14] = [
     BASE,
     "plain",
     "once:400",
@@ -31,6 +31,8 @@ const DEFAULT: [&str; 12] = [
     "clear-tool-uses",
     "clear-tool-uses:10000,3",
     "draft",
+    "views",
+    "memory:own",
     OURS,
 ];
 
@@ -51,10 +53,14 @@ clear-tool-uses:TRIGGER,KEEP    the whole history; once it has over TRIGGER toke
                                 results but the newest KEEP are cleared (100000,3 when left out)
 draft                           the draft's own defaults: frames in a session, with a checkpoint
                                 beyond 400 tokens and after each answer
-views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS all messages but the
-                                newest KEEP become facts, and a message over MESSAGE tokens
-                                loses its middle (250,2,500 when left out); with `pays` for
-                                TOKENS: when that pays at the usual prices of a cache";
+views:TOKENS,KEEP,MESSAGE       views by --registry; beyond TOKENS all messages but the newest
+                                KEEP become facts, and a message over MESSAGE tokens loses its
+                                middle (250,2,500 when left out); with `pays` for TOKENS: when
+                                that pays at the usual prices of a cache
+memory                          ours: each message whole at first sight, long results by their
+                                ends afterwards, lines that stand in the prompt already referred
+                                to; the system prompts of all agents before one transcript
+memory:own                      the same, and each agent reads its own system prompts only";
 
 /// Returns the policies that are measured when none is named.
 pub fn default_plans() -> Vec<Plan> {
@@ -77,6 +83,16 @@ pub fn plan(name: &str) -> Option<Plan> {
             name,
             "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
+        )),
+        (OURS, None) => Some(memory_plan(
+            name,
+            "whole at first sight, then the ends of long results; one transcript for all agents",
+            Layout::Shared,
+        )),
+        (OURS, Some("own")) => Some(memory_plan(
+            name,
+            "whole at first sight, then the ends of long results; own system prompts only",
+            Layout::Own,
         )),
         ("plain", None) => Some(plain_plan(
             name,
@@ -170,6 +186,10 @@ pub fn plan(name: &str) -> Option<Plan> {
     }
 }
 
+fn memory_plan(name: &str, doc: &str, layout: Layout) -> Plan {
+    Plan::new(name, doc, move |opening| Memory::new(opening, layout))
+}
+
 fn plain_plan(name: &str, doc: String, cut: Cut) -> Plan {
     Plan::new(name, doc, move |opening| plain::Plain::new(opening, cut))
 }
@@ -200,6 +220,8 @@ mod tests {
             "clear-tool-uses:5,x",
             "draft:400",
             "views:",
+            "memory:",
+            "memory:shared",
             "views:1,2",
             "views:1,2,3,4",
         ] {

@@ -1,5 +1,6 @@
 //! Messages of a conversation, as policies get them.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -112,6 +113,56 @@ impl Message {
     /// Returns whether the agent of this name reads the message.
     pub fn is_for(&self, agent: &str) -> bool {
         self.only_for.as_deref().is_none_or(|only| only == agent)
+    }
+
+    /// Returns the speaker and, if recorded, the recipient: `dev` or `dev to planner`.
+    pub fn speaker(&self) -> String {
+        let recorded = self.recorded();
+        let role = recorded.role().unwrap_or_default();
+        let name = recorded.name().unwrap_or(role);
+        match recorded.to() {
+            Some(to) => format!("{name} to {to}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// Returns the message as text without JSON: its words, and each call as `> tool(key: value)`.
+    ///
+    /// ```
+    /// use accp_context::Recorded;
+    /// use accp_context::policy::Message;
+    /// use serde_json::json;
+    ///
+    /// let json = json!({ "role": "assistant", "content": "I look.", "tool_calls": [
+    ///     { "id": "c1", "name": "stock", "arguments": { "item": "rye", "bags": 4 } }] });
+    /// let message = Message::new(0, Recorded::of(&json)).expect("it has a role");
+    /// assert_eq!(message.plain(), "I look.\n> stock(item: rye, bags: 4)");
+    /// ```
+    pub fn plain(&self) -> String {
+        let recorded = self.recorded();
+        let mut out = recorded.texts().join("\n");
+        for call in recorded.calls() {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            let tool = call.tool().unwrap_or_default();
+            let _ = match call.arguments().as_deref() {
+                Some(Json::Object(fields)) => {
+                    let fields = fields.iter().map(|(key, value)| match value {
+                        Json::String(text) => format!("{key}: {text}"),
+                        other => format!("{key}: {other}"),
+                    });
+                    let fields: Vec<String> = fields.collect();
+                    write!(out, "> {tool}({})", fields.join(", "))
+                }
+                Some(other) => write!(out, "> {tool}({other})"),
+                None => {
+                    let text = call.recorded_arguments().and_then(Json::as_str);
+                    write!(out, "> {tool}({})", text.unwrap_or_default())
+                }
+            };
+        }
+        out
     }
 
     /// Returns the original. [`Policy::recover`](super::Policy::recover) has to return these bytes.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-use super::plain::body;
 use crate::recall::identifiers;
 
 /// The messages that stay whole.
@@ -43,7 +42,7 @@ impl Policy for Bag {
             self.system.push(message.clone());
             return;
         }
-        let body = body(message);
+        let body = message.plain();
         self.names.extend(identifiers(&body).map(str::to_owned));
         self.others.push(message.clone());
     }

@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use accp_runtime::TokenCounter;
-use serde_json::Value as Json;
 
 use crate::net::floor;
 
@@ -72,8 +70,8 @@ impl Policy for Plain {
             text: Arc::from(text),
             ..Segment::of(message)
         };
-        let speaker = speaker(message);
-        let body = body(message);
+        let speaker = message.speaker();
+        let body = message.plain();
         let whole = segment(format!("{speaker}: {body}\n"));
         let cut = match self.limit(message.kind) {
             Some(limit) => {
@@ -110,45 +108,6 @@ impl Policy for Plain {
         let shown = self.messages.get(index)?;
         Some(Cow::Borrowed(shown.message.original()))
     }
-}
-
-/// Returns the speaker of a message, and whom the message is for.
-fn speaker(message: &Message) -> String {
-    let recorded = message.recorded();
-    let role = recorded.role().unwrap_or_default();
-    let name = recorded.name().unwrap_or(role);
-    match recorded.to() {
-        Some(to) => format!("{name} to {to}"),
-        None => name.to_owned(),
-    }
-}
-
-/// Returns the texts of a message, and its calls as `> tool(key: value, ..)`.
-pub(crate) fn body(message: &Message) -> String {
-    let recorded = message.recorded();
-    let mut body = recorded.texts().join("\n");
-    for call in recorded.calls() {
-        if !body.is_empty() {
-            body.push('\n');
-        }
-        let tool = call.tool().unwrap_or_default();
-        let _ = match call.arguments().as_deref() {
-            Some(Json::Object(fields)) => {
-                let fields = fields.iter().map(|(key, value)| match value {
-                    Json::String(text) => format!("{key}: {text}"),
-                    other => format!("{key}: {other}"),
-                });
-                let fields: Vec<String> = fields.collect();
-                write!(body, "> {tool}({})", fields.join(", "))
-            }
-            Some(other) => write!(body, "> {tool}({other})"),
-            None => {
-                let text = call.recorded_arguments().and_then(Json::as_str);
-                write!(body, "> {tool}({})", text.unwrap_or_default())
-            }
-        };
-    }
-    body
 }
 
 /// Returns about this many tokens of a text: two thirds from its head and a third from its tail,

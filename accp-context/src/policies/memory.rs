@@ -1,0 +1,220 @@
+//! This project's policy: messages whole at first sight, and their ends afterwards.
+
+mod cut;
+mod repeats;
+mod shapes;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use accp_frame::TokenCounter;
+
+use self::repeats::Repeats;
+use self::shapes::Shapes;
+use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+
+/// A message of more lines says its number, so that later messages can refer to it.
+const UNNUMBERED: usize = 3;
+
+/// Shows an agent each message whole once, and then what is worth its tokens:
+///
+/// - Messages are text. Only the result of a tool that is a JSON object or list is shown as a view,
+///   with its shapes declared once.
+/// - Lines that stand in the prompt already are referred to: `[12 lines as in p7: def union]`. Users'
+///   words always stand whole.
+/// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
+///   `[12 lines: p7: def union]` says where the middle was.
+///
+/// A message that an agent has seen never changes again, so the beginning of a prompt is the
+/// beginning of the next one, which a provider's cache makes cheap.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use accp_context::Recorded;
+/// use accp_context::policies::{Layout, Memory};
+/// use accp_context::policy::{Agent, Message, Opening, Policy};
+/// # use accp_runtime::view::View;
+/// # use accp_runtime::{Registry, TokenCounter};
+/// use serde_json::json;
+///
+/// # #[derive(Debug)]
+/// # struct Quarters;
+/// # impl TokenCounter for Quarters {
+/// #     fn name(&self) -> &str { "quarters" }
+/// #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
+/// # }
+/// # let opening = Opening {
+/// #     tools: None,
+/// #     counter: Arc::new(Quarters),
+/// #     view: View::new(Arc::new(Registry::standard())),
+/// # };
+/// let mut memory = Memory::new(&opening, Layout::Shared);
+/// let listing: Vec<String> = (1..=99).map(|n| format!("src/part_{n}.rs")).collect();
+/// let listing = json!({ "role": "tool", "content": listing.join("\n") });
+/// memory.push(&Message::new(0, Recorded::of(&listing)).expect("it has a role"));
+/// let agent = Agent { name: "assistant".into(), cache: "".into() };
+/// let first = memory.prompt(&agent);
+/// assert!(first[0].text.contains("\nsrc/part_50.rs\n"));
+/// let second = memory.prompt(&agent);
+/// assert!(second[0].text.contains("\n[90 lines: p0: src/part_8.rs]\n"));
+/// ```
+pub struct Memory {
+    tools: Option<Segment>,
+    layout: Layout,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
+    entries: Vec<Entry>,
+    shapes: Shapes,
+    repeats: Repeats,
+    /// The number of messages that each agent has seen.
+    seen: BTreeMap<Arc<str>, usize>,
+    /// The number of messages that have their last form.
+    settled: usize,
+}
+
+/// The order of what several agents read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// The system prompts of all agents, the transcript, and at the end who speaks. All agents then
+    /// share a provider's cache, and each reads the instructions of the others.
+    #[default]
+    Shared,
+    /// The agent's own system prompts and the transcript.
+    Own,
+}
+
+/// A message with its forms.
+struct Entry {
+    message: Message,
+    lines: Vec<String>,
+    /// As an agent sees it first.
+    whole: Option<Segment>,
+    /// As an agent sees it afterwards.
+    settled: Option<Segment>,
+}
+
+impl Memory {
+    /// Begins a conversation.
+    pub fn new(opening: &Opening, layout: Layout) -> Self {
+        Self {
+            tools: Segment::tools(opening),
+            layout,
+            counter: Arc::clone(&opening.counter),
+            entries: Vec::new(),
+            shapes: Shapes::default(),
+            repeats: Repeats::default(),
+            seen: BTreeMap::new(),
+            settled: 0,
+        }
+    }
+
+    /// Gives the messages that the agent has seen their last form.
+    fn settle(&mut self, seen: usize) {
+        for at in self.settled..seen {
+            let entry = &self.entries[at];
+            let referred = self.repeats.without(&entry.message, &entry.lines, &*self.counter);
+            let lines = match entry.message.kind {
+                Kind::Result => cut::middle(referred, at, &*self.counter),
+                _ => referred,
+            };
+            let segment = segment(&entry.message, &lines);
+            self.repeats.add(at, lines);
+            self.entries[at].settled = Some(segment);
+        }
+        self.settled = self.settled.max(seen);
+    }
+
+    /// Returns a message as an agent sees it first.
+    fn whole(&mut self, at: usize) -> Segment {
+        let entry = &mut self.entries[at];
+        let whole = entry.whole.get_or_insert_with(|| {
+            // Another agent has seen it: its lines are known, and stand nowhere else for this one.
+            let lines = if entry.settled.is_some() {
+                entry.lines.clone()
+            } else {
+                self.repeats.without(&entry.message, &entry.lines, &*self.counter)
+            };
+            let lines = match entry.message.kind {
+                Kind::Result => cut::longest(lines, at, &*self.counter),
+                _ => lines,
+            };
+            segment(&entry.message, &lines)
+        });
+        whole.clone()
+    }
+
+    /// Returns the number of system prompts for single agents at the beginning of the conversation,
+    /// if all agents see them.
+    fn roles(&self) -> usize {
+        let mut first = self.entries.iter();
+        let first = first.position(|entry| entry.message.kind != Kind::System);
+        let first = first.unwrap_or(self.entries.len());
+        let mut roles = self.entries[..first].iter();
+        let has_roles = roles.any(|entry| entry.message.only_for.is_some());
+        if self.layout == Layout::Shared && has_roles {
+            first
+        } else {
+            0
+        }
+    }
+}
+
+fn segment(message: &Message, lines: &[String]) -> Segment {
+    let is_numbered = lines.len() > UNNUMBERED && message.kind != Kind::System;
+    let number = if is_numbered {
+        format!("p{} ", message.index)
+    } else {
+        String::new()
+    };
+    let text = format!("{number}{}: {}\n", message.speaker(), lines.join("\n"));
+    Segment {
+        text: Arc::from(text),
+        ..Segment::of(message)
+    }
+}
+
+impl Policy for Memory {
+    fn push(&mut self, message: &Message) {
+        let shaped = match message.kind {
+            Kind::Result => self.shapes.text(message, &*self.counter),
+            _ => None,
+        };
+        let text = shaped.unwrap_or_else(|| message.plain());
+        self.entries.push(Entry {
+            message: message.clone(),
+            lines: text.split('\n').map(repeats::guarded).collect(),
+            whole: None,
+            settled: None,
+        });
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let all = self.entries.len();
+        let seen = self.seen.insert(Arc::clone(&agent.name), all);
+        let seen = seen.unwrap_or_default();
+        self.settle(seen);
+        let roles = self.roles();
+        let mut prompt: Vec<Segment> = self.tools.iter().cloned().collect();
+        for at in 0..all {
+            if at >= roles && !self.entries[at].message.is_for(&agent.name) {
+                continue;
+            }
+            let settled = self.entries[at].settled.clone();
+            let segment = match settled.filter(|_| at < seen) {
+                Some(segment) => segment,
+                None => self.whole(at),
+            };
+            prompt.push(segment);
+        }
+        if roles > 0 {
+            let who = format!("You are {}.\n", agent.name);
+            prompt.push(Segment::new(Kind::Primer, who));
+        }
+        prompt
+    }
+
+    /// Recovers the message from the log, which keeps every message.
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.entries.get(index)?.message.original()))
+    }
+}

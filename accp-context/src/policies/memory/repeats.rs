@@ -1,0 +1,196 @@
+//! References to lines that stand in the prompt already.
+
+use std::collections::HashMap;
+
+use accp_frame::TokenCounter;
+
+use crate::policy::{Kind, Message};
+
+/// The tokens that a reference has to save: in a result, and in the words of an agent. Whoever needs
+/// a text again needs it as one piece, so a reference in the middle of words has to save more.
+const RESULT: usize = 100;
+const WORDS: usize = 150;
+/// The newest places of a line at which a repeat is looked for.
+const PLACES: usize = 40;
+/// A line of fewer bytes begins no reference.
+const SHORT: usize = 4;
+/// The most words and characters of a line that a mark says.
+const FIRST: usize = 6;
+const FIRST_CHARACTERS: usize = 60;
+
+/// The lines of messages in their last form.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    messages: HashMap<usize, Vec<String>>,
+    /// The messages that have a line, and its number there.
+    places: HashMap<String, Vec<(usize, usize)>>,
+}
+
+/// A run of lines that another message has.
+struct Run {
+    lines: usize,
+    message: usize,
+}
+
+impl Repeats {
+    /// Adds a message in its last form.
+    pub(super) fn add(&mut self, message: usize, lines: Vec<String>) {
+        for (number, line) in lines.iter().enumerate() {
+            if line.trim().len() >= SHORT && !is_mark(line) {
+                let places = self.places.entry(line.clone()).or_default();
+                places.push((message, number));
+            }
+        }
+        self.messages.insert(message, lines);
+    }
+
+    /// Returns the lines of a message with `[12 lines as in p7: def union]` for runs of lines that
+    /// stand in another message.
+    pub(super) fn without(
+        &self,
+        message: &Message,
+        lines: &[String],
+        counter: &dyn TokenCounter,
+    ) -> Vec<String> {
+        let worth = match message.kind {
+            Kind::System | Kind::User => return lines.to_vec(),
+            Kind::Result => RESULT,
+            _ => WORDS,
+        };
+        let mut out = Vec::with_capacity(lines.len());
+        let mut rest = lines;
+        while let Some(line) = rest.first() {
+            if let Some(run) = self.longest(rest) {
+                let (same, after) = rest.split_at(run.lines);
+                let count = same.len();
+                let noun = if count == 1 { "line" } else { "lines" };
+                let mark = format!("[{count} {noun} as in p{}: {}]", run.message, first(line));
+                let tokens = counter.count(&same.join("\n"));
+                if tokens > counter.count(&mark) + worth {
+                    out.push(mark);
+                    rest = after;
+                    continue;
+                }
+            }
+            out.push(line.clone());
+            rest = &rest[1..];
+        }
+        out
+    }
+
+    /// Returns the longest run of lines from here on that another message has, at the place to
+    /// which its first words lead.
+    fn longest(&self, lines: &[String]) -> Option<Run> {
+        let line = lines.first()?;
+        let words = first(line);
+        let places = self.places.get(line)?.iter().rev().take(PLACES);
+        let runs = places.filter_map(|&(message, number)| {
+            let there = &self.messages[&message];
+            let same = there[number..].iter().zip(lines);
+            let same = same.take_while(|(old, new)| old == new && !is_mark(new));
+            let count = same.count();
+            let blank = lines[..count].iter().rev();
+            let blank = blank.take_while(|line| line.trim().is_empty()).count();
+            let leads = there.iter().position(|line| first(line) == words);
+            (leads == Some(number)).then_some(Run {
+                lines: count - blank,
+                message,
+            })
+        });
+        runs.max_by_key(|run| (run.lines, run.message))
+    }
+}
+
+/// Returns the first words of a line, for a mark.
+pub(super) fn first(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().take(FIRST).collect();
+    words.join(" ").chars().take(FIRST_CHARACTERS).collect()
+}
+
+/// Returns a line of a message, with `\` before what reads as a mark of ours.
+pub(super) fn guarded(line: &str) -> String {
+    let bare = line.trim_start_matches('\\');
+    let guard = if is_mark(bare) { "\\" } else { "" };
+    format!("{guard}{line}")
+}
+
+/// Returns whether a line reads as a mark: `[12 lines as in p7: ..]`, `[12 lines: p7: ..]`.
+pub(super) fn is_mark(line: &str) -> bool {
+    let Some(inner) = line.strip_prefix('[') else {
+        return false;
+    };
+    let words = inner.trim_start_matches(|character: char| character.is_ascii_digit());
+    let words = words.strip_prefix(" line").unwrap_or_default();
+    let words = words.strip_prefix('s').unwrap_or(words);
+    words.starts_with(": p") || words.starts_with(" as in p")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Recorded;
+
+    #[derive(Debug)]
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn name(&self) -> &str {
+            "bytes"
+        }
+        fn count(&self, text: &str) -> usize {
+            text.len()
+        }
+    }
+
+    /// Reads references as a model would: the message, its first line with these words, and so many
+    /// lines from there.
+    fn resolved(repeats: &Repeats, lines: &[String]) -> Vec<String> {
+        let mut out = Vec::new();
+        for line in lines {
+            let mark = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+            let Some((count, rest)) = mark.and_then(|mark| mark.split_once(" line")) else {
+                out.push(line.clone());
+                continue;
+            };
+            let rest = rest.trim_start_matches('s').strip_prefix(" as in p");
+            let (message, words) = rest.unwrap().split_once(": ").unwrap();
+            let there = &repeats.messages[&message.parse().unwrap()];
+            let from = there.iter().position(|line| first(line) == words).unwrap();
+            let count: usize = count.parse().unwrap();
+            out.extend_from_slice(&there[from..from + count]);
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_reference_leads_to_the_same_lines(
+            texts in prop::collection::vec(
+                prop::collection::vec("(alpha|beta|gamma) (one|two|three)? {0,40}[xyz]?", 1..12), 2..6),
+        ) {
+            let mut repeats = Repeats::default();
+            let result = json!({ "role": "tool", "content": "" });
+            let message = Message::new(0, Recorded::of(&result)).unwrap();
+            for (index, lines) in texts.iter().enumerate() {
+                let shown = repeats.without(&message, lines, &Bytes);
+                prop_assert!(shown.join("\n").len() <= lines.join("\n").len());
+                prop_assert_eq!(&resolved(&repeats, &shown), lines);
+                repeats.add(index, shown);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_message_says_is_never_a_mark_of_ours() {
+        for line in ["[12 lines as in p7: def union]", "[1 line: p3: x]", "\\[2 lines: p3: x]"] {
+            assert_eq!(guarded(line), format!("\\{line}"));
+            assert!(!is_mark(&guarded(line)));
+        }
+        for line in ["[12 lines]", "12 lines as in p7", "[x]", ""] {
+            assert_eq!(guarded(line), line);
+        }
+    }
+}
