@@ -14,8 +14,8 @@ use self::repeats::Repeats;
 use self::shapes::Shapes;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-/// A message of more lines says its number, so that later messages can refer to it.
-const UNNUMBERED: usize = 3;
+/// A message of so many bytes says its number, so that later messages can refer to it.
+const NUMBERED: usize = 400;
 
 /// Shows an agent each message whole once, and then what is worth its tokens:
 ///
@@ -57,7 +57,7 @@ const UNNUMBERED: usize = 3;
 /// let first = memory.prompt(&agent);
 /// assert!(first[0].text.contains("\nsrc/part_50.rs\n"));
 /// let second = memory.prompt(&agent);
-/// assert!(second[0].text.contains("\n[90 lines: p0: src/part_8.rs]\n"));
+/// assert!(second[0].text.contains(" lines: p0: src/part_"));
 /// ```
 pub struct Memory {
     tools: Option<Segment>,
@@ -87,6 +87,7 @@ pub enum Layout {
 struct Entry {
     message: Message,
     lines: Vec<String>,
+    is_numbered: bool,
     /// As an agent sees it first.
     whole: Option<Segment>,
     /// As an agent sees it afterwards.
@@ -112,13 +113,17 @@ impl Memory {
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
             let entry = &self.entries[at];
-            let referred = self.repeats.without(&entry.message, &entry.lines, &*self.counter);
+            let referred = self
+                .repeats
+                .without(&entry.message, &entry.lines, &*self.counter);
             let lines = match entry.message.kind {
                 Kind::Result => cut::middle(referred, at, &*self.counter),
                 _ => referred,
             };
-            let segment = segment(&entry.message, &lines);
-            self.repeats.add(at, lines);
+            let segment = entry.segment(&lines);
+            if entry.is_numbered {
+                self.repeats.add(at, lines);
+            }
             self.entries[at].settled = Some(segment);
         }
         self.settled = self.settled.max(seen);
@@ -127,20 +132,21 @@ impl Memory {
     /// Returns a message as an agent sees it first.
     fn whole(&mut self, at: usize) -> Segment {
         let entry = &mut self.entries[at];
-        let whole = entry.whole.get_or_insert_with(|| {
-            // Another agent has seen it: its lines are known, and stand nowhere else for this one.
-            let lines = if entry.settled.is_some() {
-                entry.lines.clone()
-            } else {
-                self.repeats.without(&entry.message, &entry.lines, &*self.counter)
-            };
-            let lines = match entry.message.kind {
-                Kind::Result => cut::longest(lines, at, &*self.counter),
-                _ => lines,
-            };
-            segment(&entry.message, &lines)
-        });
-        whole.clone()
+        if let Some(whole) = &entry.whole {
+            return whole.clone();
+        }
+        // If another agent has seen it, later messages may have lines of it that they refer to.
+        let lines = match entry.settled {
+            Some(_) => entry.lines.clone(),
+            None => self
+                .repeats
+                .without(&entry.message, &entry.lines, &*self.counter),
+        };
+        let lines = match entry.message.kind {
+            Kind::Result => cut::longest(lines, at, &*self.counter),
+            _ => lines,
+        };
+        entry.whole.insert(entry.segment(&lines)).clone()
     }
 
     /// Returns the number of system prompts for single agents at the beginning of the conversation,
@@ -159,17 +165,19 @@ impl Memory {
     }
 }
 
-fn segment(message: &Message, lines: &[String]) -> Segment {
-    let is_numbered = lines.len() > UNNUMBERED && message.kind != Kind::System;
-    let number = if is_numbered {
-        format!("p{} ", message.index)
-    } else {
-        String::new()
-    };
-    let text = format!("{number}{}: {}\n", message.speaker(), lines.join("\n"));
-    Segment {
-        text: Arc::from(text),
-        ..Segment::of(message)
+impl Entry {
+    fn segment(&self, lines: &[String]) -> Segment {
+        // All forms of a message have this beginning, so a cache keeps it.
+        let number = if self.is_numbered {
+            format!("p{} ", self.message.index)
+        } else {
+            String::new()
+        };
+        let text = format!("{number}{}: {}\n", self.message.speaker(), lines.join("\n"));
+        Segment {
+            text: Arc::from(text),
+            ..Segment::of(&self.message)
+        }
     }
 }
 
@@ -182,6 +190,7 @@ impl Policy for Memory {
         let text = shaped.unwrap_or_else(|| message.plain());
         self.entries.push(Entry {
             message: message.clone(),
+            is_numbered: text.len() >= NUMBERED && message.kind != Kind::System,
             lines: text.split('\n').map(repeats::guarded).collect(),
             whole: None,
             settled: None,

@@ -70,22 +70,33 @@ fn is_numbered(line: &str) -> bool {
 /// Returns whether a line is a name, a path, or a line of `ls -l`.
 fn is_name(line: &str) -> bool {
     let line = line.trim();
-    let is_one_word = !line.contains(char::is_whitespace) && line.contains(char::is_alphabetic);
+    // A row of a table is no name.
+    let is_one_word = !line
+        .contains(|character: char| character.is_whitespace() || character == ',')
+        && line.contains(char::is_alphabetic);
     let mode = line.split_whitespace().next().unwrap_or_default();
     let is_mode = mode.len() >= 10
         && mode.starts_with(['d', '-', 'l'])
         && mode[1..].bytes().all(|byte| b"rwxsStT-@+.".contains(&byte));
-    is_mode || is_one_word && !line.ends_with([',', ';', '{', '(', ')', ']', '}'])
+    is_mode || is_one_word && !line.ends_with([';', '{', '(', ')', ']', '}'])
 }
 
 /// Returns the head and tail of a long result, by what it is.
-pub(super) fn middle(lines: Vec<String>, message: usize, counter: &dyn TokenCounter) -> Vec<String> {
+pub(super) fn middle(
+    lines: Vec<String>,
+    message: usize,
+    counter: &dyn TokenCounter,
+) -> Vec<String> {
     let limits = Form::of(&lines).limits();
     ends(lines, message, limits, counter)
 }
 
 /// Returns the head and tail of a result that is too long for any prompt.
-pub(super) fn longest(lines: Vec<String>, message: usize, counter: &dyn TokenCounter) -> Vec<String> {
+pub(super) fn longest(
+    lines: Vec<String>,
+    message: usize,
+    counter: &dyn TokenCounter,
+) -> Vec<String> {
     let limits = Limits {
         most: SIGHT,
         head: SIGHT_HEAD,
@@ -121,7 +132,10 @@ fn ends(
         out.push(lines[0][..room].to_owned());
         from = 1;
     }
-    let left_out = lines.get(from).filter(|_| from < end).unwrap_or(&lines[head]);
+    let left_out = lines
+        .get(from)
+        .filter(|_| from < end)
+        .unwrap_or(&lines[head]);
     let count = end - head;
     let noun = if count == 1 { "line" } else { "lines" };
     out.push(format!("[{count} {noun}: p{message}: {}]", first(left_out)));
@@ -169,6 +183,7 @@ mod tests {
         assert_eq!(form("-rw-r--r-- 1 me me 4 May 3 a b"), Form::Listing);
         assert_eq!(form("  1\tfn main() {\n  2\t}\n"), Form::Page);
         assert_eq!(form("def f():\n    return 1\n    # x\n"), Form::Page);
+        assert_eq!(form("WF31,BGO\nWF35,OSL"), Form::Output);
         assert_eq!(form("2 passed, 1 failed\nno more"), Form::Output);
         assert_eq!(form(""), Form::Output);
     }

@@ -8,7 +8,7 @@ use crate::policy::{Kind, Message};
 
 /// The tokens that a reference has to save: in a result, and in the words of an agent. Whoever needs
 /// a text again needs it as one piece, so a reference in the middle of words has to save more.
-const RESULT: usize = 100;
+const RESULT: usize = 40;
 const WORDS: usize = 150;
 /// The newest places of a line at which a repeat is looked for.
 const PLACES: usize = 40;
@@ -150,7 +150,9 @@ mod tests {
     fn resolved(repeats: &Repeats, lines: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         for line in lines {
-            let mark = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+            let mark = line
+                .strip_prefix('[')
+                .and_then(|line| line.strip_suffix(']'));
             let Some((count, rest)) = mark.and_then(|mark| mark.split_once(" line")) else {
                 out.push(line.clone());
                 continue;
@@ -185,7 +187,11 @@ mod tests {
 
     #[test]
     fn what_a_message_says_is_never_a_mark_of_ours() {
-        for line in ["[12 lines as in p7: def union]", "[1 line: p3: x]", "\\[2 lines: p3: x]"] {
+        for line in [
+            "[12 lines as in p7: def union]",
+            "[1 line: p3: x]",
+            "\\[2 lines: p3: x]",
+        ] {
             assert_eq!(guarded(line), format!("\\{line}"));
             assert!(!is_mark(&guarded(line)));
         }
