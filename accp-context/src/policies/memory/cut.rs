@@ -111,7 +111,8 @@ fn ends(
     limits: Limits,
     counter: &dyn TokenCounter,
 ) -> Vec<String> {
-    let tokens: Vec<usize> = lines.iter().map(|line| counter.count(line) + 1).collect();
+    let tokens = lines.iter().map(|line| counter.count(&format!("{line}\n")));
+    let tokens: Vec<usize> = tokens.collect();
     let all: usize = tokens.iter().sum();
     if all <= limits.most {
         return lines;
@@ -192,10 +193,10 @@ mod tests {
     fn the_middle_leaves_and_its_mark_says_how_much() {
         let listing = lines(100, |n| format!("file_{n}"));
         let cut = middle(listing.clone(), 7, &Words);
-        assert_eq!(cut.len(), 15 + 1 + 5);
-        assert_eq!(cut[15], "[80 lines: p7: file_15]");
-        assert_eq!(cut[16..], listing[95..]);
-        let short = lines(20, |n| format!("file_{n}"));
+        assert_eq!(cut.len(), 30 + 1 + 10);
+        assert_eq!(cut[30], "[60 lines: p7: file_30]");
+        assert_eq!(cut[31..], listing[90..]);
+        let short = lines(60, |n| format!("file_{n}"));
         assert_eq!(middle(short.clone(), 7, &Words), short);
     }
 
