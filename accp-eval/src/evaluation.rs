@@ -6,10 +6,10 @@ use accp_tokens::Bpe;
 
 use crate::net::Prices;
 use crate::pool::in_order;
-use crate::prompts::{Rival, RivalError};
+use crate::prompts::{self, Rival, RivalError};
 use crate::replay::{Instrument, Replay};
 use crate::report::Corpus;
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, Transcripts};
 
 /// The policies and rivals to measure, with the view and the counter.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl Evaluation {
     /// Replays the conversations of a corpus under each policy, on all processors.
     ///
     /// # Errors
-    /// When a rival has prompts for some turns of a conversation only.
-    pub fn measure(&self, corpus: &str, transcripts: &[Transcript]) -> Result<Corpus, RivalError> {
+    /// When the prompts of a rival do not fit the conversations.
+    pub fn measure(&self, corpus: &str, transcripts: &Transcripts) -> Result<Corpus, RivalError> {
         self.replay(corpus, transcripts, false, |_| Ok(()))
     }
 
@@ -58,11 +58,11 @@ impl Evaluation {
     /// the order of the conversations.
     ///
     /// # Errors
-    /// When a rival has prompts for some turns of a conversation only, or `dump` fails.
+    /// When the prompts of a rival do not fit the conversations, or `dump` fails.
     pub fn measure_and_dump<E: From<RivalError> + Send>(
         &self,
         corpus: &str,
-        transcripts: &[Transcript],
+        transcripts: &Transcripts,
         dump: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<Corpus, E> {
         self.replay(corpus, transcripts, true, dump)
@@ -71,23 +71,21 @@ impl Evaluation {
     fn replay<E: From<RivalError> + Send>(
         &self,
         name: &str,
-        transcripts: &[Transcript],
+        transcripts: &Transcripts,
         dumps: bool,
         mut dump: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<Corpus, E> {
+        for rival in &self.rivals {
+            rival.check(name, transcripts)?;
+        }
         let mut corpus = Corpus::new(name, self.entries());
         in_order(
-            transcripts,
-            |transcript| {
-                let replays = self.hold(name, transcript, dumps);
-                replays.map(|replays| (transcript, replays))
-            },
+            transcripts.as_slice(),
+            |transcript| self.hold(name, transcript, dumps),
             |held| {
-                let (transcript, replays) = held?;
-                for replay in replays.iter().flatten() {
-                    dump(&replay.dump)?;
-                }
-                corpus.add(&transcript.id, replays);
+                let held = held?;
+                held.dump.iter().try_for_each(|lines| dump(lines))?;
+                corpus.add(held.conversation, held.replays);
                 Ok::<(), E>(())
             },
         )?;
@@ -101,30 +99,49 @@ impl Evaluation {
         plans.chain(rivals.map(|rival| (&*rival.name, "prompts of another program")))
     }
 
-    /// Replays a conversation under each policy and rival. A rival without prompts for the
-    /// conversation gives `None`.
-    fn hold(
+    /// Replays a conversation under each policy and rival.
+    fn hold<'t>(
         &self,
         corpus: &str,
-        transcript: &Transcript,
+        transcript: &'t Transcript,
         dumps: bool,
-    ) -> Result<Vec<Option<Replay>>, RivalError> {
+    ) -> Result<Held<'t>, RivalError> {
         let view = self.view.clone();
         let (counter, prices) = (self.counter, self.prices);
-        let mut instrument = Instrument::new(corpus, transcript, view, counter, prices, dumps);
+        let mut instrument = Instrument::new(transcript, view, counter, prices, dumps);
         let mut replays = Vec::new();
         for plan in &self.plans {
             let mut policy = plan.start(instrument.opening());
-            replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
+            replays.push(Some(instrument.replay(&mut *policy)));
         }
         for rival in &self.rivals {
             let replay = rival.of(corpus, transcript)?.map(|played| {
-                let mut replay = instrument.replay(&rival.name, &mut played.playback());
+                let mut replay = instrument.replay(&mut played.playback());
                 replay.measure.time = played.time;
                 replay
             });
             replays.push(replay);
         }
-        Ok(replays)
+        let mut dump = Vec::new();
+        for ((policy, _), replay) in self.entries().zip(&mut replays) {
+            let kept = replay.as_mut().and_then(|replay| replay.kept.take());
+            dump.extend(kept.map(|kept| {
+                prompts::dump([corpus, &transcript.id, policy], &kept, &instrument.study)
+            }));
+        }
+        Ok(Held {
+            conversation: &transcript.id,
+            replays,
+            dump,
+        })
     }
+}
+
+/// A conversation under each policy and rival.
+struct Held<'t> {
+    conversation: &'t str,
+    /// `None` for a rival without prompts for the conversation.
+    replays: Vec<Option<Replay>>,
+    /// Lines of the dump, by policy.
+    dump: Vec<String>,
 }

@@ -54,7 +54,10 @@ draft                           the draft's own defaults: frames in a session, w
 views:TOKENS,KEEP,MESSAGE       ours: views by --registry; beyond TOKENS all messages but the
                                 newest KEEP become facts, and a message over MESSAGE tokens
                                 loses its middle (250,2,500 when left out); with `pays` for
-                                TOKENS: when that pays at the usual prices of a cache";
+                                TOKENS: when that pays at the usual prices of a cache
+file:PATH                       prompts of another program, in the form of --dump: each policy NAME
+                                in the file is a row file:NAME; for a conversation, prompts for all
+                                turns or for none";
 
 /// Returns the policies that are measured when none is named.
 pub fn default_plans() -> Vec<Plan> {

@@ -255,6 +255,18 @@ fn faults_have_their_place_and_their_cure() {
             &dump_line.replace("[]", "[{\"kind\":\"call\",\"text\":\"\",\"message\":-1}]"),
         ),
         ("part.jsonl", dump_line),
+        ("twice.jsonl", &format!("{dump_line}\n{dump_line}\n")),
+        (
+            "turn.jsonl",
+            &(0..4)
+                .map(|turn| dump_line.replace(":1,", &format!(":{turn},")) + "\n")
+                .collect::<String>(),
+        ),
+        ("elsewhere.jsonl", &dump_line.replace("shared", "common")),
+        (
+            "unknown.jsonl",
+            &format!("{dump_line}\n{}", dump_line.replace("\"7\"", "\"8\"")),
+        ),
         ("tools.json", "[\n"),
     ]);
     let fault = |args: &[&str]| {
@@ -275,11 +287,15 @@ fn faults_have_their_place_and_their_cure() {
         ),
         "{unknown}"
     );
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected a prompt of `other` for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "empty.jsonl"]), @"1: error: empty.jsonl: expected prompts, an object a line as `accp bench context --dump` writes them, found none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:part.jsonl"]), @"1: error: part.jsonl:1: expected a prompt for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:twice.jsonl"]), @"1: error: twice.jsonl:2: expected `turn` to be another turn than in an earlier line; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:turn.jsonl"]), @"1: error: turn.jsonl:1: expected no prompt for turn 0 of conversation `7` of `shared`, found one; as `turn` write the index of an agent's message, counted from 0");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:elsewhere.jsonl"]), @"1: error: elsewhere.jsonl:1: expected prompts for `shared`, found `common`; as `corpus` write the name of the file of conversations without its extension");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:unknown.jsonl"]), @"1: error: unknown.jsonl:2: expected a conversation of `shared`, found `8`; as `conversation` write the `id` that the file has, or without one `conversation N`, counted from 1");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:empty.jsonl"]), @"1: error: empty.jsonl: expected prompts as `accp bench context --dump` writes them, found none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");
     for args in [
         &[][..],

@@ -50,24 +50,18 @@ fn net(conversation: &Json, plan: &Plan, prices: Prices) -> (Net, Vec<String>) {
     let transcript = &transcripts.as_slice()[0];
     let view = View::new(Arc::new(Registry::standard()));
     let counter = Bpe::default();
-    let mut instrument = Instrument::new("test", transcript, view, counter, prices, true);
+    let mut instrument = Instrument::new(transcript, view, counter, prices, true);
     let mut policy = plan.start(instrument.opening());
-    let replay = instrument.replay(&plan.name, &mut *policy);
-    let lines = replay
-        .dump
-        .lines()
-        .map(|line| serde_json::from_str::<Json>(line).unwrap());
-    let needs = lines.filter(|line| line.get("need").is_some()).map(|line| {
-        let word = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
-        let real = if line["real"] == json!(true) {
-            ""
-        } else {
-            ", not real"
-        };
-        let (class, text, fate) = (word("need"), word("text"), word("fate"));
+    let replay = instrument.replay(&mut *policy);
+    let kept = replay.kept.unwrap();
+    let needs = kept.told.iter().map(|told| {
+        let real = if told.is_real { "" } else { ", not real" };
+        let text = told
+            .needle
+            .map_or("", |needle| instrument.study.finder.text(needle));
         format!(
-            "{} {class} {text} <- {}: {fate}{real}",
-            line["turn"], line["source"]
+            "{} {} {text} <- {}: {}{real}",
+            told.turn, told.class, told.source, told.fate
         )
     });
     (replay.measure.net, needs.collect())
