@@ -4,6 +4,7 @@ mod chart;
 mod columns;
 mod html;
 mod json;
+mod sensitivity;
 
 use serde_json::Value as Json;
 
@@ -131,6 +132,18 @@ impl Corpus {
                     .collect(),
             };
         }
+    }
+
+    /// Returns a line for each policy with its net costs of conversations, each by itself, where
+    /// they are too few for an [interval](Row::interval).
+    pub fn each(&self) -> impl Iterator<Item = String> {
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| row.held.len() > 1 && row.interval().is_none());
+        rows.map(|row| {
+            let held = row.held.iter().filter_map(Held::net);
+            let held: Vec<_> = held.map(|net| format!("{net:.3}")).collect();
+            format!("{}, each conversation: {}", row.policy, held.join(" "))
+        })
     }
 
     fn base(&self) -> Option<&Measure> {

@@ -205,6 +205,26 @@ fn prices_tools_and_encoding_are_the_given_ones() {
 }
 
 #[test]
+fn the_order_of_policies_at_other_prices_is_told() {
+    let folder = files();
+    let run = |args: &[&str]| {
+        let policies = ["--policy", "cut:0", "--policy", "last:2"];
+        let all = [&["bench", "context", "booking.jsonl"], &policies[..], args].concat();
+        let run = folder.run(&all, "");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run
+    };
+    let text = run(&["--sensitivity"]).stdout;
+    let heading =
+        "  policy  net        window 400  window 1600  output 2  output 10  min prefix 0";
+    assert!(text.contains(heading), "{text}");
+    let rows = run(&["--format", "json"]).json();
+    let dear = run(&["--format", "json", "--output-price", "10"]).json();
+    assert_eq!(rows[1]["sensitivity"]["output 10"]["net"], dear[1]["net"]);
+    assert!(rows[1]["sensitivity"]["output 2"]["place"].is_u64());
+}
+
+#[test]
 fn the_halves_are_the_whole() {
     let conversations = (0..20)
         .map(|id| {

@@ -71,6 +71,10 @@ fn named(conversation: &Json, name: &str) -> (Net, Vec<String>) {
     net(conversation, &plan(name).unwrap(), Prices::default())
 }
 
+fn named_at(conversation: &Json, name: &str, prices: Prices) -> Net {
+    net(conversation, &plan(name).unwrap(), prices).0
+}
+
 fn call(name: &str, arguments: &Json) -> Json {
     json!({ "role": "assistant", "content": null, "tool_calls": [
         { "id": "c", "function": { "name": name, "arguments": arguments.to_string() } }] })
@@ -108,6 +112,20 @@ fn conversations() -> impl Strategy<Value = Json> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn costs_at_other_prices_are_those_of_a_replay_at_these_prices(conversation in conversations()) {
+        let (at, usual) = (|prices| named_at(&conversation, "cut:0", prices), Prices::default());
+        let costs = at(usual).costs;
+        prop_assert!(costs.usual.net > costs.usual.prompts);
+        for (cost, window) in costs.windows.into_iter().zip([400, 1600]) {
+            prop_assert_eq!(cost, at(Prices { window, ..usual }).costs.usual);
+        }
+        for (cost, output) in costs.outputs.into_iter().zip([2.0, 10.0]) {
+            prop_assert_eq!(cost, at(Prices { output, ..usual }).costs.usual);
+        }
+        prop_assert_eq!(costs.no_minimum, at(usual.without_minimum()).costs.usual);
+    }
 
     #[test]
     fn whoever_remembers_less_pays_more(json in conversations()) {

@@ -78,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
+    /// Print net costs with other windows, prices of output and kept beginnings too, and the place of
+    /// each policy where it changes
+    #[arg(long)]
+    sensitivity: bool,
+
     /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
@@ -146,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(text(&report, args.all))?,
+        Format::Text => out.line(text(&report, args.all, args.sensitivity))?,
         Format::Json => report.to_json().iter().try_for_each(|row| out.line(row))?,
     }
     out.finish()?;
