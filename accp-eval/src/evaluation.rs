@@ -3,12 +3,13 @@
 use accp_context::policy::Plan;
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
+use serde_json::Value as Json;
 
 use crate::net::Prices;
 use crate::pool::in_order;
 use crate::prompts::{self, Rival, RivalError};
 use crate::replay::{Instrument, Replay};
-use crate::report::Corpus;
+use crate::report::{Corpus, scene};
 use crate::transcript::{Transcript, Transcripts};
 
 /// The policies and rivals to measure, with the view and the counter.
@@ -19,7 +20,12 @@ pub struct Evaluation {
     view: View,
     counter: Bpe,
     prices: Prices,
+    /// The ids of the conversations whose prompts are kept; empty for the first few of a corpus.
+    shows: Option<Vec<String>>,
 }
+
+/// The conversations of a corpus whose prompts are kept if none is named.
+const FEW: usize = 2;
 
 impl Evaluation {
     /// Makes an evaluation of these policies, the [base](crate::BASE) first. Policies that use a
@@ -31,7 +37,16 @@ impl Evaluation {
             view,
             counter,
             prices: Prices::default(),
+            shows: None,
         }
+    }
+
+    /// Keeps the prompts of the conversations with these ids for the
+    /// [page](crate::Report::to_html); of the first two of each corpus if no id is given, and none
+    /// for `None`.
+    pub fn showing(mut self, conversations: Option<Vec<String>>) -> Self {
+        self.shows = conversations;
+        self
     }
 
     /// Sets the prices.
@@ -79,12 +94,26 @@ impl Evaluation {
             rival.check(name, transcripts)?;
         }
         let mut corpus = Corpus::new(name, self.entries());
+        let all = transcripts.as_slice();
+        let chosen: Vec<&str> = match &self.shows {
+            Some(ids) if !ids.is_empty() => ids.iter().map(String::as_str).collect(),
+            Some(_) => all
+                .iter()
+                .take(FEW)
+                .map(|first| first.id.as_str())
+                .collect(),
+            None => Vec::new(),
+        };
         in_order(
-            transcripts.as_slice(),
-            |transcript| self.hold(name, transcript, dumps),
+            all,
+            |transcript| {
+                let shows = chosen.contains(&transcript.id.as_str());
+                self.hold(name, transcript, dumps, shows)
+            },
             |held| {
                 let held = held?;
                 held.dump.iter().try_for_each(|lines| dump(lines))?;
+                corpus.scenes.extend(held.scene);
                 corpus.add(held.conversation, held.replays);
                 Ok::<(), E>(())
             },
@@ -105,10 +134,11 @@ impl Evaluation {
         corpus: &str,
         transcript: &'t Transcript,
         dumps: bool,
+        shows: bool,
     ) -> Result<Held<'t>, RivalError> {
         let view = self.view.clone();
         let (counter, prices) = (self.counter, self.prices);
-        let mut instrument = Instrument::new(transcript, view, counter, prices, dumps);
+        let mut instrument = Instrument::new(transcript, view, counter, prices, dumps || shows);
         let mut replays = Vec::new();
         for plan in &self.plans {
             let mut policy = plan.start(instrument.opening());
@@ -122,17 +152,23 @@ impl Evaluation {
             });
             replays.push(replay);
         }
+        let policies = self.entries().map(|(policy, _)| policy);
+        let named: Vec<_> = policies.zip(&replays).collect();
+        let scene = shows.then(|| scene(corpus, transcript, &instrument.study, &named));
         let mut dump = Vec::new();
-        for ((policy, _), replay) in self.entries().zip(&mut replays) {
-            let kept = replay.as_mut().and_then(|replay| replay.kept.take());
-            dump.extend(kept.map(|kept| {
-                prompts::dump([corpus, &transcript.id, policy], &kept, &instrument.study)
-            }));
+        for (policy, replay) in named.iter().filter(|_| dumps) {
+            let kept = replay.as_ref().and_then(|replay| replay.kept.as_ref());
+            let place = [corpus, &transcript.id, policy];
+            dump.extend(kept.map(|kept| prompts::dump(place, kept, &instrument.study)));
+        }
+        for replay in replays.iter_mut().flatten() {
+            replay.kept = None;
         }
         Ok(Held {
             conversation: &transcript.id,
             replays,
             dump,
+            scene,
         })
     }
 }
@@ -144,4 +180,6 @@ struct Held<'t> {
     replays: Vec<Option<Replay>>,
     /// Lines of the dump, by policy.
     dump: Vec<String>,
+    /// The prompts for the page, if it shows them.
+    scene: Option<Json>,
 }

@@ -127,29 +127,52 @@ fn the_example_is_measured_by_default() {
     }
 }
 
-/// The page is one file with its charts, and a browser neither fetches nor runs anything for it.
+/// The page is one file with its charts and prompts, and a browser fetches nothing for it. Nothing
+/// that a conversation says becomes markup.
 #[test]
 fn the_page_stands_alone() {
     let folder = files();
     let mut conversation = shared();
-    conversation["id"] = json!("<script src='http://x'>");
+    conversation["id"] = json!("</script><script src='http://x'>");
     std::fs::write(folder.path("a&b.jsonl"), conversation.to_string()).unwrap();
-    let run = folder.run(
-        &[
-            "bench",
-            "context",
-            "booking.jsonl",
-            "a&b.jsonl",
-            "--html",
-            "page.html",
-        ],
-        "",
-    );
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    let page = folder.read("page.html");
-    assert_eq!(page.matches("<svg ").count(), 6);
-    assert!(page.contains("<h2>a&amp;b</h2>") && page.contains("&lt;script"));
-    assert!(!page.contains("<script") && !page.contains("href") && !page.contains("NaN"));
+    let page = |more: &[&str]| {
+        let files = ["bench", "context", "booking.jsonl", "a&b.jsonl"];
+        let run = folder.run(&[&files[..], &["--html", "page.html"], more].concat(), "");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        folder.read("page.html")
+    };
+    let all = page(&[]);
+    assert_eq!(all.matches("<svg ").count(), 6);
+    assert!(all.contains("<h2>a&amp;b</h2>") && all.contains("&lt;/script"));
+    assert!(all.contains("default-src 'none'"));
+    assert!(!all.contains(" src=\"") && !all.contains("href") && !all.contains("NaN"));
+    let scripts = |page: &str| {
+        let scripts = page.split("<script").skip(1);
+        let scripts: Vec<String> = scripts.map(str::to_owned).collect();
+        assert_eq!(page.matches("</script").count(), scripts.len());
+        let scenes = scripts[0].split_once('>').unwrap().1;
+        let scenes = scenes.split_once("</script>").unwrap().0;
+        (scripts.len(), serde_json::from_str::<Json>(scenes).unwrap())
+    };
+    let (count, scenes) = scripts(&all);
+    assert_eq!((count, scenes.as_array().unwrap().len()), (2, 2));
+    assert_eq!(scenes[1]["conversation"], conversation["id"]);
+    let one = page(&["--show", conversation["id"].as_str().unwrap()]);
+    let (_, scenes) = scripts(&one);
+    assert_eq!(scenes.as_array().unwrap().len(), 1);
+    assert!(one.contains("Conversations here: 0 of 1 of booking, 1 of 1 of a&amp;b."));
+    let unknown = [
+        "bench",
+        "context",
+        "booking.jsonl",
+        "--html",
+        "x.html",
+        "--show",
+        "y",
+    ];
+    let run = folder.run(&unknown, "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: --show: found no conversation `y`; give the `id` that the file has, or `conversation N`");
 }
 
 #[test]
@@ -215,8 +238,7 @@ fn the_order_of_policies_at_other_prices_is_told() {
         run
     };
     let text = run(&["--sensitivity"]).stdout;
-    let heading =
-        "  policy  net        window 400  window 1600  output 2  output 10  min prefix 0";
+    let heading = "  policy  net        window 400  window 1600  output 2  output 10  min prefix 0";
     assert!(text.contains(heading), "{text}");
     let rows = run(&["--format", "json"]).json();
     let dear = run(&["--format", "json", "--output-price", "10"]).json();

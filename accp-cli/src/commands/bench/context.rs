@@ -95,9 +95,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
-    /// Write the report as a page with charts to this file
+    /// Write the report as a page with charts, and with the prompts of the first two conversations
+    /// of each file, to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Show the prompts of this conversation in the page instead; may be repeated
+    #[arg(long, value_name = "ID", requires = "html")]
+    show: Vec<String>,
 
     /// json: one object a line for each corpus and policy
     #[arg(long, value_enum, default_value_t)]
@@ -122,7 +127,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let names = names(&args.files);
     let evaluation = Evaluation::new(args.plans()?, view, counter)
         .at(args.prices())
-        .against(args.rivals(&names)?);
+        .against(args.rivals(&names)?)
+        .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
     let dump = args.dump.as_deref().map(|path| Output::to(Some(path)));
     let mut dump = dump.transpose()?;
@@ -143,6 +149,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     if let Some(dump) = dump {
         dump.finish()?;
+    }
+    if let Some(id) = args.show.iter().find(|id| !report.shows(id)) {
+        let cure = "give the `id` that the file has, or `conversation N`";
+        return Err(Failure::Input(format!(
+            "--show: found no conversation `{id}`; {cure}"
+        )));
     }
     if let Some(path) = &args.html {
         let mut html = Output::to(Some(path))?;

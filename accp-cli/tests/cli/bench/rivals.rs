@@ -35,6 +35,13 @@ fn a_dump_measured_again_gives_the_same_figures() {
             again[key] = Json::Null;
             measured[key] = Json::Null;
         }
+        // The second table has one policy more, so that places differ.
+        for row in [&mut again, &mut measured] {
+            let settings = row["sensitivity"].as_object_mut().unwrap();
+            settings
+                .values_mut()
+                .for_each(|at| at["place"] = Json::Null);
+        }
         assert_eq!(again, measured);
     }
     // The other program has only one of the two corpora: shares are of the base over the same
