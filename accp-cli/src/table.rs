@@ -12,9 +12,13 @@ pub(crate) struct Table {
 impl Table {
     /// Makes a table whose first row is its heading.
     pub(crate) fn headed<const N: usize>(heading: [&str; N]) -> Self {
-        let mut table = Self::default();
-        table.row(heading.map(str::to_owned));
-        table
+        Self::of(vec![heading.map(str::to_owned)])
+    }
+
+    /// Makes a table of these rows, the first its heading.
+    pub(crate) fn of<const N: usize>(rows: Vec<[String; N]>) -> Self {
+        let rows = rows.into_iter().map(Vec::from).collect();
+        Self { rows, indent: 0 }
     }
 
     /// Indents the whole table.

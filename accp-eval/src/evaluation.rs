@@ -3,13 +3,14 @@
 use accp_context::policy::Plan;
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
+use serde_json::Value as Json;
 
 use crate::net::Prices;
 use crate::pool::in_order;
-use crate::prompts::{Rival, RivalError};
+use crate::prompts::{self, Rival, RivalError};
 use crate::replay::{Instrument, Replay};
-use crate::report::Corpus;
-use crate::transcript::Transcript;
+use crate::report::{Corpus, scene};
+use crate::transcript::{Transcript, Transcripts};
 
 /// The policies and rivals to measure, with the view and the counter.
 #[derive(Debug)]
@@ -19,7 +20,12 @@ pub struct Evaluation {
     view: View,
     counter: Bpe,
     prices: Prices,
+    /// The ids of the conversations whose prompts are kept; empty for the first few of a corpus.
+    shows: Option<Vec<String>>,
 }
+
+/// The conversations of a corpus whose prompts are kept if none is named.
+const FEW: usize = 2;
 
 impl Evaluation {
     /// Makes an evaluation of these policies, the [base](crate::BASE) first. Policies that use a
@@ -31,7 +37,16 @@ impl Evaluation {
             view,
             counter,
             prices: Prices::default(),
+            shows: None,
         }
+    }
+
+    /// Keeps the prompts of the conversations with these ids for the
+    /// [page](crate::Report::to_html); of the first two of each corpus if no id is given, and none
+    /// for `None`.
+    pub fn showing(mut self, conversations: Option<Vec<String>>) -> Self {
+        self.shows = conversations;
+        self
     }
 
     /// Sets the prices.
@@ -49,8 +64,8 @@ impl Evaluation {
     /// Replays the conversations of a corpus under each policy, on all processors.
     ///
     /// # Errors
-    /// When a rival has prompts for some turns of a conversation only.
-    pub fn measure(&self, corpus: &str, transcripts: &[Transcript]) -> Result<Corpus, RivalError> {
+    /// When the prompts of a rival do not fit the conversations.
+    pub fn measure(&self, corpus: &str, transcripts: &Transcripts) -> Result<Corpus, RivalError> {
         self.replay(corpus, transcripts, false, |_| Ok(()))
     }
 
@@ -58,11 +73,11 @@ impl Evaluation {
     /// the order of the conversations.
     ///
     /// # Errors
-    /// When a rival has prompts for some turns of a conversation only, or `dump` fails.
+    /// When the prompts of a rival do not fit the conversations, or `dump` fails.
     pub fn measure_and_dump<E: From<RivalError> + Send>(
         &self,
         corpus: &str,
-        transcripts: &[Transcript],
+        transcripts: &Transcripts,
         dump: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<Corpus, E> {
         self.replay(corpus, transcripts, true, dump)
@@ -71,23 +86,35 @@ impl Evaluation {
     fn replay<E: From<RivalError> + Send>(
         &self,
         name: &str,
-        transcripts: &[Transcript],
+        transcripts: &Transcripts,
         dumps: bool,
         mut dump: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<Corpus, E> {
+        for rival in &self.rivals {
+            rival.check(name, transcripts)?;
+        }
         let mut corpus = Corpus::new(name, self.entries());
+        let all = transcripts.as_slice();
+        let chosen: Vec<&str> = match &self.shows {
+            Some(ids) if !ids.is_empty() => ids.iter().map(String::as_str).collect(),
+            Some(_) => all
+                .iter()
+                .take(FEW)
+                .map(|first| first.id.as_str())
+                .collect(),
+            None => Vec::new(),
+        };
         in_order(
-            transcripts,
+            all,
             |transcript| {
-                let replays = self.hold(name, transcript, dumps);
-                replays.map(|replays| (transcript, replays))
+                let shows = chosen.contains(&transcript.id.as_str());
+                self.hold(name, transcript, dumps, shows)
             },
             |held| {
-                let (transcript, replays) = held?;
-                for replay in replays.iter().flatten() {
-                    dump(&replay.dump)?;
-                }
-                corpus.add(&transcript.id, replays);
+                let held = held?;
+                held.dump.iter().try_for_each(|lines| dump(lines))?;
+                corpus.scenes.extend(held.scene);
+                corpus.add(held.conversation, held.replays);
                 Ok::<(), E>(())
             },
         )?;
@@ -101,30 +128,58 @@ impl Evaluation {
         plans.chain(rivals.map(|rival| (&*rival.name, "prompts of another program")))
     }
 
-    /// Replays a conversation under each policy and rival. A rival without prompts for the
-    /// conversation gives `None`.
-    fn hold(
+    /// Replays a conversation under each policy and rival.
+    fn hold<'t>(
         &self,
         corpus: &str,
-        transcript: &Transcript,
+        transcript: &'t Transcript,
         dumps: bool,
-    ) -> Result<Vec<Option<Replay>>, RivalError> {
+        shows: bool,
+    ) -> Result<Held<'t>, RivalError> {
         let view = self.view.clone();
         let (counter, prices) = (self.counter, self.prices);
-        let mut instrument = Instrument::new(corpus, transcript, view, counter, prices, dumps);
+        let mut instrument = Instrument::new(transcript, view, counter, prices, dumps || shows);
         let mut replays = Vec::new();
         for plan in &self.plans {
             let mut policy = plan.start(instrument.opening());
-            replays.push(Some(instrument.replay(&plan.name, &mut *policy)));
+            replays.push(Some(instrument.replay(&mut *policy)));
         }
         for rival in &self.rivals {
             let replay = rival.of(corpus, transcript)?.map(|played| {
-                let mut replay = instrument.replay(&rival.name, &mut played.playback());
+                let mut replay = instrument.replay(&mut played.playback());
                 replay.measure.time = played.time;
                 replay
             });
             replays.push(replay);
         }
-        Ok(replays)
+        let policies = self.entries().map(|(policy, _)| policy);
+        let named: Vec<_> = policies.zip(&replays).collect();
+        let scene = shows.then(|| scene(corpus, transcript, &instrument.study, &named));
+        let mut dump = Vec::new();
+        for (policy, replay) in named.iter().filter(|_| dumps) {
+            let kept = replay.as_ref().and_then(|replay| replay.kept.as_ref());
+            let place = [corpus, &transcript.id, policy];
+            dump.extend(kept.map(|kept| prompts::dump(place, kept, &instrument.study)));
+        }
+        for replay in replays.iter_mut().flatten() {
+            replay.kept = None;
+        }
+        Ok(Held {
+            conversation: &transcript.id,
+            replays,
+            dump,
+            scene,
+        })
     }
+}
+
+/// A conversation under each policy and rival.
+struct Held<'t> {
+    conversation: &'t str,
+    /// `None` for a rival without prompts for the conversation.
+    replays: Vec<Option<Replay>>,
+    /// Lines of the dump, by policy.
+    dump: Vec<String>,
+    /// The prompts for the page, if it shows them.
+    scene: Option<Json>,
 }

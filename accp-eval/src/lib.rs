@@ -34,7 +34,7 @@
 //! let counter = Bpe::o200k_base();
 //! let view = View::new(Registry::standard().into());
 //! let evaluation = Evaluation::new(default_plans(), view, counter);
-//! let corpora = vec![evaluation.measure("slots", transcripts.as_slice())?];
+//! let corpora = vec![evaluation.measure("slots", &transcripts)?];
 //! let prices = Prices::default();
 //! let report = Report { prices, encoding: counter.name().to_owned(), corpora };
 //! assert_eq!(report.corpora[0].rows[0].policy, "json");
@@ -62,7 +62,7 @@ pub use evaluation::Evaluation;
 pub use measure::{FirstSight, Measure};
 pub use net::{Cost, Costs, Net, Prices, Remembered, rules};
 pub use policies::{BASE, FORMS, OURS, default_plans, plan};
-pub use prompts::{PromptError, Rival, RivalError, Rivals};
+pub use prompts::{FROM_FILE, PromptError, Rival, RivalError, Rivals};
 pub use report::{COLUMNS, COVERAGE, Column, Corpus, Held, Longest, Report, Row};
 pub use share::Recall;
 pub use tokens::ByKind;

@@ -20,6 +20,7 @@ mod text;
 pub use account::Net;
 pub(crate) use account::{Account, Readings, Told};
 pub use memory::Remembered;
+pub(crate) use prices::SETTINGS;
 pub use prices::{Cost, Costs, Prices};
 pub use rules::rules;
 pub(crate) use study::Study;

@@ -60,7 +60,10 @@ views:TOKENS,KEEP,MESSAGE       views by --registry; beyond TOKENS all messages 
 memory                          ours: each message whole at first sight, long results by their
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
-memory:own                      the same, and each agent reads its own system prompts only";
+memory:own                      the same, and each agent reads its own system prompts only
+file:PATH                       prompts of another program, in the form of --dump: each policy NAME
+                                in the file is a row file:NAME; for a conversation, prompts for all
+                                turns or for none";
 
 /// Returns the policies that are measured when none is named.
 pub fn default_plans() -> Vec<Plan> {

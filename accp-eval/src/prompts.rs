@@ -10,59 +10,63 @@
 //! `identifier`, or `sight` for a message at first sight; its `text`, its `source` (the index of a
 //! message), whether it is `real`, and its `fate`: `shown`, `fetched`, `miss` or `lost`.
 //!
-//! A program that writes prompts to be measured may leave out `agent` and `cache`, and may add
-//! `milliseconds` to a prompt. A message that was removed from the prompts and can be restored is
-//! a line with `message` (the index) and `original` (the compact JSON of the message) in place of
-//! `turn` and `segments`.
+//! A line with `message` (the index) and `original` in place of `turn` and `segments` is a message
+//! that the policy can give back when the conversation is over, as compact JSON.
+//!
+//! A program that writes prompts to be measured may leave out `agent` and `cache`, needs and
+//! originals, and may add `milliseconds` to a prompt.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use accp_context::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
-use crate::net::Told;
-use crate::transcript::Transcript;
+use crate::net::Study;
+use crate::replay::Kept;
+use crate::transcript::{Transcript, Transcripts};
 
-/// The place of a prompt: its corpus, conversation, turn and policy.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'p> {
-    pub(crate) corpus: &'p str,
-    pub(crate) conversation: &'p str,
-    pub(crate) turn: usize,
-    pub(crate) policy: &'p str,
-}
+/// The name of a policy that reads its prompts from a file begins with this.
+pub const FROM_FILE: &str = "file:";
 
-/// Returns a prompt as a line of a dump.
-pub(crate) fn line(place: &Place<'_>, agent: &Agent, prompt: &[Segment]) -> Json {
-    let segments: Vec<Json> = prompt.iter().map(segment_json).collect();
-    json!({
-        "corpus": place.corpus,
-        "conversation": place.conversation,
-        "turn": place.turn,
-        "agent": &*agent.name,
-        "cache": &*agent.cache,
-        "policy": place.policy,
-        "segments": segments,
-    })
-}
-
-/// Returns a need of a turn, with its fate, as a line of a dump.
-pub(crate) fn need(place: &Place<'_>, told: &Told, text: Option<&str>) -> Json {
-    json!({
-        "corpus": place.corpus,
-        "conversation": place.conversation,
-        "turn": place.turn,
-        "policy": place.policy,
-        "need": told.class,
-        "text": text,
-        "source": told.source,
-        "real": told.is_real,
-        "fate": told.fate,
-    })
+/// Returns the lines of a dump for a conversation under a policy.
+pub(crate) fn dump(place: [&str; 3], kept: &Kept, study: &Study) -> String {
+    let mut out = String::new();
+    let [corpus, conversation, policy] = place;
+    let mut line = |turn: Option<usize>, rest: Json| {
+        let mut line = json!({ "corpus": corpus, "conversation": conversation, "policy": policy });
+        if let Some(turn) = turn {
+            line["turn"] = turn.into();
+        }
+        if let (Json::Object(line), Json::Object(rest)) = (&mut line, rest) {
+            line.extend(rest);
+        }
+        let _ = writeln!(out, "{line}");
+    };
+    for prompt in &kept.prompts {
+        let agent = &prompt.agent;
+        let segments: Vec<Json> = prompt.segments.iter().map(segment_json).collect();
+        let rest = json!({ "agent": &*agent.name, "cache": &*agent.cache, "segments": segments });
+        line(Some(prompt.turn), rest);
+    }
+    for told in &kept.told {
+        let text = told.needle.map(|needle| study.finder.text(needle));
+        let rest = json!({
+            "need": told.class,
+            "text": text,
+            "source": told.source,
+            "real": told.is_real,
+            "fate": told.fate,
+        });
+        line(Some(told.turn), rest);
+    }
+    for (index, original) in &kept.originals {
+        line(None, json!({ "message": index, "original": original }));
+    }
+    out
 }
 
 fn segment_json(segment: &Segment) -> Json {
@@ -80,6 +84,7 @@ fn segment_json(segment: &Segment) -> Json {
 /// A policy whose prompts another program made.
 #[derive(Debug, Default)]
 pub struct Rival {
+    /// [`FROM_FILE`] and the name in the dump.
     pub(crate) name: String,
     /// The prompts, by corpus and conversation.
     conversations: BTreeMap<(String, String), Played>,
@@ -88,6 +93,8 @@ pub struct Rival {
 /// The prompts of a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
+    /// The place of the first line.
+    place: String,
     turns: BTreeMap<usize, Vec<Segment>>,
     originals: BTreeMap<usize, String>,
     /// The time that making the prompts took.
@@ -102,7 +109,7 @@ pub(crate) struct Playback<'p> {
     turn: usize,
 }
 
-/// Reads the policies of a dump, in the order of their first lines.
+/// Reads the policies of dumps, in the order of their first lines.
 #[derive(Debug, Default)]
 pub struct Rivals {
     rivals: Vec<Rival>,
@@ -111,30 +118,35 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Takes a line of the dump.
+    /// Takes a line of a dump, with its file and number for reports.
     ///
     /// # Errors
-    /// When the line is not a prompt.
-    pub fn add(&mut self, json: &Json) -> Result<(), PromptError> {
+    /// When the line is not a prompt, or a second prompt for its turn.
+    pub fn add(&mut self, json: &Json, file: &str, line: u64) -> Result<(), PromptError> {
         // A dump has needs beside prompts; they follow from the prompts.
         if json.get("need").is_some() {
             return Ok(());
         }
-        let line = Line::read(json, &mut self.texts)?;
+        let read = Line::read(json, &mut self.texts)?;
         let rivals = &mut self.rivals;
-        let index = rivals.iter().position(|rival| rival.name == line.policy);
+        let index = rivals.iter().position(|rival| rival.name == read.policy);
         let index = index.unwrap_or_else(|| {
             rivals.push(Rival {
-                name: line.policy,
+                name: read.policy,
                 ..Rival::default()
             });
             rivals.len() - 1
         });
-        let rival = &mut rivals[index];
-        let played = rival.conversations.entry(line.conversation).or_default();
-        match line.what {
+        let conversations = &mut rivals[index].conversations;
+        let played = conversations.entry(read.conversation).or_default();
+        if played.place.is_empty() {
+            played.place = format!("{file}:{line}");
+        }
+        match read.what {
             What::Prompt(turn, segments, time) => {
-                played.turns.insert(turn, segments);
+                if played.turns.insert(turn, segments).is_some() {
+                    return Err(missing("turn", "another turn than in an earlier line"));
+                }
                 played.time += time;
             }
             What::Original(index, original) => {
@@ -144,9 +156,24 @@ impl Rivals {
         Ok(())
     }
 
-    /// Returns the policies.
-    pub fn into_rivals(self) -> Vec<Rival> {
-        self.rivals
+    /// Returns the policies, for a measurement of these corpora.
+    ///
+    /// # Errors
+    /// When a policy has no prompts for any of the corpora.
+    pub fn into_rivals(self, corpora: &[String]) -> Result<Vec<Rival>, RivalError> {
+        for rival in &self.rivals {
+            let mut held = rival.conversations.iter();
+            if !rival
+                .conversations
+                .keys()
+                .any(|(corpus, _)| corpora.contains(corpus))
+                && let Some(((corpus, _), played)) = held.next()
+            {
+                let (corpora, corpus) = (corpora.join("`, `"), corpus.clone());
+                return Err(played.fault(Fault::Corpus { corpora, corpus }));
+            }
+        }
+        Ok(self.rivals)
     }
 }
 
@@ -175,24 +202,71 @@ impl fmt::Display for PromptError {
     }
 }
 
-/// A rival has prompts for some turns of a conversation only.
+/// The prompts of another program do not fit the recorded conversations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a prompt of `{rival}` for turn {turn} of conversation `{conversation}` of `{corpus}`, \
-     found none; write prompts for all turns of a conversation, or for none"
-)]
+#[error("{place}: {fault}")]
 pub struct RivalError {
-    rival: String,
-    turn: usize,
-    conversation: String,
-    corpus: String,
+    /// The file and line at which the prompts of the conversation begin.
+    place: String,
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Fault {
+    #[error(
+        "expected prompts for `{corpora}`, found `{corpus}`; as `corpus` write the name of the \
+         file of conversations without its extension"
+    )]
+    Corpus { corpora: String, corpus: String },
+    #[error(
+        "expected a conversation of `{corpus}`, found `{conversation}`; as `conversation` write \
+         the `id` that the file has, or without one `conversation N`, counted from 1"
+    )]
+    Conversation {
+        corpus: String,
+        conversation: String,
+    },
+    #[error(
+        "expected a prompt for turn {turn} of conversation `{conversation}` of `{corpus}`, found \
+         none; write prompts for all turns of a conversation, or for none"
+    )]
+    NoPrompt {
+        turn: usize,
+        conversation: String,
+        corpus: String,
+    },
+    #[error(
+        "expected no prompt for turn {turn} of conversation `{conversation}` of `{corpus}`, found \
+         one; as `turn` write the index of an agent's message, counted from 0"
+    )]
+    NoTurn {
+        turn: usize,
+        conversation: String,
+        corpus: String,
+    },
 }
 
 impl Rival {
+    /// Checks that all conversations of this corpus are among the recorded ones.
+    ///
+    /// # Errors
+    /// When one is not.
+    pub(crate) fn check(&self, corpus: &str, recorded: &Transcripts) -> Result<(), RivalError> {
+        for ((own, conversation), played) in &self.conversations {
+            if own == corpus && !recorded.has(conversation) {
+                return Err(played.fault(Fault::Conversation {
+                    corpus: corpus.to_owned(),
+                    conversation: conversation.clone(),
+                }));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the prompts for this conversation, or `None` if the rival has none.
     ///
     /// # Errors
-    /// When the rival has prompts for some turns only.
+    /// When the rival has prompts for some turns only, or for a message that is not an agent's.
     pub(crate) fn of(
         &self,
         corpus: &str,
@@ -202,25 +276,34 @@ impl Rival {
         let Some(played) = self.conversations.get(&key) else {
             return Ok(None);
         };
-        let turns = transcript
-            .messages
-            .iter()
-            .filter(|message| transcript.agent(message).is_some());
-        for message in turns {
-            if !played.turns.contains_key(&message.index) {
-                return Err(RivalError {
-                    rival: self.name.clone(),
-                    turn: message.index,
-                    conversation: transcript.id.clone(),
-                    corpus: corpus.to_owned(),
-                });
-            }
+        let (corpus, conversation) = key;
+        let messages = transcript.messages.iter();
+        let turns = messages.filter(|message| transcript.agent(message).is_some());
+        let turns: BTreeSet<usize> = turns.map(|message| message.index).collect();
+        if let Some(&turn) = turns.iter().find(|turn| !played.turns.contains_key(turn)) {
+            return Err(played.fault(Fault::NoPrompt {
+                turn,
+                conversation,
+                corpus,
+            }));
+        }
+        if let Some(&turn) = played.turns.keys().find(|turn| !turns.contains(turn)) {
+            return Err(played.fault(Fault::NoTurn {
+                turn,
+                conversation,
+                corpus,
+            }));
         }
         Ok(Some(played))
     }
 }
 
 impl Played {
+    fn fault(&self, fault: Fault) -> RivalError {
+        let place = self.place.clone();
+        RivalError { place, fault }
+    }
+
     pub(crate) fn playback(&self) -> Playback<'_> {
         Playback {
             played: self,
@@ -296,7 +379,7 @@ impl Line {
         };
         Ok(Self {
             conversation: (text("corpus")?, text("conversation")?),
-            policy: text("policy")?,
+            policy: format!("{FROM_FILE}{}", text("policy")?),
             what,
         })
     }

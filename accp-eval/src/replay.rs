@@ -1,18 +1,16 @@
 //! The replay of a conversation under a policy, and its measures.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accp_context::policy::{Kind, Message, Opening, Policy, Record, Segment};
+use accp_context::policy::{Agent, Kind, Message, Opening, Policy, Record, Segment};
 use accp_runtime::view::View;
 use accp_tokens::Bpe;
 
 use crate::cost::Spent;
 use crate::measure::{FirstSight, Measure};
-use crate::net::{Account, Prices, Readings, Study};
-use crate::prompts::{self, Place};
+use crate::net::{Account, Prices, Readings, Study, Told};
 use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 use crate::transcript::Transcript;
@@ -23,34 +21,50 @@ pub(crate) struct Replay {
     pub(crate) measure: Measure,
     /// The tokens of each prompt.
     pub(crate) turns: Vec<u64>,
-    /// The prompts as lines of a dump, if the caller asked for a dump.
-    pub(crate) dump: String,
+    /// The prompts, if the caller asked for them.
+    pub(crate) kept: Option<Kept>,
+}
+
+/// The prompts of a replay, with the fates of their needs.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) told: Vec<Told>,
+    /// Each message that the policy gave back at the end, with its index.
+    pub(crate) originals: Vec<(usize, String)>,
+}
+
+/// A prompt of a replay.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    /// The index of the message that answers the prompt.
+    pub(crate) turn: usize,
+    pub(crate) agent: Agent,
+    pub(crate) segments: Vec<Segment>,
 }
 
 /// Replays one conversation under policies, and measures them.
 #[derive(Debug)]
 pub(crate) struct Instrument<'t> {
-    corpus: &'t str,
-    transcript: &'t Transcript,
+    pub(crate) transcript: &'t Transcript,
     opening: Opening,
     prices: Prices,
-    study: Study,
+    pub(crate) study: Study,
     readings: Readings,
     expected: Expected,
     pieces: Pieces,
     looks: HashMap<(Arc<str>, Arc<[Record]>), Look>,
-    dumps: bool,
+    keeps: bool,
 }
 
 impl<'t> Instrument<'t> {
-    /// Makes an instrument for a conversation. With `dumps`, replays include their prompts.
+    /// Makes an instrument for a conversation. With `keeps`, replays include their prompts.
     pub(crate) fn new(
-        corpus: &'t str,
         transcript: &'t Transcript,
         view: View,
         counter: Bpe,
         prices: Prices,
-        dumps: bool,
+        keeps: bool,
     ) -> Self {
         let opening = Opening {
             tools: transcript.tools.clone(),
@@ -58,7 +72,6 @@ impl<'t> Instrument<'t> {
             view,
         };
         Self {
-            corpus,
             transcript,
             prices,
             study: Study::of(transcript, counter),
@@ -67,7 +80,7 @@ impl<'t> Instrument<'t> {
             pieces: Pieces::new(counter),
             opening,
             looks: HashMap::new(),
-            dumps,
+            keeps,
         }
     }
 
@@ -76,10 +89,11 @@ impl<'t> Instrument<'t> {
     }
 
     /// Replays the conversation from its beginning under a newly started policy.
-    pub(crate) fn replay(&mut self, name: &str, policy: &mut dyn Policy) -> Replay {
+    pub(crate) fn replay(&mut self, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
         let mut newest: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
-        let mut account = Account::new(&self.study, self.prices, self.dumps);
+        let mut account = Account::new(&self.study, self.prices, self.keeps);
+        let mut kept = self.keeps.then(Kept::default);
         let mut time = Duration::ZERO;
         let mut seen = 0;
         for message in &self.transcript.messages {
@@ -112,14 +126,12 @@ impl<'t> Instrument<'t> {
                 let new = &self.transcript.messages[seen..message.index];
                 self.first_sight(&prompt, new, &mut replay.measure.results);
                 seen = message.index;
-                if self.dumps {
-                    let place = Place {
-                        corpus: self.corpus,
-                        conversation: &self.transcript.id,
+                if let Some(kept) = &mut kept {
+                    kept.prompts.push(Prompt {
                         turn: message.index,
-                        policy: name,
-                    };
-                    let _ = writeln!(replay.dump, "{}", prompts::line(&place, &agent, &prompt));
+                        agent,
+                        segments: prompt,
+                    });
                 }
             }
             let begun = Instant::now();
@@ -130,23 +142,22 @@ impl<'t> Instrument<'t> {
         let content = &self.transcript.content;
         replay.measure.bytes.wanted += content.bytes();
         for message in &self.transcript.messages {
-            let back = policy.recover(message.index);
-            if back.is_some_and(|back| back == message.original()) {
+            let Some(back) = policy.recover(message.index) else {
+                continue;
+            };
+            if back == message.original() {
                 replay.measure.bytes.found += content.of_message(message.index);
+            }
+            if let Some(kept) = &mut kept {
+                kept.originals.push((message.index, back.into_owned()));
             }
         }
         let (net, told) = account.into_net();
         replay.measure.net = net;
-        for told in told {
-            let place = Place {
-                corpus: self.corpus,
-                conversation: &self.transcript.id,
-                turn: told.turn,
-                policy: name,
-            };
-            let text = told.needle.map(|needle| self.study.finder.text(needle));
-            let _ = writeln!(replay.dump, "{}", prompts::need(&place, &told, text));
+        if let Some(kept) = &mut kept {
+            kept.told = told;
         }
+        replay.kept = kept;
         replay.measure.conversations = 1;
         replay.measure.time = time;
         replay

@@ -4,6 +4,10 @@ mod chart;
 mod columns;
 mod html;
 mod json;
+mod labels;
+mod scene;
+mod sensitivity;
+mod viewer;
 
 use serde_json::Value as Json;
 
@@ -15,6 +19,7 @@ use crate::policies::BASE;
 use crate::replay::Replay;
 
 pub use columns::{COLUMNS, COVERAGE, Column};
+pub(crate) use scene::scene;
 
 /// The measured figures, with the prices and the encoding.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub struct Corpus {
     pub rows: Vec<Row>,
     /// The conversation with most tokens in the prompts of the base.
     pub longest: Longest,
+    /// The conversations whose prompts the page shows.
+    pub(crate) scenes: Vec<Json>,
 }
 
 /// A policy over the conversations of a file.
@@ -94,6 +101,7 @@ impl Corpus {
             name: name.to_owned(),
             rows: rows.collect(),
             longest: Longest::default(),
+            scenes: Vec::new(),
         }
     }
 
@@ -131,6 +139,18 @@ impl Corpus {
                     .collect(),
             };
         }
+    }
+
+    /// Returns a line for each policy with its net costs of conversations, each by itself, where
+    /// they are too few for an [interval](Row::interval).
+    pub fn each(&self) -> impl Iterator<Item = String> {
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| row.held.len() > 1 && row.interval().is_none());
+        rows.map(|row| {
+            let held = row.held.iter().filter_map(Held::net);
+            let held: Vec<_> = held.map(|net| format!("{net:.3}")).collect();
+            format!("{}, each conversation: {}", row.policy, held.join(" "))
+        })
     }
 
     fn base(&self) -> Option<&Measure> {
@@ -225,10 +245,17 @@ impl Report {
         )
     }
 
-    /// Returns the report as a page with charts: one file, without scripts and without links to
-    /// other files.
+    /// Returns the report as a page with charts, and with the prompts that an
+    /// [evaluation](crate::Evaluation::showing) kept: one file, without links to other files.
     pub fn to_html(&self) -> String {
         html::page(self)
+    }
+
+    /// Returns whether the page shows prompts of this conversation.
+    pub fn shows(&self, conversation: &str) -> bool {
+        let scenes = self.corpora.iter().flat_map(|corpus| &corpus.scenes);
+        let mut names = scenes.map(|scene| &scene["conversation"]);
+        names.any(|name| name == conversation)
     }
 
     /// Returns a line of JSON for each policy of each corpus.

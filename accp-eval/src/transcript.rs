@@ -112,7 +112,7 @@ impl Transcript {
 #[derive(Debug, Default)]
 pub struct Transcripts {
     list: Vec<Transcript>,
-    /// The number of conversations with each id.
+    /// The number of conversations with each id, with those of the other half.
     ids: BTreeMap<String, usize>,
     seen: usize,
 }
@@ -145,16 +145,25 @@ impl Transcripts {
         self.seen += 1;
         let place = format!("conversation {}", self.seen);
         let mut transcript = Transcript::of(conversation, &place, tools)?;
-        if half.is_some_and(|half| half != conversation.half()) {
-            return Ok(());
-        }
         let count = self.ids.entry(transcript.id.clone()).or_default();
         *count += 1;
         if *count > 1 {
             transcript.id = format!("{}#{count}", transcript.id);
         }
-        self.list.push(transcript);
+        if half.is_none_or(|half| half == conversation.half()) {
+            self.list.push(transcript);
+        }
         Ok(())
+    }
+
+    /// Returns whether a conversation of this id was given, in either half.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        let repeated = || {
+            let (id, count) = id.rsplit_once('#')?;
+            let count: usize = count.parse().ok()?;
+            Some(count > 1 && count <= *self.ids.get(id)?)
+        };
+        self.ids.contains_key(id) || repeated() == Some(true)
     }
 
     /// Returns the number of conversations given so far, with those of the other half.

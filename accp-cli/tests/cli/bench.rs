@@ -127,29 +127,52 @@ fn the_example_is_measured_by_default() {
     }
 }
 
-/// The page is one file with its charts, and a browser neither fetches nor runs anything for it.
+/// The page is one file with its charts and prompts, and a browser fetches nothing for it. Nothing
+/// that a conversation says becomes markup.
 #[test]
 fn the_page_stands_alone() {
     let folder = files();
     let mut conversation = shared();
-    conversation["id"] = json!("<script src='http://x'>");
+    conversation["id"] = json!("</script><script src='http://x'>");
     std::fs::write(folder.path("a&b.jsonl"), conversation.to_string()).unwrap();
-    let run = folder.run(
-        &[
-            "bench",
-            "context",
-            "booking.jsonl",
-            "a&b.jsonl",
-            "--html",
-            "page.html",
-        ],
-        "",
-    );
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    let page = folder.read("page.html");
-    assert_eq!(page.matches("<svg ").count(), 6);
-    assert!(page.contains("<h2>a&amp;b</h2>") && page.contains("&lt;script"));
-    assert!(!page.contains("<script") && !page.contains("href") && !page.contains("NaN"));
+    let page = |more: &[&str]| {
+        let files = ["bench", "context", "booking.jsonl", "a&b.jsonl"];
+        let run = folder.run(&[&files[..], &["--html", "page.html"], more].concat(), "");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        folder.read("page.html")
+    };
+    let all = page(&[]);
+    assert_eq!(all.matches("<svg ").count(), 6);
+    assert!(all.contains("<h2>a&amp;b</h2>") && all.contains("&lt;/script"));
+    assert!(all.contains("default-src 'none'"));
+    assert!(!all.contains(" src=\"") && !all.contains("href") && !all.contains("NaN"));
+    let scripts = |page: &str| {
+        let scripts = page.split("<script").skip(1);
+        let scripts: Vec<String> = scripts.map(str::to_owned).collect();
+        assert_eq!(page.matches("</script").count(), scripts.len());
+        let scenes = scripts[0].split_once('>').unwrap().1;
+        let scenes = scenes.split_once("</script>").unwrap().0;
+        (scripts.len(), serde_json::from_str::<Json>(scenes).unwrap())
+    };
+    let (count, scenes) = scripts(&all);
+    assert_eq!((count, scenes.as_array().unwrap().len()), (2, 2));
+    assert_eq!(scenes[1]["conversation"], conversation["id"]);
+    let one = page(&["--show", conversation["id"].as_str().unwrap()]);
+    let (_, scenes) = scripts(&one);
+    assert_eq!(scenes.as_array().unwrap().len(), 1);
+    assert!(one.contains("Conversations here: 0 of 1 of booking, 1 of 1 of a&amp;b."));
+    let unknown = [
+        "bench",
+        "context",
+        "booking.jsonl",
+        "--html",
+        "x.html",
+        "--show",
+        "y",
+    ];
+    let run = folder.run(&unknown, "");
+    assert_eq!(run.code, Some(1));
+    insta::assert_snapshot!(run.stderr, @"error: --show: found no conversation `y`; give the `id` that the file has, or `conversation N`");
 }
 
 #[test]
@@ -205,6 +228,25 @@ fn prices_tools_and_encoding_are_the_given_ones() {
 }
 
 #[test]
+fn the_order_of_policies_at_other_prices_is_told() {
+    let folder = files();
+    let run = |args: &[&str]| {
+        let policies = ["--policy", "cut:0", "--policy", "last:2"];
+        let all = [&["bench", "context", "booking.jsonl"], &policies[..], args].concat();
+        let run = folder.run(&all, "");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run
+    };
+    let text = run(&["--sensitivity"]).stdout;
+    let heading = "  policy  net        window 400  window 1600  output 2  output 10  min prefix 0";
+    assert!(text.contains(heading), "{text}");
+    let rows = run(&["--format", "json"]).json();
+    let dear = run(&["--format", "json", "--output-price", "10"]).json();
+    assert_eq!(rows[1]["sensitivity"]["output 10"]["net"], dear[1]["net"]);
+    assert!(rows[1]["sensitivity"]["output 2"]["place"].is_u64());
+}
+
+#[test]
 fn the_halves_are_the_whole() {
     let conversations = (0..20)
         .map(|id| {
@@ -255,6 +297,18 @@ fn faults_have_their_place_and_their_cure() {
             &dump_line.replace("[]", "[{\"kind\":\"call\",\"text\":\"\",\"message\":-1}]"),
         ),
         ("part.jsonl", dump_line),
+        ("twice.jsonl", &format!("{dump_line}\n{dump_line}\n")),
+        (
+            "turn.jsonl",
+            &(0..4)
+                .map(|turn| dump_line.replace(":1,", &format!(":{turn},")) + "\n")
+                .collect::<String>(),
+        ),
+        ("elsewhere.jsonl", &dump_line.replace("shared", "common")),
+        (
+            "unknown.jsonl",
+            &format!("{dump_line}\n{}", dump_line.replace("\"7\"", "\"8\"")),
+        ),
         ("tools.json", "[\n"),
     ]);
     let fault = |args: &[&str]| {
@@ -275,11 +329,15 @@ fn faults_have_their_place_and_their_cure() {
         ),
         "{unknown}"
     );
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "part.jsonl"]), @"1: error: expected a prompt of `other` for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
-    insta::assert_snapshot!(fault(&["shared.jsonl", "--rival", "empty.jsonl"]), @"1: error: empty.jsonl: expected prompts, an object a line as `accp bench context --dump` writes them, found none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:dump.jsonl"]), @"1: error: dump.jsonl:2: expected `segments` to be an array; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:kind.jsonl"]), @"1: error: kind.jsonl:1: segments[0]: expected `kind` to be one of system, tools, primer, user, agent, call, result, facts; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:place.jsonl"]), @"1: error: place.jsonl:1: segments[0]: expected `message` to be the index of a message; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:part.jsonl"]), @"1: error: part.jsonl:1: expected a prompt for turn 2 of conversation `7` of `shared`, found none; write prompts for all turns of a conversation, or for none");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:twice.jsonl"]), @"1: error: twice.jsonl:2: expected `turn` to be another turn than in an earlier line; write prompts as `accp bench context --dump` does");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:turn.jsonl"]), @"1: error: turn.jsonl:1: expected no prompt for turn 0 of conversation `7` of `shared`, found one; as `turn` write the index of an agent's message, counted from 0");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:elsewhere.jsonl"]), @"1: error: elsewhere.jsonl:1: expected prompts for `shared`, found `common`; as `corpus` write the name of the file of conversations without its extension");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:unknown.jsonl"]), @"1: error: unknown.jsonl:2: expected a conversation of `shared`, found `8`; as `conversation` write the `id` that the file has, or without one `conversation N`, counted from 1");
+    insta::assert_snapshot!(fault(&["shared.jsonl", "--policy", "file:empty.jsonl"]), @"1: error: empty.jsonl: expected prompts as `accp bench context --dump` writes them, found none");
     insta::assert_snapshot!(fault(&["shared.jsonl", "--tools", "tools.json"]), @"1: error: tools.json:2: expected tool schemas as JSON: EOF while parsing a list at line 2 column 0");
     for args in [
         &[][..],

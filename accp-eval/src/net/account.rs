@@ -9,7 +9,7 @@ use super::fetch::{Fetched, Lacking};
 use super::finder::Needle;
 use super::memory::Remembered;
 use super::misquoted::Quoted;
-use super::prices::{Costs, Prices};
+use super::prices::{Costs, Prices, Recovery};
 use super::reading::{Leads, Look, reading};
 use super::study::Study;
 use super::text::floor;
@@ -52,7 +52,9 @@ pub struct Net {
 #[derive(Debug)]
 pub(crate) struct Account {
     prices: Prices,
-    agents: BTreeMap<Arc<str>, [Fetched; 2]>,
+    /// What each agent fetched, for each of the [windows](Prices::windows): for all needs, and for
+    /// the real ones.
+    agents: BTreeMap<Arc<str>, [[Fetched; 2]; 3]>,
     shown: Shown,
     net: Net,
     /// Tells each need and its fate, if the caller asked for it.
@@ -171,7 +173,7 @@ impl Account {
             }
         }
         let fetched = self.agents.entry(Arc::clone(&at.agent)).or_default();
-        let carried = fetched[0].carried();
+        let carried = fetched[0][0].carried();
         self.net.prompts.push(tokens);
         self.net.with_windows.push(tokens + carried);
         let leads = std::cell::OnceCell::new();
@@ -187,7 +189,7 @@ impl Account {
             let near = near(&study.said[source].raw, place);
             !leads().iter().any(|leads| leads.to(source, near))
         };
-        let mut lacking = <[Lacking; 2]>::default();
+        let mut unseen = Lacking::default();
         for &new in &at.new {
             let stands = stands(study, new, prompt, &looks);
             self.net.seen.count(stands);
@@ -203,18 +205,16 @@ impl Account {
                 });
             }
             if !stands {
-                let windows = &study.required[new].windows;
-                for lacking in &mut lacking {
-                    lacking.sight(new, windows, is_lost);
-                }
+                unseen.sight(new, &study.required[new].windows, is_lost);
             }
         }
+        let mut missing = Vec::new();
         for need in &at.needs {
             let shown = shown.has(need.needle);
-            let hits = [0, 1].map(|reading: usize| shown || fetched[reading].has(need.needle));
-            self.net.hits.count(hits[0]);
-            let is_lost = !(hits[0] && hits[1]) && is_lost(need.source, &need.place);
-            self.net.lost.count(!hits[0] && is_lost);
+            let is_hit = shown || fetched[0][0].has(need.needle);
+            let is_lost = !shown && is_lost(need.source, &need.place);
+            self.net.hits.count(is_hit);
+            self.net.lost.count(!is_hit && is_lost);
             if let Some(told) = &mut self.told {
                 told.push(Told {
                     turn,
@@ -222,21 +222,28 @@ impl Account {
                     class: need.class.name(),
                     needle: Some(need.needle),
                     is_real: need.is_real,
-                    fate: fate(shown, hits[0], is_lost),
+                    fate: fate(shown, is_hit, is_lost),
                 });
             }
-            for (reading, lacking) in lacking.iter_mut().enumerate() {
-                if !hits[reading] && (reading == 0 || need.is_real) {
-                    let said = &study.said[need.source];
-                    lacking.need(need, said, self.prices.window, is_lost);
-                }
+            if !shown {
+                missing.push((need, is_lost));
             }
         }
-        let [strict, real] = lacking;
-        let [first, second] = fetched;
-        let strict = first.fetch(study, tokens, strict);
-        let real = second.fetch(study, tokens, real);
-        let costs = Costs::of(self.prices, tokens, shared, &strict, &real);
+        let mut recoveries = <[[Recovery; 2]; 3]>::default();
+        let windows = self.prices.windows().into_iter().zip(fetched);
+        for ((window, fetched), recoveries) in windows.zip(&mut recoveries) {
+            let readings = [false, true].into_iter().zip(fetched).zip(recoveries);
+            for ((only_real, fetched), recovery) in readings {
+                let mut lacking = unseen.clone();
+                for &(need, is_lost) in &missing {
+                    if !fetched.has(need.needle) && (need.is_real || !only_real) {
+                        lacking.need(need, &study.said[need.source], window, is_lost);
+                    }
+                }
+                *recovery = fetched.fetch(study, tokens, lacking);
+            }
+        }
+        let costs = Costs::of(self.prices, tokens, shared, &recoveries);
         self.net.costs.add(&costs);
     }
 }

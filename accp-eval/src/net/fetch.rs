@@ -17,7 +17,7 @@ pub(crate) struct Fetched {
 }
 
 /// What a prompt lacks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Lacking {
     /// The windows of each source.
     windows: BTreeMap<usize, Vec<Range<usize>>>,

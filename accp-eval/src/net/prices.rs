@@ -56,6 +56,12 @@ impl Prices {
         Self { minimum: 0, ..self }
     }
 
+    /// Returns the size of windows, and the other sizes that a report looks at.
+    pub(crate) fn windows(self) -> [usize; 3] {
+        let [small, large] = WINDOWS;
+        [self.window, small, large]
+    }
+
     /// Returns the cost of a prompt whose first `shared` tokens another prompt began with too.
     pub fn prompt(self, tokens: u64, shared: u64) -> f64 {
         let kept = if shared >= self.minimum { shared } else { 0 };
@@ -113,7 +119,7 @@ pub struct Cost {
     pub net_real: f64,
 }
 
-/// Costs at the prices of a report, and at two others.
+/// Costs at the prices of a report, and at others.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Costs {
     /// At the prices of the report.
@@ -122,7 +128,27 @@ pub struct Costs {
     pub uncached: Cost,
     /// With a cache that keeps beginnings of any length.
     pub no_minimum: Cost,
+    /// With other sizes of windows: 400 and 1,600 tokens.
+    pub windows: [Cost; 2],
+    /// With other prices of a token that the model writes: 2 and 10.
+    pub outputs: [Cost; 2],
 }
+
+/// Other sizes of windows.
+const WINDOWS: [usize; 2] = [400, 1600];
+/// Other prices of a token that the model writes.
+const OUTPUTS: [f64; 2] = [2.0, 10.0];
+
+/// What differs from the prices of a report, and the cost with it.
+pub(crate) type Setting = (&'static str, fn(&Costs) -> Cost);
+
+pub(crate) const SETTINGS: [Setting; 5] = [
+    ("window 400", |costs| costs.windows[0]),
+    ("window 1600", |costs| costs.windows[1]),
+    ("output 2", |costs| costs.outputs[0]),
+    ("output 10", |costs| costs.outputs[1]),
+    ("min prefix 0", |costs| costs.no_minimum),
+];
 
 impl Cost {
     fn add(&mut self, other: &Self) {
@@ -133,15 +159,15 @@ impl Cost {
 }
 
 impl Costs {
-    /// Returns what a turn costs.
+    /// Returns what a turn costs, with the recovery of all and of real needs for each of the
+    /// [windows](Prices::windows).
     pub(crate) fn of(
         prices: Prices,
         tokens: u64,
         shared: u64,
-        strict: &Recovery,
-        real: &Recovery,
+        [usual, small, large]: &[[Recovery; 2]; 3],
     ) -> Self {
-        let at = |prices: Prices| {
+        let at = |prices: Prices, [strict, real]: &[Recovery; 2]| {
             let prompts = prices.prompt(tokens, shared);
             Cost {
                 prompts,
@@ -150,9 +176,11 @@ impl Costs {
             }
         };
         Self {
-            usual: at(prices),
-            uncached: at(prices.without_cache()),
-            no_minimum: at(prices.without_minimum()),
+            usual: at(prices, usual),
+            uncached: at(prices.without_cache(), usual),
+            no_minimum: at(prices.without_minimum(), usual),
+            windows: [small, large].map(|recovery| at(prices, recovery)),
+            outputs: OUTPUTS.map(|output| at(Prices { output, ..prices }, usual)),
         }
     }
 
@@ -160,6 +188,10 @@ impl Costs {
         self.usual.add(&other.usual);
         self.uncached.add(&other.uncached);
         self.no_minimum.add(&other.no_minimum);
+        let others = other.windows.iter().chain(&other.outputs);
+        for (cost, other) in self.windows.iter_mut().chain(&mut self.outputs).zip(others) {
+            cost.add(other);
+        }
     }
 }
 

@@ -50,24 +50,18 @@ fn net(conversation: &Json, plan: &Plan, prices: Prices) -> (Net, Vec<String>) {
     let transcript = &transcripts.as_slice()[0];
     let view = View::new(Arc::new(Registry::standard()));
     let counter = Bpe::default();
-    let mut instrument = Instrument::new("test", transcript, view, counter, prices, true);
+    let mut instrument = Instrument::new(transcript, view, counter, prices, true);
     let mut policy = plan.start(instrument.opening());
-    let replay = instrument.replay(&plan.name, &mut *policy);
-    let lines = replay
-        .dump
-        .lines()
-        .map(|line| serde_json::from_str::<Json>(line).unwrap());
-    let needs = lines.filter(|line| line.get("need").is_some()).map(|line| {
-        let word = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
-        let real = if line["real"] == json!(true) {
-            ""
-        } else {
-            ", not real"
-        };
-        let (class, text, fate) = (word("need"), word("text"), word("fate"));
+    let replay = instrument.replay(&mut *policy);
+    let kept = replay.kept.unwrap();
+    let needs = kept.told.iter().map(|told| {
+        let real = if told.is_real { "" } else { ", not real" };
+        let text = told
+            .needle
+            .map_or("", |needle| instrument.study.finder.text(needle));
         format!(
-            "{} {class} {text} <- {}: {fate}{real}",
-            line["turn"], line["source"]
+            "{} {} {text} <- {}: {}{real}",
+            told.turn, told.class, told.source, told.fate
         )
     });
     (replay.measure.net, needs.collect())
@@ -75,6 +69,10 @@ fn net(conversation: &Json, plan: &Plan, prices: Prices) -> (Net, Vec<String>) {
 
 fn named(conversation: &Json, name: &str) -> (Net, Vec<String>) {
     net(conversation, &plan(name).unwrap(), Prices::default())
+}
+
+fn named_at(conversation: &Json, name: &str, prices: Prices) -> Net {
+    net(conversation, &plan(name).unwrap(), prices).0
 }
 
 fn call(name: &str, arguments: &Json) -> Json {
@@ -114,6 +112,20 @@ fn conversations() -> impl Strategy<Value = Json> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn costs_at_other_prices_are_those_of_a_replay_at_these_prices(conversation in conversations()) {
+        let (at, usual) = (|prices| named_at(&conversation, "cut:0", prices), Prices::default());
+        let costs = at(usual).costs;
+        prop_assert!(costs.usual.net > costs.usual.prompts);
+        for (cost, window) in costs.windows.into_iter().zip([400, 1600]) {
+            prop_assert_eq!(cost, at(Prices { window, ..usual }).costs.usual);
+        }
+        for (cost, output) in costs.outputs.into_iter().zip([2.0, 10.0]) {
+            prop_assert_eq!(cost, at(Prices { output, ..usual }).costs.usual);
+        }
+        prop_assert_eq!(costs.no_minimum, at(usual.without_minimum()).costs.usual);
+    }
 
     #[test]
     fn whoever_remembers_less_pays_more(json in conversations()) {

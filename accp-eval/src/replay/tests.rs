@@ -117,8 +117,8 @@ fn rows(records: &[Json], form: impl Fn(&(String, String)) -> String, separator:
 
 fn replay(json: &Json, policy: &mut dyn Policy) -> Measure {
     let transcript = transcript(json);
-    Instrument::new("test", &transcript, view(), Bpe::default(), prices(), false)
-        .replay("policy", policy)
+    Instrument::new(&transcript, view(), Bpe::default(), prices(), false)
+        .replay(policy)
         .measure
 }
 
@@ -149,15 +149,13 @@ proptest! {
         let transcript = transcript(&json);
         for name in [BASE, "last:2"] {
             let plan = plan(name).unwrap();
-            let mut instrument = Instrument::new("test", &transcript, view(), Bpe::default(), prices(), true);
+            let mut instrument = Instrument::new(&transcript, view(), Bpe::default(), prices(), true);
             let mut policy = plan.start(instrument.opening());
-            let Replay { measure, dump, .. } = instrument.replay(name, &mut *policy);
+            let Replay { measure, kept, .. } = instrument.replay(&mut *policy);
             let tokenizer = bpe_openai::o200k_base();
             let (mut tokens, mut cached, mut previous) = (0, 0, Vec::new());
-            let lines = dump.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
-            for line in lines.filter(|line| line.get("need").is_none()) {
-                let texts = line["segments"].as_array().unwrap().iter();
-                let text: String = texts.map(|segment| segment["text"].as_str().unwrap()).collect();
+            for prompt in kept.unwrap().prompts {
+                let text: String = prompt.segments.iter().map(|segment| &*segment.text).collect();
                 prop_assert_eq!(tokenizer.count(text.as_str()), Bpe::default().count(&text));
                 let now = tokenizer.encode(text.as_str());
                 tokens += now.len() as u64;

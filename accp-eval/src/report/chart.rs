@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 520.0;
-/// Width of a chart of bars.
-const WIDE: f64 = 1060.0;
-const HEIGHT: f64 = 320.0;
+use super::labels::{Area, LABEL, Taken};
+
+const WIDTH: f64 = 1060.0;
+const HEIGHT: f64 = 380.0;
 /// Room for the numbers to the left of the plot and below the plot.
 const LEFT: f64 = 56.0;
 const BOTTOM: f64 = 44.0;
@@ -16,18 +16,16 @@ const BAR: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Width of the names beside bars.
 const NAMES: f64 = 170.0;
-/// The least distance between lines of labels.
-const LABEL: f64 = 13.0;
-/// Approximate width of a letter.
-const LETTER: f64 = 6.2;
 /// The most bytes of names in a line of a label.
 const LABEL_BYTES: usize = 36;
 /// Points nearer to each other than this share a label.
 const SAME: f64 = 7.0;
+/// The room around a point.
+const POINT: f64 = 7.0;
 /// Colours that most people can tell apart, in order.
-const COLOURS: [&str; 10] = [
-    "#4e5d6c", "#0b7fab", "#d1495b", "#e8a33d", "#66a182", "#8d5a97", "#2e4057", "#a44a3f",
-    "#3d9a8b", "#b08968",
+const COLOURS: [&str; 16] = [
+    "#4e5d6c", "#0b7fab", "#d1495b", "#e8a33d", "#66a182", "#8d5a97", "#2b3a8c", "#a44a3f",
+    "#3d9a8b", "#b08968", "#e07be0", "#111111", "#7fb800", "#5ec4e8", "#ff6f3c", "#9a8c00",
 ];
 
 /// Returns the colour of the policy or kind with this number.
@@ -104,21 +102,31 @@ pub(crate) struct Part {
     pub(crate) size: u64,
 }
 
-/// Draws named points in a plane whose upper edge is 1.
+/// A plot with two axes, with room to the right of it and between its lowest value and its edge.
+struct Plot {
+    x: Axis,
+    y: Axis,
+    right: f64,
+    below: f64,
+}
+
+/// Draws named points in a plane: across around 1, up from 0.
 pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
-    let x = Axis::over(points.iter().map(|point| point.x).chain([0.0, 1.0]), 0.5);
-    let y = Axis::over(points.iter().map(|point| point.y).chain([0.9, 1.0]), 0.1);
-    let mut svg = frame(x, y, across, up);
+    let x = Axis::over(points.iter().map(|point| point.x).chain([1.0]), 0.5);
+    let y = Axis::over(points.iter().map(|point| point.y).chain([0.0]), 0.04);
+    let plot = Plot {
+        x,
+        y,
+        right: RIGHT,
+        below: 3.0 * LABEL,
+    };
+    let mut svg = plot.frame(across, up);
     let mut labels: Vec<(f64, f64, Vec<&str>)> = Vec::new();
+    let mut taken = Taken::within(Area([LEFT, 0.0, WIDTH, HEIGHT - BOTTOM]));
     for point in points {
-        let (left, top) = place(x, y, point.x, point.y);
-        let name = escaped(point.name);
-        let _ = write!(
-            svg,
-            "<circle cx=\"{left:.1}\" cy=\"{top:.1}\" r=\"5\" fill=\"{}\"><title>{name}: {:.3}, \
-             {:.3}</title></circle>",
-            point.colour, point.x, point.y,
-        );
+        let (left, top) = plot.place(point.x, point.y);
+        let around = [left - POINT, top - POINT, left + POINT, top + POINT];
+        taken.points.push(Area(around));
         let same = |label: &&mut (f64, f64, Vec<&str>)| {
             (label.0 - left).abs() < SAME && (label.1 - top).abs() < SAME
         };
@@ -127,30 +135,39 @@ pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
             None => labels.push((left, top, vec![point.name])),
         }
     }
-    labels.sort_by(|one, other| one.1.total_cmp(&other.1));
-    let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    // The longest labels choose first.
+    labels.sort_by_key(|(.., names)| {
+        std::cmp::Reverse(names.iter().map(|name| name.len()).sum::<usize>())
+    });
     for (left, top, names) in labels {
         let names = wrapped(&names);
-        let longest = names.iter().map(|names| names.chars().count()).max();
-        let width = longest.unwrap_or(0) as f64 * LETTER;
-        let before = left > WIDTH * 0.62;
-        let (edge, anchor, from) = if before {
-            (left - 9.0, "end", left - 9.0 - width)
-        } else {
-            (left + 9.0, "start", left + 9.0)
-        };
-        let beside = |label: &&(f64, f64, f64)| label.0 < from + width && from < label.1;
-        let below = taken.iter().filter(beside).map(|(.., line)| line + LABEL);
-        let mut line = below.fold(top + 4.0, f64::max);
-        for names in names {
+        let (Area([from, above, ..]), end) = taken.label((left, top), &names);
+        if let Some((x, y)) = end {
             let _ = write!(
                 svg,
-                "<text x=\"{edge:.1}\" y=\"{line:.1}\" text-anchor=\"{anchor}\">{}</text>",
-                escaped(&names),
+                "<line class=\"lead\" x1=\"{left:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{y:.1}\"/>",
             );
-            taken.push((from, from + width, line));
-            line += LABEL;
         }
+        for (line, names) in names.iter().enumerate() {
+            let line = above + (line as f64 + 0.78) * LABEL;
+            let _ = write!(
+                svg,
+                "<text x=\"{from:.1}\" y=\"{line:.1}\">{}</text>",
+                escaped(names),
+            );
+        }
+    }
+    for point in points {
+        let (left, top) = plot.place(point.x, point.y);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{left:.1}\" cy=\"{top:.1}\" r=\"5\" fill=\"{}\"><title>{}: {:.3}, \
+             {:.4}</title></circle>",
+            point.colour,
+            escaped(point.name),
+            point.x,
+            point.y,
+        );
     }
     svg + "</svg>"
 }
@@ -182,14 +199,21 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
         .flat_map(|(.., values)| values.iter().map(|&value| value as f64));
     let x = Axis::over([0.0, longest.saturating_sub(1) as f64].into_iter(), 4.0);
     let y = Axis::over(values.chain([0.0]), 10.0);
-    let mut svg = frame(x, y, across, up);
+    let right = NAMES;
+    let plot = Plot {
+        x,
+        y,
+        right,
+        below: 0.0,
+    };
+    let mut svg = plot.frame(across, up);
     // The first line is drawn on top: the others are compared with it.
     for (name, colour, values) in series.iter().rev() {
         let path: Vec<String> = values
             .iter()
             .enumerate()
             .map(|(turn, &value)| {
-                let (left, top) = place(x, y, turn as f64, value as f64);
+                let (left, top) = plot.place(turn as f64, value as f64);
                 format!("{left:.1},{top:.1}")
             })
             .collect();
@@ -201,6 +225,33 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
             escaped(name),
         );
     }
+    // Each name stands beside the end of its line, or below the name before.
+    let ends = series.iter().filter_map(|(name, colour, values)| {
+        let last = *values.last()? as f64;
+        Some((plot.place((values.len() - 1) as f64, last), *name, *colour))
+    });
+    let mut ends: Vec<_> = ends.collect();
+    ends.sort_by(|one, other| one.0.1.total_cmp(&other.0.1));
+    let mut rooms: Vec<f64> = ends.iter().map(|((_, top), ..)| *top).collect();
+    for at in 1..rooms.len() {
+        rooms[at] = rooms[at].max(rooms[at - 1] + LABEL);
+    }
+    let mut lowest = HEIGHT - BOTTOM;
+    for room in rooms.iter_mut().rev() {
+        *room = room.min(lowest);
+        lowest = *room - LABEL;
+    }
+    let from = WIDTH - right + 26.0;
+    for (((left, top), name, colour), room) in ends.into_iter().zip(rooms) {
+        let _ = write!(
+            svg,
+            "<line class=\"lead\" x1=\"{left:.1}\" y1=\"{top:.1}\" x2=\"{:.1}\" y2=\"{room:.1}\"/>\
+             <text x=\"{from:.1}\" y=\"{:.1}\" style=\"fill:{colour}\">{}</text>",
+            from - 4.0,
+            room + 4.0,
+            escaped(name),
+        );
+    }
     svg + "</svg>"
 }
 
@@ -209,8 +260,8 @@ pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
     let sum = |parts: &[Part]| parts.iter().map(|part| part.size as f64).sum::<f64>();
     let axis = Axis::over(rows.iter().map(|(_, parts)| sum(parts)).chain([0.0]), 10.0);
     let height = TOP + rows.len() as f64 * (BAR + GAP) + BOTTOM;
-    let room = WIDE - NAMES - RIGHT;
-    let mut svg = open(WIDE, height);
+    let room = WIDTH - NAMES - RIGHT;
+    let mut svg = open(WIDTH, height);
     for mark in axis.marks() {
         let left = NAMES + axis.at(mark) * room;
         let _ = write!(
@@ -279,49 +330,53 @@ fn open(width: f64, height: f64) -> String {
     format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\">")
 }
 
-/// Draws the plot without its data.
-fn frame(x: Axis, y: Axis, across: &str, up: &str) -> String {
-    let mut svg = open(WIDTH, HEIGHT);
-    for mark in y.marks().filter(|&mark| mark <= y.to * 1.000_001) {
-        let (_, top) = place(x, y, x.from, mark);
+impl Plot {
+    /// Draws the plot without its data.
+    fn frame(&self, across: &str, up: &str) -> String {
+        let Self { x, y, right, .. } = *self;
+        let mut svg = open(WIDTH, HEIGHT);
+        for mark in y.marks() {
+            let (_, top) = self.place(x.from, mark);
+            let _ = write!(
+                svg,
+                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{top:.1}\" y2=\"{top:.1}\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                WIDTH - right,
+                LEFT - 8.0,
+                top + 4.0,
+                y.label(mark),
+            );
+        }
+        for mark in x.marks() {
+            let (left, _) = self.place(mark, y.from);
+            let _ = write!(
+                svg,
+                "<text x=\"{left:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                HEIGHT - BOTTOM + 16.0,
+                x.label(mark),
+            );
+        }
         let _ = write!(
             svg,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{top:.1}\" y2=\"{top:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            WIDTH - RIGHT,
-            LEFT - 8.0,
-            top + 4.0,
-            y.label(mark),
+            "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+             <text class=\"axis\" transform=\"translate(13 {:.1}) rotate(-90)\" \
+             text-anchor=\"middle\">{}</text>",
+            (LEFT + WIDTH - right) / 2.0,
+            HEIGHT - 8.0,
+            escaped(across),
+            (TOP + HEIGHT - BOTTOM) / 2.0,
+            escaped(up),
         );
+        svg
     }
-    for mark in x.marks() {
-        let (left, _) = place(x, y, mark, y.from);
-        let _ = write!(
-            svg,
-            "<text x=\"{left:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            HEIGHT - BOTTOM + 16.0,
-            x.label(mark),
-        );
-    }
-    let _ = write!(
-        svg,
-        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
-         <text class=\"axis\" transform=\"translate(13 {:.1}) rotate(-90)\" \
-         text-anchor=\"middle\">{}</text>",
-        (LEFT + WIDTH - RIGHT) / 2.0,
-        HEIGHT - 8.0,
-        escaped(across),
-        (TOP + HEIGHT - BOTTOM) / 2.0,
-        escaped(up),
-    );
-    svg
-}
 
-/// Returns the coordinates of a value in a plot.
-fn place(x: Axis, y: Axis, across: f64, up: f64) -> (f64, f64) {
-    let left = LEFT + x.at(across) * (WIDTH - LEFT - RIGHT);
-    let top = HEIGHT - BOTTOM - y.at(up) * (HEIGHT - BOTTOM - TOP);
-    (left, top)
+    /// Returns the coordinates of a value in the plot.
+    fn place(&self, across: f64, up: f64) -> (f64, f64) {
+        let left = LEFT + self.x.at(across) * (WIDTH - LEFT - self.right);
+        let height = HEIGHT - BOTTOM - self.below - TOP;
+        let top = TOP + (1.0 - self.y.at(up)) * height;
+        (left, top)
+    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! The report as a page: one file, without scripts and without links to other files.
+//! The report as a page: one file, without links to other files.
 
 use std::fmt::Write as _;
 
 use accp_context::policy::Kind;
 
 use super::chart::{Part, Point, bars, colour, escaped, lines, points};
-use super::{BASE, COLUMNS, Corpus, Report, Row};
+use super::{BASE, COLUMNS, Corpus, Report, Row, viewer};
 use crate::net::rules;
 
 const STYLE: &str = "\
 body{font:15px/1.5 system-ui,sans-serif;color:#1f2933;background:#fff;margin:2rem auto;\
-max-width:1120px;padding:0 1rem}\
+max-width:1360px;padding:0 1rem}\
 h1{font-size:1.6rem;margin:0 0 .4rem}h2{font-size:1.2rem;margin:2.6rem 0 .2rem}\
 p{max-width:75ch;margin:.4rem 0}p.note{color:#52606d}\
-table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums;width:100%}\
-th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #e4e7eb}\
+.table{overflow-x:auto;margin:1rem 0}\
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%;font-size:.85rem}\
+th,td{white-space:nowrap;padding:.25rem .4rem;text-align:right;border-bottom:1px solid #e4e7eb}\
 th{font-weight:600;color:#52606d}th:first-child,td:first-child{text-align:left}\
 tr:nth-child(2) td{background:#f5f7fa}\
 i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.5em}\
-.wide{grid-column:1/-1}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.4rem 2rem}\
-figure{margin:0}figcaption{font-weight:600;margin-bottom:.2rem}\
+figure{margin:1.2rem 0;max-width:1080px}figcaption{font-weight:600;margin-bottom:.2rem}\
 .legend{color:#52606d;font-size:.85rem}.legend span{white-space:nowrap;margin-right:1em}\
-svg{width:100%;height:auto}svg text{font:11.5px system-ui,sans-serif;fill:#52606d}\
-svg .axis{font-weight:600}.grid{stroke:#e4e7eb}\
+svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#323f4b}\
+svg .axis{font-weight:600}.grid{stroke:#e4e7eb}.lead{stroke:#9aa5b1;stroke-width:.8}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-weight:600}\
 dd{margin:0}pre{white-space:pre-wrap}";
 
@@ -31,12 +31,15 @@ pub(super) fn page(report: &Report) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Contexts: net cost and memory</title><style>{STYLE}</style></head><body>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\
+         <title>Contexts: net cost and memory</title><style>{STYLE}{}</style></head><body>\n\
          <h1>Contexts: net cost and memory</h1>\n\
          <p>Recorded conversations, replayed without a model. Before each message of an agent \
          each policy gave the agent's prompt; the message shows what the agent needed \
          from the prompt. Tokens are those of {}; a token in the cache costs {}, any other {}; \
          shares are relative to the policy <code>{}</code>.</p>\n",
+        viewer::STYLE,
         escaped(&report.encoding),
         report.prices.cached,
         report.prices.input,
@@ -45,6 +48,7 @@ pub(super) fn page(report: &Report) -> String {
     for corpus in &report.corpora {
         section(&mut page, report, corpus);
     }
+    viewer::write(&mut page, &report.corpora);
     let rules = escaped(&rules());
     let _ = write!(
         page,
@@ -76,22 +80,22 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
         escaped(&rest.replace('`', "")),
     );
     let names = COLUMNS.map(|(name, _)| format!("<th>{name}</th>"));
-    let _ = writeln!(page, "<table><tr>{}</tr>", names.concat());
+    let _ = writeln!(
+        page,
+        "<div class=\"table\"><table><tr>{}</tr>",
+        names.concat()
+    );
     for (index, row) in corpus.rows.iter().enumerate() {
         table_row(page, corpus, row, index);
     }
-    page.push_str("</table>\n<div class=\"charts\">");
-    figure(page, "", "Net cost and lost needs", &against(corpus), "");
+    page.push_str("</table></div>\n");
+    let caption = "Net cost and lost needs: best is below on the left";
+    figure(page, caption, &against(corpus), "");
     let caption = format!(
         "Tokens of each prompt, conversation {}",
         corpus.longest.conversation
     );
-    let legend = corpus
-        .rows
-        .iter()
-        .enumerate()
-        .map(|(index, row)| (&*row.policy, colour(index)));
-    figure(page, "", &caption, &over_turns(corpus), &legend_of(legend));
+    figure(page, &caption, &over_turns(corpus), "");
     let kinds = Kind::ALL.into_iter().filter(|&kind| {
         corpus
             .rows
@@ -100,8 +104,7 @@ fn section(page: &mut String, report: &Report, corpus: &Corpus) {
     });
     let kinds = kinds.map(|kind| (kind.name(), colour(kind as usize)));
     let caption = "Tokens of all prompts, by kind of message";
-    figure(page, "wide", caption, &by_kind(corpus), &legend_of(kinds));
-    page.push_str("</div>\n");
+    figure(page, caption, &by_kind(corpus), &legend_of(kinds));
 }
 
 fn table_row(page: &mut String, corpus: &Corpus, row: &Row, index: usize) {
@@ -121,11 +124,11 @@ fn table_row(page: &mut String, corpus: &Corpus, row: &Row, index: usize) {
     );
 }
 
-fn figure(page: &mut String, class: &str, caption: &str, svg: &str, legend: &str) {
+fn figure(page: &mut String, caption: &str, svg: &str, legend: &str) {
     let caption = escaped(caption);
     let _ = write!(
         page,
-        "<figure class=\"{class}\"><figcaption>{caption}</figcaption>{svg}<div class=\"legend\">{legend}</div></figure>"
+        "<figure><figcaption>{caption}</figcaption>{svg}<div class=\"legend\">{legend}</div></figure>"
     );
 }
 
@@ -139,18 +142,18 @@ fn legend_of<'n>(entries: impl Iterator<Item = (&'n str, &'static str)>) -> Stri
     entries.map(entry).collect()
 }
 
-/// Draws net cost against the share of needs that are not lost.
+/// Draws net cost against the share of needs that are lost.
 fn against(corpus: &Corpus) -> String {
     let marks = corpus.rows.iter().enumerate().filter_map(|(index, row)| {
         Some(Point {
             name: &row.policy,
             colour: colour(index),
             x: row.net()?,
-            y: 1.0 - row.measure.net.lost.share()?,
+            y: row.measure.net.lost.share()?,
         })
     });
     let marks: Vec<Point<'_>> = marks.collect();
-    points(&marks, "net cost, base = 1", "needs not lost")
+    points(&marks, "net cost, base = 1", "share of needs that are lost")
 }
 
 fn over_turns(corpus: &Corpus) -> String {

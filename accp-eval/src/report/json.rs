@@ -14,6 +14,7 @@ pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
     let mut json = figures(row);
     let coverage = coverage(report, row);
     json["corpus"] = corpus.name.as_str().into();
+    json["sensitivity"] = corpus.sensitivity_of(row);
     if let (Some(json), Json::Object(coverage)) = (json.as_object_mut(), coverage) {
         json.extend(coverage);
     }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use accp_context::policy::Plan;
 use accp_eval::{
-    BASE, Evaluation, FORMS, Prices, Report, Rival, RivalError, Rivals, Transcripts, default_plans,
-    plan, rules,
+    BASE, Evaluation, FORMS, FROM_FILE, Prices, Report, Rival, RivalError, Rivals, Transcripts,
+    default_plans, plan, rules,
 };
-use accp_recordings::Document;
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
 use clap::builder::PossibleValuesParser;
@@ -38,14 +37,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     format_in: FormatIn,
 
-    /// Measure this policy beside the base; may be repeated. Without it, the policies of the list
-    /// below with usual settings
+    /// Measure this policy beside the base; may be repeated. Without it, or with files alone, the
+    /// policies of the list below with usual settings
     #[arg(long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
-
-    /// Measure prompts that another program wrote, in the form of --dump; may be repeated
-    #[arg(long = "rival", value_name = "FILE")]
-    rivals: Vec<PathBuf>,
 
     /// A JSON file of tool schemas that are part of each prompt, for one corpus or for all; without
     /// it, the tool schemas that each conversation records
@@ -83,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
+    /// Print net costs with other windows, prices of output and kept beginnings too, and the place of
+    /// each policy where it changes
+    #[arg(long)]
+    sensitivity: bool,
+
     /// The encoding to count tokens in
     #[arg(long, value_parser = PossibleValuesParser::new(Bpe::ENCODINGS))]
     #[arg(default_value = Bpe::ENCODINGS[0])]
@@ -90,13 +90,19 @@ pub(crate) struct Args {
 
     /// Write every prompt of every policy to this file, one JSON object a line with `corpus`,
     /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
-    /// `message`), and every need as a line with `need`, `text`, `source`, `real` and `fate`
+    /// `message`), every need as a line with `need`, `text`, `source`, `real` and `fate`, and every
+    /// message that the policy can give back at the end as a line with `message` and `original`
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
-    /// Write the report as a page with charts to this file
+    /// Write the report as a page with charts, and with the prompts of the first two conversations
+    /// of each file, to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+
+    /// Show the prompts of this conversation in the page instead; may be repeated
+    #[arg(long, value_name = "ID", requires = "html")]
+    show: Vec<String>,
 
     /// json: one object a line for each corpus and policy
     #[arg(long, value_enum, default_value_t)]
@@ -118,21 +124,22 @@ Examples:
 pub(crate) fn run(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
     let view = View::new(Arc::new(args.registry.load()?));
+    let names = names(&args.files);
     let evaluation = Evaluation::new(args.plans()?, view, counter)
         .at(args.prices())
-        .against(args.read_rivals()?);
+        .against(args.rivals(&names)?)
+        .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
     let dump = args.dump.as_deref().map(|path| Output::to(Some(path)));
     let mut dump = dump.transpose()?;
     let mut corpora = Vec::new();
-    for (path, name) in args.files.iter().zip(names(&args.files)) {
+    for (path, name) in args.files.iter().zip(names) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
         let transcripts = read(path, args.format_in, tools, args.split)?;
-        let transcripts = transcripts.as_slice();
         corpora.push(match &mut dump {
             Some(dump) => evaluation
-                .measure_and_dump(&name, transcripts, |lines| dump.write(lines.as_bytes()))?,
-            None => evaluation.measure(&name, transcripts)?,
+                .measure_and_dump(&name, &transcripts, |lines| dump.write(lines.as_bytes()))?,
+            None => evaluation.measure(&name, &transcripts)?,
         });
     }
     let report = Report {
@@ -143,6 +150,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(dump) = dump {
         dump.finish()?;
     }
+    if let Some(id) = args.show.iter().find(|id| !report.shows(id)) {
+        let cure = "give the `id` that the file has, or `conversation N`";
+        return Err(Failure::Input(format!(
+            "--show: found no conversation `{id}`; {cure}"
+        )));
+    }
     if let Some(path) = &args.html {
         let mut html = Output::to(Some(path))?;
         html.write(report.to_html().as_bytes())?;
@@ -150,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     match args.format {
-        Format::Text => out.line(text(&report, args.all))?,
+        Format::Text => out.line(text(&report, args.all, args.sensitivity))?,
         Format::Json => report.to_json().iter().try_for_each(|row| out.line(row))?,
     }
     out.finish()?;
@@ -166,20 +179,46 @@ impl From<RivalError> for Failure {
 impl Args {
     /// Returns the policies to measure, the base first.
     fn plans(&self) -> Result<Vec<Plan>, Failure> {
-        if self.policies.is_empty() {
+        let named = self.policies.iter().map(String::as_str);
+        let mut named = named.filter(|name| !name.starts_with(FROM_FILE)).peekable();
+        if named.peek().is_none() {
             return Ok(default_plans());
         }
-        let others = self.policies.iter().filter(|name| *name != BASE);
-        let mut plans = Vec::new();
-        for name in std::iter::once(BASE).chain(others.map(String::as_str)) {
-            plans.push(plan(name).ok_or_else(|| {
+        let others = named.filter(|name| *name != BASE);
+        let plans = std::iter::once(BASE).chain(others).map(|name| {
+            plan(name).ok_or_else(|| {
+                let forms = indented(FORMS);
                 Failure::Misuse(format!(
-                    "expected a policy, found `{name}`; there are\n{}",
-                    indented(FORMS)
+                    "expected a policy, found `{name}`; there are\n{forms}"
                 ))
-            })?);
+            })
+        });
+        plans.collect()
+    }
+
+    /// Reads the policies of dumps.
+    fn rivals(&self, corpora: &[String]) -> Result<Vec<Rival>, Failure> {
+        let mut rivals = Rivals::default();
+        for path in self
+            .policies
+            .iter()
+            .filter_map(|name| name.strip_prefix(FROM_FILE))
+        {
+            let mut is_empty = true;
+            let path = Path::new(path);
+            each_document(Input::open(Some(path))?, path, |name, document| {
+                is_empty = false;
+                let added = rivals.add(&document.json, name, document.line);
+                added.map_err(|error| at(name, document.line, error))
+            })?;
+            if is_empty {
+                return Err(Failure::Input(format!(
+                    "{}: expected prompts as `accp bench context --dump` writes them, found none",
+                    path.display()
+                )));
+            }
         }
-        Ok(plans)
+        Ok(rivals.into_rivals(corpora)?)
     }
 
     fn prices(&self) -> Prices {
@@ -190,14 +229,6 @@ impl Args {
             minimum: self.min_prefix,
             window: self.window,
         }
-    }
-
-    fn read_rivals(&self) -> Result<Vec<Rival>, Failure> {
-        let mut rivals = Vec::new();
-        for path in &self.rivals {
-            rivals.extend(read_rivals(path)?);
-        }
-        Ok(rivals)
     }
 
     /// Reads tool schemas as a line of compact JSON, by corpus. `None` is for all corpora.
@@ -217,25 +248,6 @@ impl Args {
         }
         Ok(tools)
     }
-}
-
-/// Reads the policies of a dump that another program wrote.
-fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
-    let mut rivals = Rivals::default();
-    each_document(
-        Input::open(Some(path))?,
-        path,
-        |name, Document { line, json }| rivals.add(&json).map_err(|error| at(name, line, error)),
-    )?;
-    let rivals = rivals.into_rivals();
-    if rivals.is_empty() {
-        return Err(Failure::Input(format!(
-            "{}: expected prompts, an object a line as `accp bench context --dump` writes them, \
-             found none",
-            path.display()
-        )));
-    }
-    Ok(rivals)
 }
 
 /// Reads the conversations of a file, or one half of them.

@@ -6,15 +6,20 @@ use accp_eval::{BASE, COLUMNS, COVERAGE, Column, Corpus, Prices, Report};
 
 use crate::table::Table;
 
-/// Writes a table for each corpus, with `all` a second one.
-pub(super) fn text(report: &Report, all: bool) -> String {
+/// Writes a table for each corpus, with `all` a second one, and with `sensitivity` one more.
+pub(super) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
     let mut text = String::new();
     for corpus in &report.corpora {
         let heading = report.heading(corpus);
         let _ = writeln!(text, "{heading}\n{}", table(corpus, &COLUMNS));
-        each(&mut text, corpus);
+        for line in corpus.each() {
+            let _ = writeln!(text, "  {line}");
+        }
         if all {
             let _ = writeln!(text, "{}", table(corpus, &COVERAGE));
+        }
+        if sensitivity {
+            let _ = writeln!(text, "{}", Table::of(corpus.sensitivity()).indented(2));
         }
         text.push('\n');
     }
@@ -44,21 +49,4 @@ fn table<const N: usize>(corpus: &Corpus, columns: &[Column; N]) -> Table {
         table.row(cells);
     }
     table
-}
-
-/// Writes the net costs of few conversations, each by itself.
-fn each(text: &mut String, corpus: &Corpus) {
-    for row in &corpus.rows {
-        if row.held.len() < 2 || row.interval().is_some() {
-            continue;
-        }
-        let held = row.held.iter().filter_map(accp_eval::Held::net);
-        let held: Vec<_> = held.map(|net| format!("{net:.3}")).collect();
-        let _ = writeln!(
-            text,
-            "  {}, each conversation: {}",
-            row.policy,
-            held.join(" ")
-        );
-    }
 }
