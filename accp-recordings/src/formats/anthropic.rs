@@ -154,13 +154,9 @@ fn result(json: Json) -> Json {
 
 /// Adds a block to a message.
 pub(super) fn block(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut block) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut block, whole)) = draft.open(json) else {
         return;
     };
-    block.take("type");
     match kind.as_str() {
         "text" if block.str("text").is_some() => {
             let text = block.text("text").unwrap_or_default();

@@ -78,6 +78,23 @@ impl Draft {
         self.shown(unknown);
     }
 
+    /// Opens a part: returns its type, its other keys, and the part whole. What is not an object
+    /// is shown as it is.
+    pub(crate) fn open(&mut self, part: Json) -> Option<(String, Fields, Json)> {
+        let whole = part.clone();
+        match Fields::of(part) {
+            Ok(mut fields) => {
+                let kind = fields.take("type");
+                let kind = kind.as_ref().and_then(Json::as_str).unwrap_or_default();
+                Some((kind.to_owned(), fields, whole))
+            }
+            Err(odd) => {
+                self.opaque(&odd);
+                None
+            }
+        }
+    }
+
     /// Adds something that no reader understands: its JSON is shown whole.
     pub(crate) fn opaque(&mut self, json: &Json) {
         match json {

@@ -185,13 +185,9 @@ impl Turn {
 
 /// Adds a part of a content.
 fn part(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut part) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
-    part.take("type");
     match kind.as_str() {
         "input_text" | "output_text" | "text" if part.str("text").is_some() => {
             let text = part.text("text").unwrap_or_default();

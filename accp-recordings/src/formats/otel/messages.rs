@@ -122,13 +122,9 @@ fn result(json: Json) -> Option<Json> {
 
 /// Adds a part to a message.
 fn part(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut part) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
-    part.take("type");
     match kind.as_str() {
         "text" if part.str("content").is_some() => {
             let text = part.text("content").unwrap_or_default();
