@@ -10,13 +10,14 @@ mod fields;
 mod gemini;
 mod langchain;
 mod langsmith;
+mod media;
 mod merge;
 mod otel;
 mod parts;
 mod responses;
 mod sharegpt;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::format::Format;
 pub(crate) use claude_code::is_entry;
@@ -34,7 +35,7 @@ pub(crate) fn detect(json: &Json) -> Option<Format> {
         json if gemini::detect(json) => Format::Gemini,
         json if responses::detect(json) => Format::Responses,
         json if anthropic::detect(json) => Format::Anthropic,
-        json => return messages(json).map(|_| Format::OpenAi),
+        json => return chat::messages(json).map(|_| Format::OpenAi),
     };
     Some(found)
 }
@@ -46,42 +47,13 @@ pub(crate) fn is_whole(json: &Json) -> bool {
     list("messages") || list("contents") || list("conversations") || items
 }
 
-/// Returns the messages of a chat document, and their pointer.
-fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
-    match json {
-        Json::Array(messages) => Some((messages, "")),
-        other => Some((other.get("messages")?.as_array()?, "/messages")),
-    }
-}
-
 /// Reads a document. Returns `None` if it is in the form of the model as it is.
 ///
 /// # Errors
 /// When the document does not have this format.
 pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> {
     let read = match format {
-        Format::OpenAi => {
-            let expected = "an array `messages` of objects with `role` and `content`";
-            let (messages, at) = messages(json).ok_or(Fault::at("", expected))?;
-            let read = chat::read(messages, at)?;
-            let mut rest = rest(json);
-            // Some logs have the system prompt beside the messages.
-            let system = rest.shift_remove("system");
-            let Some(Json::String(system)) = system.filter(Json::is_string) else {
-                return Ok(read.map(|messages| Model {
-                    messages,
-                    rest: self::rest(json),
-                }));
-            };
-            let mut draft = draft::Draft::new("system");
-            draft.text(system);
-            let mut all = vec![draft.into_json()];
-            all.extend(read.unwrap_or_else(|| messages.to_vec()));
-            return Ok(Some(Model {
-                messages: all,
-                rest,
-            }));
-        }
+        Format::OpenAi => return chat::read(json),
         Format::Responses => responses::read,
         Format::Anthropic => anthropic::read,
         Format::Gemini => gemini::read,
@@ -92,12 +64,4 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
         Format::ClaudeCode => claude_code::read,
     };
     read(json.clone()).map(Some)
-}
-
-/// Returns what a chat document says beside its messages.
-fn rest(json: &Json) -> Map<String, Json> {
-    let all = json.as_object().into_iter().flatten();
-    let rest = all.filter(|(key, _)| *key != "messages");
-    rest.map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
 }

@@ -47,6 +47,7 @@ mod restore;
 mod shell;
 mod side_file;
 mod summary;
+mod words;
 
 pub use content::Content;
 pub use conversation::{Conversation, Half, NotConversation};

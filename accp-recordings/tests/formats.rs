@@ -170,7 +170,7 @@ fn the_rare_is_shown() {
     insta::assert_snapshot!(all, @r#"
     odd_openai.json
       developer: "Be brief."
-      user: "What is this?" "[image image/png, 12 characters of base64]" "[image https://example.org/rye.png]" "[audio wav, 8 characters of base64]" "{\"type\":\"hologram\",\"payload\":{\"depth\":3,\"words\":\"a hidden word\"}}"
+      user: "What is this?" "[image image/png, 12 characters of base64]" "[image https://example.org/rye.png]" "[audio audio/wav, 8 characters of base64]" "{\"type\":\"hologram\",\"payload\":{\"depth\":3,\"words\":\"a hidden word\"}}"
       assistant: "I do not name people."
       assistant: -=stock({"flour":"rye"})
       tool: "4"
@@ -196,7 +196,7 @@ fn the_rare_is_shown() {
       tool: answers k2 "{\"type\":\"computer_screenshot\",\"image_url\":\"https://example.org/s.png\"}"
       assistant: "No." "See [1]." "{\"type\":\"mcp_list_tools\",\"id\":\"m1\",\"server_label\":\"store\",\"tools\":[{\"name\":\"stock\"}]}" "{\"type\":\"item_reference\",\"id\":\"msg_9\"}"
     odd_gemini.json
-      user: "[media image/png, 12 characters of base64]" "[file https://example.org/a.pdf]" "Look."
+      user: "[image image/png, 12 characters of base64]" "[file https://example.org/a.pdf]" "Look."
       assistant: "Hm." "{\"executableCode\":{\"language\":\"PYTHON\",\"code\":\"print(4)\"}}" "{\"codeExecutionResult\":{\"outcome\":\"OUTCOME_OK\",\"output\":\"4\\n\"}}" -=stock({})
       tool: "{\"kilo\":4,\"ok\":true}"
       user: "{\"name\":7}"

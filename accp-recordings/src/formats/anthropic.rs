@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::draft::{Draft, placeholder};
+use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
+use super::media::{self, placeholder};
 
 /// Keys of a message that only say how it was recorded.
 pub(super) const ABOUT: [&str; 12] = [
@@ -24,8 +25,10 @@ pub(super) const ABOUT: [&str; 12] = [
 /// Keys of a block that only say how it was recorded.
 const BLOCK: [&str; 3] = ["cache_control", "signature", "caller"];
 /// The types of blocks that no chat of OpenAI has.
-const MARKS: [&str; 8] = [
+const MARKS: [&str; 10] = [
     "tool_use",
+    "mcp_tool_use",
+    "mcp_tool_result",
     "tool_result",
     "thinking",
     "redacted_thinking",
@@ -138,11 +141,8 @@ fn result(json: Json) -> Json {
     };
     let kind = block.text("type");
     let mut draft = Draft::result(block.take("tool_use_id"), None);
-    if block.get("is_error") == Some(&Json::Bool(true)) {
-        block.take("is_error");
-        draft.set("is_error", true.into());
-    }
-    if kind.as_deref() == Some("tool_result") {
+    draft.failed(&mut block);
+    if matches!(kind.as_deref(), Some("tool_result" | "mcp_tool_result")) {
         draft.content(block.take("content"), self::block);
         draft.rest(block, &["cache_control", "is_error"]);
     } else {
@@ -174,7 +174,7 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
             );
             draft.part("redacted_thinking", text, block, &["data"]);
         }
-        "tool_use" | "server_tool_use" if block.str("name").is_some() => {
+        "tool_use" | "server_tool_use" | "mcp_tool_use" if block.str("name").is_some() => {
             let (id, name) = (block.take("id"), block.take("name"));
             let input = block.take("input");
             let (about, unknown) = block.split(&BLOCK);
@@ -186,38 +186,22 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
     }
 }
 
-/// Adds a picture or a document: its text or address is shown, encoded data is named.
+/// Adds a picture or a document: a text is shown, encoded data and addresses are named.
 fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
-    let source = block.get("source");
-    let field = |key: &str| source.and_then(|source| source.get(key)?.as_str());
-    let title = block
-        .str("title")
-        .map(|title| format!(" \"{title}\""))
-        .unwrap_or_default();
-    let text = match field("type") {
-        Some("base64") => {
-            let data = field("data").unwrap_or_default();
-            placeholder(&format!("{kind}{title}"), field("media_type"), data)
-        }
-        Some("url") => format!("[{kind}{title} {}]", field("url").unwrap_or_default()),
-        Some("file") => format!(
-            "[{kind}{title} file {}]",
-            field("file_id").unwrap_or_default()
-        ),
-        Some("text") if title.is_empty() => field("data").unwrap_or_default().to_owned(),
-        Some("text") => format!("[{kind}{title}]\n{}", field("data").unwrap_or_default()),
-        _ => {
-            draft.opaque(whole);
-            return;
-        }
-    };
     let context = block.text("context");
-    draft.part(
-        kind,
-        text,
-        block,
-        &["source", "title", "cache_control", "citations"],
-    );
+    let about = ["source", "title", "cache_control", "citations"];
+    let source = block.get("source");
+    let text = source
+        .filter(|source| source["type"] == "text")
+        .and_then(|source| source["data"].as_str());
+    match (text, block.str("title")) {
+        (None, _) => media::add(draft, kind, block, &about, whole),
+        (Some(text), None) => draft.part(kind, text.to_owned(), block, &about),
+        (Some(text), Some(title)) => {
+            let text = format!("[{kind} \"{title}\"]\n{text}");
+            draft.part(kind, text, block, &about);
+        }
+    }
     if let Some(context) = context {
         draft.text(context);
     }

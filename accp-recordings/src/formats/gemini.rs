@@ -1,10 +1,11 @@
 //! Gemini: `systemInstruction`, and `contents` of `parts` that have no type.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::draft::{Draft, placeholder};
+use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
+use super::media;
 
 /// Keys of a part that only say how it was recorded.
 const ABOUT: [&str; 6] = [
@@ -15,6 +16,8 @@ const ABOUT: [&str; 6] = [
     "mediaResolution",
     "partMetadata",
 ];
+/// Keys of a part that hold a picture, a sound or a file.
+const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 /// Keys of a candidate or a content that only say how it was recorded.
 const CANDIDATE: [&str; 8] = [
     "finishReason",
@@ -140,17 +143,20 @@ fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
     draft.end(out, first);
 }
 
-/// Reads the result of a call. A response whose only key is the output is that output.
+/// Reads the result of a call. A response whose only key is the output or the error is that text.
 fn result(json: Json, key: &str) -> Option<Json> {
     let mut part = Fields::of(json).ok()?;
     let mut fields = part.object(key)?;
     let mut draft = Draft::result(fields.take("id"), fields.take("name"));
     match fields.take("response") {
         Some(Json::Object(mut map)) => {
-            let only = ["output", "result"]
+            let only = ["output", "result", "error"]
                 .into_iter()
                 .find(|key| map.contains_key(*key));
             let alone = only.filter(|key| map.len() == 1 && map[*key].is_string());
+            if alone == Some("error") {
+                draft.set("is_error", true.into());
+            }
             match alone.and_then(|key| map.shift_remove(key)) {
                 Some(Json::String(text)) => draft.text(text),
                 _ => draft.text(Json::Object(map).to_string()),
@@ -188,30 +194,7 @@ fn part(draft: &mut Draft, json: Json) {
         draft.call(id, name, args, about);
         draft.shown(call.into_map());
         draft.shown(unknown);
-    } else if let Some((key, text)) = media(&part) {
-        draft.part("media", text, part, &[&[key], &ABOUT[..]].concat());
     } else {
-        draft.opaque(&whole);
+        media::add(draft, "", part, &[&MEDIA[..], &ABOUT].concat(), &whole);
     }
-}
-
-/// Returns the key of a picture or a file, and the text that stands for it.
-fn media(part: &Fields) -> Option<(&'static str, String)> {
-    let field = |map: &Map<String, Json>, keys: [&str; 2]| {
-        let found = keys.into_iter().find_map(|key| map.get(key)?.as_str());
-        found.map(str::to_owned)
-    };
-    for key in ["inlineData", "inline_data", "fileData", "file_data"] {
-        let Some(Json::Object(map)) = part.get(key) else {
-            continue;
-        };
-        let kind = field(map, ["mimeType", "mime_type"]);
-        let text = if let Some(uri) = field(map, ["fileUri", "file_uri"]) {
-            format!("[file {uri}]")
-        } else {
-            placeholder("media", kind.as_deref(), map.get("data")?.as_str()?)
-        };
-        return Some((key, text));
-    }
-    None
 }

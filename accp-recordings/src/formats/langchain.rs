@@ -107,6 +107,11 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
     let kind = [wrapper.get("type"), fields.get("type"), class.as_ref()];
     let known = kind.into_iter().flatten().find_map(role);
     let said = fields.text("role");
+    let is_developer = |more: &Json| more["__openai_role__"] == "developer";
+    let known = match fields.get("additional_kwargs") {
+        Some(more) if known == Some("system") && is_developer(more) => Some("developer"),
+        _ => known,
+    };
     let mut draft = match known {
         Some("tool") => Draft::result(fields.take("tool_call_id"), fields.take("name")),
         Some(role) => Draft::new(role),
@@ -124,6 +129,12 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         draft.set("is_error", true.into());
     }
     let calls = calls(&mut fields);
+    if let Some(text) = fields
+        .text("reasoning_content")
+        .filter(|text| !text.is_empty())
+    {
+        draft.named("thinking", text, Map::new());
+    }
     let ids: Vec<Json> = calls
         .iter()
         .filter_map(|call| call.get("id").cloned())
@@ -137,6 +148,9 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
             parts::any(draft, json);
         }
     });
+    if let Some(text) = fields.text("refusal").filter(|text| !text.is_empty()) {
+        draft.named("refusal", text, Map::new());
+    }
     for call in calls {
         parts::call(&mut draft, call);
     }
@@ -156,9 +170,10 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
         calls.extend(more.list("tool_calls").into_iter().flatten());
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
     }
+    // A provider's words beside the content.
     for key in ["reasoning_content", "refusal"] {
-        if let Some(said) = more.take(key).filter(|said| !is_void(said)) {
-            fields.put(key, said);
+        if let Some(said) = more.text(key) {
+            fields.put(key, said.into());
         }
     }
     fields.put("additional_kwargs", Json::Object(more.into_map()));

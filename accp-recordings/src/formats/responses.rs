@@ -2,9 +2,10 @@
 
 use serde_json::Value as Json;
 
-use super::draft::{Draft, placeholder};
+use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::Fields;
+use super::media;
 
 /// Keys of an item or a part that only say how it was recorded.
 const ABOUT: [&str; 12] = [
@@ -20,6 +21,17 @@ const ABOUT: [&str; 12] = [
     "namespace",
     "caller",
     "created_by",
+];
+
+/// Keys of a part that hold a picture, a sound or a file.
+const MEDIA: [&str; 7] = [
+    "image_url",
+    "file_url",
+    "file_id",
+    "filename",
+    "file_data",
+    "input_audio",
+    "detail",
 ];
 
 /// Returns whether the document is of this format and of no other.
@@ -161,6 +173,7 @@ impl Turn {
             _ if kind.ends_with("_call_output") => {
                 self.end(out);
                 let mut draft = Draft::result(item.take("call_id"), item.take("name"));
+                draft.failed(&mut item);
                 if matches!(
                     kind.as_str(),
                     "function_call_output" | "custom_tool_call_output"
@@ -201,33 +214,9 @@ fn part(draft: &mut Draft, json: Json) {
             let text = part.text("refusal").unwrap_or_default();
             draft.part("refusal", text, part, &ABOUT);
         }
-        "input_image" | "input_file" => media(draft, kind.trim_start_matches("input_"), part),
+        "input_image" | "input_file" | "input_audio" => {
+            media::add(draft, &kind, part, &MEDIA, &whole);
+        }
         _ => draft.opaque(&whole),
     }
-}
-
-/// Adds a picture or a file: its address is shown, encoded data is named.
-fn media(draft: &mut Draft, kind: &str, part: Fields) {
-    let url = part.str("image_url").or_else(|| part.str("file_url"));
-    let name = part.str("filename").or_else(|| part.str("file_id"));
-    let data = part.str("file_data").or(url);
-    let text = match data.map(|data| (data_url(data), data)) {
-        Some((Some((media, data)), _)) => placeholder(kind, name.or(Some(media)), data),
-        Some((None, data)) if url.is_none() => placeholder(kind, name, data),
-        _ => format!("[{kind} {}]", url.or(name).unwrap_or_default()),
-    };
-    let keys = [
-        "image_url",
-        "file_url",
-        "file_id",
-        "filename",
-        "file_data",
-        "detail",
-    ];
-    draft.part(kind, text, part, &keys);
-}
-
-/// Splits a `data:` URL into its media type and its base64.
-pub(super) fn data_url(text: &str) -> Option<(&str, &str)> {
-    text.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -7,7 +7,7 @@ use super::fault::{Fault, Model};
 use super::fields::Fields;
 
 /// The roles of this format, and those of the model.
-const ROLES: [(&str, &str); 10] = [
+const ROLES: [(&str, &str); 12] = [
     ("human", "user"),
     ("user", "user"),
     ("gpt", "assistant"),
@@ -18,6 +18,8 @@ const ROLES: [(&str, &str); 10] = [
     ("model", "assistant"),
     ("observation", "tool"),
     ("function_response", "tool"),
+    ("tool_response", "tool"),
+    ("function", "tool"),
 ];
 
 /// Returns whether the document is of this format and of no other.
@@ -71,26 +73,39 @@ fn message(mut turn: Fields) -> Json {
     };
     let mut draft = Draft::new(role);
     match turn.take("value") {
-        Some(Json::String(text)) if calls => call(&mut draft, text),
+        Some(Json::String(text)) if calls => self::calls(&mut draft, text),
         value => draft.content(value, |draft, json| draft.opaque(&json)),
     }
+    for key in ["tool_call_id", "name"] {
+        if let Some(value) = turn.text(key) {
+            draft.set(key, value.into());
+        }
+    }
+    draft.failed(&mut turn);
     draft.rest(turn, &["weight", "loss", "id"]);
     draft.into_json()
 }
 
-/// Adds a call whose text is JSON with a `name` and `arguments`. Another text is what was said.
-fn call(draft: &mut Draft, text: String) {
-    let parsed = serde_json::from_str::<Json>(&text).ok();
-    let Some(json) = parsed.filter(|json| json["name"].is_string()) else {
+/// Adds the calls whose text is JSON with a `name` and `arguments`, or a list of such. Another text
+/// is what was said.
+fn calls(draft: &mut Draft, text: String) {
+    let parsed = serde_json::from_str::<Json>(&text);
+    let all = match &parsed {
+        Ok(Json::Array(all)) if !all.is_empty() => all.clone(),
+        Ok(one) => vec![one.clone()],
+        Err(_) => Vec::new(),
+    };
+    if all.is_empty() || !all.iter().all(|json| json["name"].is_string()) {
         draft.text(text);
         return;
-    };
+    }
     let mut about = Map::new();
-    let compact = json.to_string();
-    if compact != text {
+    if parsed.is_ok_and(|json| json.to_string() != text) {
         about.insert("value".to_owned(), text.into());
     }
-    if let Ok(mut call) = Fields::of(json) {
+    for json in all {
+        let mut call = Fields::of(json).unwrap_or_default();
+        let about = std::mem::take(&mut about);
         let (id, name) = (call.take("id"), call.take("name"));
         let arguments = call.take("arguments").or_else(|| call.take("parameters"));
         draft.call(id, name, arguments, about);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::formats::draft::merge;
+use crate::formats::fields::merge;
 
 /// The attributes that hold messages, in the order in which they were said.
 const HOLDERS: [(&str, Holder); 6] = [

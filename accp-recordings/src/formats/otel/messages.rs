@@ -2,8 +2,9 @@
 
 use serde_json::Value as Json;
 
-use crate::formats::draft::{Draft, merge, placeholder};
-use crate::formats::fields::Fields;
+use crate::formats::draft::Draft;
+use crate::formats::fields::{Fields, merge};
+use crate::formats::media;
 use crate::formats::parts;
 
 use super::attributes::Value;
@@ -105,6 +106,7 @@ fn result(json: Json) -> Option<Json> {
     let mut part = Fields::of(json).ok()?;
     let kind = part.text("type").unwrap_or_default();
     let mut draft = Draft::result(part.take("id"), part.take("name"));
+    draft.failed(&mut part);
     let response = ["response", "result"]
         .into_iter()
         .find_map(|key| part.take(key));
@@ -141,17 +143,9 @@ fn part(draft: &mut Draft, json: Json) {
             draft.call(id, name, arguments, about);
             draft.shown(unknown);
         }
-        "blob" if part.str("content").is_some() => {
-            let kind = part.str("modality").unwrap_or("blob").to_owned();
-            let data = part.str("content").unwrap_or_default();
-            let text = placeholder(&kind, part.str("mime_type"), data);
-            draft.part(&kind, text, part, &["content", "modality", "mime_type"]);
-        }
-        "uri" | "file" | "file_data" => {
-            let keys = ["modality", "mime_type", "uri", "file_id"];
-            let said: Vec<&str> = keys.iter().filter_map(|key| part.str(key)).collect();
-            let text = format!("[{}]", said.join(" "));
-            draft.part("file", text, part, &keys);
+        "blob" | "uri" | "file" | "file_data" => {
+            let keys = ["modality", "mime_type", "content", "uri", "file_id"];
+            media::add(draft, &kind, part, &keys, &whole);
         }
         // The parts of older conventions are those of OpenAI's chat.
         "text" | "image_url" => parts::any(draft, whole),
