@@ -180,7 +180,7 @@ fn change(json: &mut Json, change: &Change) {
 
 /// Words of the formats that a reader says in the words of the model. Other words under these keys
 /// have to be in the model.
-const WORDS: [(&str, &str); 4] = [
+const WORDS: [(&str, &str); 3] = [
     (
         "type",
         "text refusal reasoning reasoning.text reasoning.summary reasoning.encrypted image_url \
@@ -196,7 +196,6 @@ const WORDS: [(&str, &str); 4] = [
         "human user gpt chatgpt bing bard assistant model observation function_response \
          tool_response function function_call tool_call",
     ),
-    ("key", ""),
 ];
 
 /// Returns whether this is a word of a format. OTLP writes keys as strings under `key`.
