@@ -15,13 +15,16 @@ mod merge;
 mod otel;
 mod parts;
 mod responses;
+mod said;
 mod sharegpt;
+mod tools;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
 pub(crate) use claude_code::is_entry;
-pub(crate) use fault::{Fault, Model};
+pub(crate) use fault::{Cannot, Fault, Model};
+pub(crate) use said::{Said, numbered_like};
 
 /// Finds out the format of a document by its content; `None` if it has none of them.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
@@ -64,4 +67,72 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
         Format::ClaudeCode => claude_code::read,
     };
     read(json.clone()).map(Some)
+}
+
+/// The keys of documents that tell the formats apart.
+const SIGNS: [&str; 20] = [
+    "messages",
+    "system",
+    "contents",
+    "candidates",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "input",
+    "output",
+    "conversations",
+    "runs",
+    "inputs",
+    "outputs",
+    "choices",
+    "spans",
+    "entries",
+    "resourceSpans",
+    "resourceLogs",
+    "resource_spans",
+    "resource_logs",
+];
+
+/// Writes a conversation in this format. `None` if the format holds more than one conversation or
+/// belongs to one program. `rest` is what stands beside the messages of a recording in the format `from`.
+///
+/// # Errors
+/// When the format cannot say a message.
+pub(crate) fn write(
+    said: &[Said],
+    rest: Map<String, Json>,
+    from: Format,
+    format: Format,
+) -> Option<Result<Json, Cannot>> {
+    let write = match format {
+        Format::OpenAi => chat::write,
+        Format::Responses => responses::write,
+        Format::Anthropic => anthropic::write,
+        Format::Gemini => gemini::write,
+        Format::LangChain => langchain::write,
+        Format::Otel => otel::write,
+        Format::ShareGpt => sharegpt::write,
+        Format::LangSmith | Format::ClaudeCode => return None,
+    };
+    if format != Format::OpenAi {
+        // Only our own form of OpenAI's chat has recipients, channels and actions.
+        for said in said {
+            if let Some((key, _)) = said.keys.iter().next() {
+                return Some(Err(said.cannot(format!("has the key `{key}`"))));
+            }
+        }
+    }
+    let (signs, mut rest): (Map<_, _>, Map<_, _>) = rest.into_iter().partition(|(key, _)| {
+        // What a trace says beside its messages belongs to the trace.
+        let own = !["id", "tools"].contains(&key.as_str());
+        SIGNS.contains(&key.as_str()) || from.repeats() && own
+    });
+    if let Some(tools) = rest.get_mut("tools") {
+        *tools = tools::write(tools.take(), format);
+    }
+    let rest = match said::carried(Json::Object(rest), &signs) {
+        Json::Object(rest) => rest,
+        _ => Map::new(),
+    };
+    Some(write(said, rest))
 }

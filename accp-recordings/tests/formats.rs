@@ -3,6 +3,8 @@
 
 #[path = "formats/loss.rs"]
 mod loss;
+#[path = "formats/written.rs"]
+mod written;
 
 use accp_context::Recorded;
 use accp_context::policy::{Frames, Message};

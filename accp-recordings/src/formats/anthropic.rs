@@ -1,11 +1,12 @@
 //! Anthropic Messages: `system` beside `messages`, and content in blocks.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
-use super::media::{self, placeholder};
+use super::media::{self, At, redacted};
+use super::said::{Said, What, carried, number};
 
 /// Keys of a message that only say how it was recorded.
 pub(super) const ABOUT: [&str; 12] = [
@@ -167,11 +168,7 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
             draft.part("thinking", text, block, &BLOCK);
         }
         "redacted_thinking" if block.str("data").is_some() => {
-            let text = placeholder(
-                "redacted thinking",
-                None,
-                block.str("data").unwrap_or_default(),
-            );
+            let text = redacted(block.str("data").unwrap_or_default());
             draft.part("redacted_thinking", text, block, &["data"]);
         }
         "tool_use" | "server_tool_use" | "mcp_tool_use" if block.str("name").is_some() => {
@@ -205,4 +202,102 @@ fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
     if let Some(context) = context {
         draft.text(context);
     }
+}
+
+/// Writes a conversation. The results of calls that follow each other are one message.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut messages: Vec<Json> = Vec::new();
+    let mut results = Vec::new();
+    for (index, said) in number(said).iter().enumerate() {
+        said.without_name()?;
+        if !said.is_result() {
+            flush(&mut results, &mut messages);
+        }
+        match said.role.as_str() {
+            "system" if index == 0 => {
+                let mut content = content(said, Vec::new())?;
+                if let (Json::String(text), false) = (&content, said.about.is_empty()) {
+                    content = json!([{ "type": "text", "text": text }]);
+                }
+                if let Some(block) = content.get_mut(0) {
+                    *block = carried(block.take(), &said.about);
+                }
+                rest.insert("system".to_owned(), content);
+            }
+            "user" | "assistant" => {
+                let calls = said.calls.iter().map(|call| {
+                    let (id, input) = (said.id_of(call)?, said.object(call)?);
+                    let block =
+                        json!({ "type": "tool_use", "id": id, "name": call.tool, "input": input });
+                    Ok(carried(block, &call.about))
+                });
+                let calls = calls.collect::<Result<_, _>>()?;
+                let message = json!({ "role": said.role, "content": content(said, calls)? });
+                messages.push(carried(message, &said.about));
+            }
+            "tool" => {
+                let mut block = json!({ "type": "tool_result", "tool_use_id": said.answers()? });
+                block["content"] = content(said, Vec::new())?;
+                if said.is_error {
+                    block["is_error"] = true.into();
+                }
+                results.push(carried(block, &said.about));
+            }
+            _ => return Err(said.no_role()),
+        }
+    }
+    flush(&mut results, &mut messages);
+    rest.insert("messages".to_owned(), Json::Array(messages));
+    Ok(Json::Object(rest))
+}
+
+fn flush(results: &mut Vec<Json>, messages: &mut Vec<Json>) {
+    if !results.is_empty() {
+        let content = std::mem::take(results);
+        messages.push(json!({ "role": "user", "content": content }));
+    }
+}
+
+/// Writes the content of a message: a text, or blocks.
+fn content(said: &Said, calls: Vec<Json>) -> Result<Json, Cannot> {
+    match said
+        .only_text()
+        .filter(|text| calls.is_empty() && !text.is_empty())
+    {
+        Some(text) => Ok(text.into()),
+        None => {
+            let mut blocks = said.write_parts(&said.parts, written)?;
+            blocks.extend(calls);
+            Ok(Json::Array(blocks))
+        }
+    }
+}
+
+fn written(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "text": text }),
+        What::Thinking(text) => json!({ "type": "thinking", "thinking": text }),
+        What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) if ["image", "file"].contains(&media.kind) => {
+            let source = match &media.at {
+                At::Data(data) => {
+                    json!({ "type": "base64", "media_type": media.mime.as_ref()?, "data": data })
+                }
+                At::Url(url) => json!({ "type": "url", "url": url }),
+                At::File(id) => json!({ "type": "file", "file_id": id }),
+            };
+            let is_image = media.kind == "image";
+            let kind = if is_image { "image" } else { "document" };
+            let mut block = json!({ "type": kind, "source": source });
+            if let Some(name) = &media.name {
+                block["title"] = name.as_str().into();
+            }
+            media.with_mime(block)
+        }
+        What::Media(_) | What::Refusal(_) | What::Other(..) => return None,
+    })
 }

@@ -2,13 +2,14 @@
 //! most messages stay as they were recorded.
 
 use accp_context::{Call, Recorded};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Cannot, Fault, Model};
 use super::fields::{Fields, is_void};
-use super::media::placeholder;
+use super::media::redacted;
 use super::parts;
+use super::said::{Part, Said, What, carried, number};
 
 /// Keys of a message that the model has, or that only say how the message was recorded.
 const KNOWN: [&str; 23] = [
@@ -249,7 +250,7 @@ fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
             _ => None,
         };
         let data = piece.str("data").filter(|_| kind == "reasoning.encrypted");
-        let data = data.map(|data| placeholder("redacted thinking", None, data));
+        let data = data.map(redacted);
         match (text, data) {
             (Some(text), _) => {
                 told.push_str(&text);
@@ -260,4 +261,79 @@ fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
         }
     }
     told
+}
+
+/// Writes a conversation.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(super) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let messages = number(said).iter().map(written).collect::<Result<_, _>>()?;
+    rest.insert("messages".to_owned(), Json::Array(messages));
+    Ok(Json::Object(rest))
+}
+
+fn written(said: &Said) -> Result<Json, Cannot> {
+    let mut map = Map::new();
+    map.insert("role".to_owned(), said.role.as_str().into());
+    for (key, value) in [("name", &said.name), ("tool_call_id", &said.call_id)] {
+        map.extend(
+            value
+                .iter()
+                .map(|text| (key.to_owned(), text.as_str().into())),
+        );
+    }
+    if said.is_result() {
+        said.answers()?;
+    }
+    let (thoughts, parts) = said.thinking();
+    match thoughts {
+        [] => {}
+        [
+            Part {
+                what: What::Thinking(text),
+                about,
+            },
+        ] if about.is_empty() => {
+            map.insert("reasoning_content".to_owned(), text.as_str().into());
+        }
+        thoughts => {
+            let pieces = said.write_parts(thoughts, |what| match what {
+                What::Thinking(text) => Some(json!({ "type": "reasoning.text", "text": text })),
+                What::Redacted(data) => {
+                    Some(json!({ "type": "reasoning.encrypted", "data": data }))
+                }
+                _ => None,
+            })?;
+            map.insert("reasoning_details".to_owned(), Json::Array(pieces));
+        }
+    }
+    let content = match parts {
+        [] if !said.calls.is_empty() => Json::Null,
+        [] => "".into(),
+        [
+            Part {
+                what: What::Text(text),
+                about,
+            },
+        ] if about.is_empty() => text.as_str().into(),
+        parts => Json::Array(said.write_parts(parts, parts::write)?),
+    };
+    map.insert("content".to_owned(), content);
+    let calls = said.calls.iter().map(|call| {
+        let id = said.id_of(call)?;
+        let (arguments, about) = call.spelt();
+        let function = json!({ "name": call.tool, "arguments": arguments });
+        let call = json!({ "id": id, "type": "function", "function": function });
+        Ok(carried(call, &about))
+    });
+    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+    if !calls.is_empty() {
+        map.insert("tool_calls".to_owned(), Json::Array(calls));
+    }
+    if said.is_error {
+        map.insert("is_error".to_owned(), true.into());
+    }
+    map.extend(said.keys.clone());
+    Ok(carried(Json::Object(map), &said.about))
 }

@@ -1,6 +1,7 @@
 //! Pictures, sounds and files, in the words of all formats: the data, an address or an id.
 
-use serde_json::{Map, Value as Json};
+use accp_context::Recorded;
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fields::{Fields, merge};
@@ -115,6 +116,14 @@ impl Media {
         }
     }
 
+    /// Adds the media type of bytes that are elsewhere to a part that has no key for it.
+    pub(super) fn with_mime(&self, mut part: Json) -> Json {
+        if let (At::Url(_) | At::File(_), Some(mime)) = (&self.at, &self.mime) {
+            part[Recorded::ABOUT] = json!({ "mime_type": mime });
+        }
+        part
+    }
+
     /// Returns the data as a `data:` URL.
     pub(super) fn data_url(&self) -> Option<String> {
         match (&self.at, &self.mime) {
@@ -134,7 +143,7 @@ pub(super) fn add(draft: &mut Draft, kind: &str, part: Fields, about: &[&str], w
 }
 
 /// Returns the kind of a part: its type says it, or its media type.
-fn kind_of(kind: &str, mime: Option<&str>) -> &'static str {
+pub(super) fn kind_of(kind: &str, mime: Option<&str>) -> &'static str {
     let mime = mime.and_then(|mime| mime.split('/').next());
     let words = kind.split('_').chain(mime);
     let kinds = ["image", "audio", "video"];
@@ -154,9 +163,14 @@ fn text(map: &mut Map<String, Json>, keys: &[&str]) -> Option<String> {
 }
 
 /// Returns the text that stands for data that no model saw as text.
-pub(super) fn placeholder(kind: &str, media: Option<&str>, data: &str) -> String {
+fn placeholder(kind: &str, media: Option<&str>, data: &str) -> String {
     let media = media.map(|media| format!(" {media}")).unwrap_or_default();
     format!("[{kind}{media}, {} characters of base64]", data.len())
+}
+
+/// Returns the text that stands for thinking that only its provider can read.
+pub(super) fn redacted(data: &str) -> String {
+    placeholder("redacted thinking", None, data)
 }
 
 /// Splits a `data:` URL into its media type and its base64.
@@ -166,8 +180,6 @@ fn data_url(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

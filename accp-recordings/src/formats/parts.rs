@@ -1,11 +1,12 @@
 //! Parts of a content, of the kinds that several formats share.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::anthropic;
 use super::draft::Draft;
 use super::fields::{Fields, merge};
-use super::media;
+use super::media::{self, At, Media};
+use super::said::What;
 
 /// Keys of a part that hold a picture, a sound or a file: of OpenAI's chat, and of `LangChain`.
 const MEDIA: [&str; 11] = [
@@ -101,4 +102,40 @@ pub(super) fn call(draft: &mut Draft, json: Json) {
     }
     draft.call(id, name, arguments, about);
     draft.shown(unknown);
+}
+
+/// Writes a part of a content of OpenAI's chat.
+pub(super) fn write(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "text": text }),
+        What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => match (media.kind, &media.at, media.data_url()) {
+            ("image", At::Url(url), _) => media.with_mime(image(url)),
+            ("image", At::Data(_), Some(url)) => image(&url),
+            ("audio", At::Data(data), _) => {
+                let format = media.mime.as_deref()?.strip_prefix("audio/")?;
+                json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
+            }
+            ("file", At::File(id), _) => media.with_mime(named("file_id", id, media)),
+            ("file", At::Data(data), url) => {
+                named("file_data", &url.unwrap_or(data.clone()), media)
+            }
+            _ => return None,
+        },
+        What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+    })
+}
+
+fn image(url: &str) -> Json {
+    json!({ "type": "image_url", "image_url": { "url": url } })
+}
+
+/// Writes a file under this key, with its name.
+fn named(key: &str, value: &str, media: &Media) -> Json {
+    let mut file = json!({ key: value });
+    if let Some(name) = &media.name {
+        file["filename"] = name.as_str().into();
+    }
+    json!({ "type": "file", "file": file })
 }

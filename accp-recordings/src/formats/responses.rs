@@ -1,11 +1,12 @@
 //! OpenAI Responses: `instructions`, and the items of `input` and `output`.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
-use super::media;
+use super::media::{self, At};
+use super::said::{Part, Said, What, carried, number};
 
 /// Keys of an item or a part that only say how it was recorded.
 const ABOUT: [&str; 12] = [
@@ -219,4 +220,112 @@ fn part(draft: &mut Draft, json: Json) {
         }
         _ => draft.opaque(&whole),
     }
+}
+
+/// Writes a conversation as items of `input`.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut items = Vec::new();
+    let mut last = "";
+    let said = number(said);
+    for (index, said) in said.iter().enumerate() {
+        said.without_name()?;
+        let only = said.only_text();
+        match (said.role.as_str(), only) {
+            ("system", Some(text)) if index == 0 && said.about.is_empty() => {
+                rest.insert("instructions".to_owned(), text.into());
+            }
+            ("assistant", _) if last == "assistant" && said.parts.is_empty() => {
+                return Err(said.cannot("has no words, and follows another of the assistant"));
+            }
+            ("assistant", _) => turn(said, &mut items)?,
+            ("system" | "developer" | "user", _) => {
+                let content = content(said, only, &said.parts, "input_text")?;
+                let message = json!({ "type": "message", "role": said.role, "content": content });
+                items.push(carried(message, &said.about));
+            }
+            ("tool", _) => {
+                let output = content(said, only, &said.parts, "input_text")?;
+                let id = said.answers()?;
+                let mut item =
+                    json!({ "type": "function_call_output", "call_id": id, "output": output });
+                if said.is_error {
+                    item["is_error"] = true.into();
+                }
+                items.push(carried(item, &said.about));
+            }
+            _ => return Err(said.no_role()),
+        }
+        last = &said.role;
+    }
+    rest.insert("input".to_owned(), Json::Array(items));
+    Ok(Json::Object(rest))
+}
+
+/// Writes a message of the model: its reasoning, its words and its calls are items of their own.
+fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
+    let first = items.len();
+    let (thoughts, words) = said.thinking();
+    if !thoughts.is_empty() {
+        let summary = said.write_parts(thoughts, |what| match what {
+            What::Thinking(text) => Some(json!({ "type": "summary_text", "text": text })),
+            _ => None,
+        })?;
+        items.push(json!({ "type": "reasoning", "summary": summary }));
+    }
+    if !words.is_empty() || said.calls.is_empty() && thoughts.is_empty() {
+        let content = content(said, None, words, "output_text")?;
+        items.push(json!({ "type": "message", "role": "assistant", "content": content }));
+    }
+    for call in &said.calls {
+        let (arguments, about) = call.spelt();
+        let item = json!({
+            "type": "function_call",
+            "call_id": said.id_of(call)?,
+            "name": call.tool,
+            "arguments": arguments,
+        });
+        items.push(carried(item, &about));
+    }
+    if let Some(item) = items.get_mut(first) {
+        *item = carried(item.take(), &said.about);
+    }
+    Ok(())
+}
+
+/// Writes a content: this text, or parts. `text` is the type of texts.
+fn content(said: &Said, only: Option<&str>, parts: &[Part], text: &str) -> Result<Json, Cannot> {
+    if let Some(text) = only {
+        return Ok(text.into());
+    }
+    let parts = said.write_parts(parts, |what| {
+        Some(match what {
+            What::Text(said) => json!({ "type": text, "text": said }),
+            What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+            What::Opaque(json) => json.clone(),
+            What::Media(media) => {
+                let (kind, key) = match media.kind {
+                    "image" => ("input_image", "image_url"),
+                    "file" => ("input_file", "file_url"),
+                    _ => return None,
+                };
+                let mut part = match (&media.at, media.data_url()) {
+                    (At::Data(_), Some(url)) if kind == "input_image" => json!({ key: url }),
+                    (At::Data(_), Some(url)) => json!({ "file_data": url }),
+                    (At::Data(_), None) => return None,
+                    (At::Url(url), _) => json!({ key: url }),
+                    (At::File(id), _) => json!({ "file_id": id }),
+                };
+                part["type"] = kind.into();
+                if let Some(name) = &media.name {
+                    part["filename"] = name.as_str().into();
+                }
+                media.with_mime(part)
+            }
+            What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+        })
+    })?;
+    Ok(Json::Array(parts))
 }

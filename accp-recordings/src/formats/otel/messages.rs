@@ -1,11 +1,13 @@
 //! Messages of the semantic conventions, and their parts.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::formats::draft::Draft;
+use crate::formats::fault::Cannot;
 use crate::formats::fields::{Fields, merge};
-use crate::formats::media;
+use crate::formats::media::{self, At};
 use crate::formats::parts;
+use crate::formats::said::{Said, What, carried};
 
 use super::attributes::Value;
 
@@ -151,4 +153,63 @@ fn part(draft: &mut Draft, json: Json) {
         "text" | "image_url" => parts::any(draft, whole),
         _ => draft.opaque(&whole),
     }
+}
+
+/// Writes a message.
+pub(super) fn written(said: &Said) -> Result<Json, Cannot> {
+    let parts = if said.is_result() {
+        let (text, about) = said.flat()?;
+        let mut part = json!({ "type": "tool_call_response", "response": text });
+        let tool = said.tool.as_ref().filter(|_| said.call_id.is_none());
+        for (key, value) in [("id", said.call_id.as_ref()), ("name", tool)] {
+            if let Some(text) = value {
+                part[key] = text.as_str().into();
+            }
+        }
+        if said.is_error {
+            part["is_error"] = true.into();
+        }
+        vec![carried(part, &about)]
+    } else {
+        let mut parts = said.write_parts(&said.parts, written_part)?;
+        for call in &said.calls {
+            let mut part =
+                json!({ "type": "tool_call", "name": call.tool, "arguments": call.value() });
+            if let Some(id) = &call.id {
+                part["id"] = id.as_str().into();
+            }
+            parts.push(carried(part, &call.about));
+        }
+        parts
+    };
+    let mut message = json!({ "role": said.role, "parts": parts });
+    if let Some(name) = &said.name {
+        message["name"] = name.as_str().into();
+    }
+    Ok(if said.is_result() {
+        message
+    } else {
+        carried(message, &said.about)
+    })
+}
+
+fn written_part(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "content": text }),
+        What::Thinking(text) => json!({ "type": "reasoning", "content": text }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => {
+            let (kind, key, value) = match &media.at {
+                At::Data(data) => ("blob", "content", data),
+                At::Url(url) => ("uri", "uri", url),
+                At::File(id) => ("file", "file_id", id),
+            };
+            let mut part = json!({ "type": kind, "modality": media.kind, key: value });
+            if let Some(mime) = &media.mime {
+                part["mime_type"] = mime.as_str().into();
+            }
+            part
+        }
+        What::Redacted(_) | What::Refusal(_) | What::Other(..) => return None,
+    })
 }
