@@ -263,17 +263,14 @@ fn flush(results: &mut Vec<Json>, messages: &mut Vec<Json>) {
 
 /// Writes the content of a message: a text, or blocks.
 fn content(said: &Said, calls: Vec<Json>) -> Result<Json, Cannot> {
-    match said
-        .only_text()
-        .filter(|text| calls.is_empty() && !text.is_empty())
+    if let Some(text) = said.only_text().filter(|text| !text.is_empty())
+        && calls.is_empty()
     {
-        Some(text) => Ok(text.into()),
-        None => {
-            let mut blocks = said.write_parts(&said.parts, written)?;
-            blocks.extend(calls);
-            Ok(Json::Array(blocks))
-        }
+        return Ok(text.into());
     }
+    let mut blocks = said.write_parts(&said.parts, written)?;
+    blocks.extend(calls);
+    Ok(Json::Array(blocks))
 }
 
 fn written(what: &What) -> Option<Json> {

@@ -262,7 +262,8 @@ fn written_result(said: &Said) -> Result<Json, Cannot> {
                 .is_some_and(|map| map.len() == 1 && map.contains_key(key))
         };
         let wraps = ["output", "result", "error"].into_iter().any(only);
-        json.is_object() && !wraps && json.to_string() == text
+        let compact = json.to_string();
+        json.is_object() && !wraps && compact == text
     });
     let response = match object {
         _ if said.is_error => json!({ "error": text }),

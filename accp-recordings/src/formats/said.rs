@@ -125,12 +125,11 @@ impl Said {
         let mut about = taken_map(&mut rest, Recorded::ABOUT);
         let mut parts = Vec::new();
         match rest.shift_remove("content") {
-            Some(Json::String(text)) => parts.extend(Part::of(json!({ "text": text }), &mut about)),
+            Some(Json::String(text)) => {
+                parts.extend(Part::of(&json!({ "text": text }), &mut about));
+            }
             Some(Json::Array(all)) => {
-                parts.extend(
-                    all.into_iter()
-                        .filter_map(|part| Part::of(part, &mut about)),
-                );
+                parts.extend(all.iter().filter_map(|part| Part::of(part, &mut about)));
             }
             _ => {}
         }
@@ -270,7 +269,7 @@ impl Said {
 
 impl Part {
     /// Takes a part apart. An empty text says nothing; what was recorded about it goes to `beside`.
-    fn of(json: Json, beside: &mut Map<String, Json>) -> Option<Self> {
+    fn of(json: &Json, beside: &mut Map<String, Json>) -> Option<Self> {
         let mut rest = json.as_object().cloned()?;
         let kind = rest.shift_remove("type");
         let kind = kind.as_ref().and_then(Json::as_str).unwrap_or("text");
@@ -288,7 +287,7 @@ impl Part {
                 _ => What::Other(kind.to_owned(), text),
             },
             "opaque" => match serde_json::from_str::<Json>(&text) {
-                Ok(json) if json.is_object() && json.to_string() == text => What::Opaque(json),
+                Ok(json) if json.is_object() && is_spelt(&json, &text) => What::Opaque(json),
                 _ => What::Other(kind.to_owned(), text),
             },
             "image" | "audio" | "video" | "file" => {
@@ -349,7 +348,7 @@ impl Asked {
         };
         // White space of the arguments says nothing; a key that stands twice does.
         if let (Arguments::Object(map), Some(Json::String(text))) = (&arguments, spelling)
-            && compact(text) != Json::Object(map.clone()).to_string()
+            && !is_spelt(&Json::Object(map.clone()), &compact(text))
         {
             about.insert(Call::SPELLING.to_owned(), text.as_str().into());
         }
@@ -456,6 +455,12 @@ fn taken_map(map: &mut Map<String, Json>, key: &str) -> Map<String, Json> {
         Some(odd) if !is_void(&odd) => [(key.to_owned(), odd)].into_iter().collect(),
         _ => Map::new(),
     }
+}
+
+/// Returns whether this is the compact text of the JSON.
+fn is_spelt(json: &Json, text: &str) -> bool {
+    let compact = json.to_string();
+    compact == text
 }
 
 /// Returns a JSON text without the white space between its tokens.

@@ -101,7 +101,8 @@ fn calls(draft: &mut Draft, text: String) {
         return;
     }
     let mut about = Map::new();
-    if parsed.is_ok_and(|json| json.to_string() != text) {
+    let compact = parsed.map(|json| json.to_string());
+    if compact.is_ok_and(|compact| compact != text) {
         about.insert("value".to_owned(), text.into());
     }
     for json in all {
