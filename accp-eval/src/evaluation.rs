@@ -51,35 +51,38 @@ impl Evaluation {
     /// # Errors
     /// When a rival has prompts for some turns of a conversation only.
     pub fn measure(&self, corpus: &str, transcripts: &[Transcript]) -> Result<Corpus, RivalError> {
-        self.replay(corpus, transcripts, false, |_| Ok(()))
+        let mut corpus = self.corpus(corpus);
+        self.measure_more(
+            &mut corpus,
+            transcripts,
+            false,
+            |_| Ok::<(), RivalError>(()),
+        )?;
+        Ok(corpus)
     }
 
-    /// Measures like [`Evaluation::measure`], and passes every prompt to `dump`: lines of JSON in
-    /// the order of the conversations.
+    /// Begins a corpus of this name, without conversations.
+    pub fn corpus(&self, name: &str) -> Corpus {
+        Corpus::new(name, self.entries())
+    }
+
+    /// Measures more conversations of a corpus, so that not all of them have to be in memory. If it
+    /// `dumps`, it passes every prompt to `dump`: lines of JSON in the order of the conversations.
     ///
     /// # Errors
     /// When a rival has prompts for some turns of a conversation only, or `dump` fails.
-    pub fn measure_and_dump<E: From<RivalError> + Send>(
+    pub fn measure_more<E: From<RivalError> + Send>(
         &self,
-        corpus: &str,
-        transcripts: &[Transcript],
-        dump: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<Corpus, E> {
-        self.replay(corpus, transcripts, true, dump)
-    }
-
-    fn replay<E: From<RivalError> + Send>(
-        &self,
-        name: &str,
+        corpus: &mut Corpus,
         transcripts: &[Transcript],
         dumps: bool,
         mut dump: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<Corpus, E> {
-        let mut corpus = Corpus::new(name, self.entries());
+    ) -> Result<(), E> {
+        let name = corpus.name.clone();
         in_order(
             transcripts,
             |transcript| {
-                let replays = self.hold(name, transcript, dumps);
+                let replays = self.hold(&name, transcript, dumps);
                 replays.map(|replays| (transcript, replays))
             },
             |held| {
@@ -88,10 +91,9 @@ impl Evaluation {
                     dump(&replay.dump)?;
                 }
                 corpus.add(&transcript.id, replays);
-                Ok::<(), E>(())
+                Ok(())
             },
-        )?;
-        Ok(corpus)
+        )
     }
 
     /// Returns names and descriptions in the order of the replays.

@@ -266,7 +266,7 @@ impl<R: BufRead> Documents<R> {
             return Ok(());
         };
         let before = &self.buffer[..at];
-        let lines = before.iter().filter(|&&byte| byte == b'\n').count();
+        let lines = before.split(|&byte| byte == b'\n').count() - 1;
         let in_line = before.iter().rev().take_while(|&&byte| byte != b'\n');
         let place = within(begins, lines as u64, in_line.count() as u64);
         let message = format!(

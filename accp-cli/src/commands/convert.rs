@@ -90,11 +90,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn convert_files(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding)
         .ok_or_else(|| Failure::Misuse(format!("no encoding `{}`", args.encoding)))?;
-    let mut sinks = if args.verify {
-        None
-    } else {
-        Some(Sinks::open(args)?)
-    };
+    let sinks = (!args.verify).then(|| Sinks::open(args));
+    let mut sinks = sinks.transpose()?;
     let mut files = Vec::new();
     let options = ConvertOptions {
         start: args.start,
@@ -211,9 +208,7 @@ fn report(
     };
     // The summary is the result of --verify; otherwise the frames are.
     if args.verify {
-        let mut out = Output::stdout();
-        out.line(text)?;
-        out.finish()
+        Output::print(format!("{text}\n").as_bytes())
     } else {
         note(text);
         Ok(())

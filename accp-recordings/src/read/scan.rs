@@ -103,11 +103,7 @@ impl<R: BufRead> Scanner<R> {
             .rev()
             .take_while(|byte| **byte != b'\n')
             .count();
-        let lines = if after == bytes.len() {
-            0
-        } else {
-            bytes.iter().filter(|byte| **byte == b'\n').count()
-        };
+        let lines = bytes.split(|byte| *byte == b'\n').count() - 1;
         self.place.line += lines as u64;
         self.place.column = if lines == 0 { self.place.column } else { 1 } + after as u64;
     }
@@ -156,7 +152,7 @@ impl<R: BufRead> Scanner<R> {
             self.input.consume(taken);
             self.pass(&out[before..]);
             let is_line = step == Step::Line;
-            let stop = at_end || matches!(step, Step::Last | Step::Before);
+            let is_over = at_end || matches!(step, Step::Last | Step::Before);
             if is_line || at_end {
                 open.lines += 1;
                 match open.lines {
@@ -165,7 +161,7 @@ impl<R: BufRead> Scanner<R> {
                     _ => {}
                 }
             }
-            if stop {
+            if is_over {
                 return Ok(End::Here);
             }
         }

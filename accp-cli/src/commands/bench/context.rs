@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use accp_context::policy::Plan;
 use accp_eval::{
-    BASE, Evaluation, FORMS, Prices, Report, Rival, RivalError, Rivals, Transcripts, default_plans,
-    plan, rules,
+    BASE, Evaluation, FORMS, Prices, Report, Rival, RivalError, Rivals, Transcript, Transcripts,
+    default_plans, plan, rules,
 };
 use accp_recordings::Document;
 use accp_runtime::view::View;
@@ -23,6 +23,9 @@ use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
+
+/// The bytes of conversations to measure at a time.
+const BATCH: usize = 8 << 20;
 
 /// Replay recorded conversations under context policies: net cost, and what prompts still say
 ///
@@ -127,13 +130,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names(&args.files)) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
-        let transcripts = read(path, args.format_in, tools, args.split)?;
-        let transcripts = transcripts.as_slice();
-        corpora.push(match &mut dump {
-            Some(dump) => evaluation
-                .measure_and_dump(&name, transcripts, |lines| dump.write(lines.as_bytes()))?,
-            None => evaluation.measure(&name, transcripts)?,
-        });
+        let mut corpus = evaluation.corpus(&name);
+        let dumps = dump.is_some();
+        let mut write = |lines: &str| {
+            dump.as_mut()
+                .map_or(Ok(()), |dump| dump.write(lines.as_bytes()))
+        };
+        each_batch(path, args, tools, |transcripts| {
+            evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write)
+        })?;
+        corpora.push(corpus);
     }
     let report = Report {
         prices: args.prices(),
@@ -238,30 +244,27 @@ fn read_rivals(path: &Path) -> Result<Vec<Rival>, Failure> {
     Ok(rivals)
 }
 
-/// Reads the conversations of a file, or one half of them.
-fn read(
+/// Reads the conversations of a file, and hands them over in batches: a long file need not be in
+/// memory.
+fn each_batch(
     path: &Path,
-    format: FormatIn,
+    args: &Args,
     tools: Option<&Arc<str>>,
-    half: Option<Half>,
-) -> Result<Transcripts, Failure> {
-    let half = half.map(accp_recordings::Half::from);
+    mut take: impl FnMut(&[Transcript]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let half = args.split.map(accp_recordings::Half::from);
     let mut transcripts = Transcripts::default();
-    each_conversation(path, format, |name, line, conversation| {
+    each_conversation(path, args.format_in, |name, line, conversation| {
         let added = transcripts.add_conversation(&conversation, tools, half);
-        added.map_err(|error| at(name, line, error))
+        added.map_err(|error| at(name, line, error))?;
+        match transcripts.bytes() {
+            ..BATCH => Ok(()),
+            _ => take(&transcripts.take()),
+        }
     })?;
-    if transcripts.as_slice().is_empty() {
-        let found = match transcripts.seen() {
-            0 => "found none; record each as one object a line with `messages`".to_owned(),
-            all => format!("found none of its {all} in this half; measure without --split"),
-        };
-        let name = path.display();
-        return Err(Failure::Input(format!(
-            "{name}: expected conversations to measure, {found}"
-        )));
-    }
-    Ok(transcripts)
+    let none = |error| Failure::Input(format!("{}: {error}", path.display()));
+    transcripts.check().map_err(none)?;
+    take(transcripts.as_slice())
 }
 
 /// Returns the names of the corpora in these files: the names of the files without their
