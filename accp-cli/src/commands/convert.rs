@@ -19,7 +19,7 @@ use crate::output::{Output, error, note};
 use sinks::Sinks;
 use summary::table;
 
-/// Convert recorded conversations to frames and back, without loss, or to another format
+/// Convert recorded conversations to frames and back, without loss
 ///
 /// Reads recorded conversations, one a line or one document, and writes one frame a line: chat as
 /// CH, tool calls as TC `req:tool`, results as TC `done:tool`. The format of the conversations is

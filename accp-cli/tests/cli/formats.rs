@@ -175,11 +175,7 @@ fn what_a_format_cannot_say_is_refused_by_place() {
     );
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: message 3 says something and calls a tool, which sharegpt cannot say");
-    let names: Vec<_> = std::fs::read_dir(folder.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert!(names.iter().all(|name| name != "out"), "{names:?}");
+    assert!(!folder.names().contains(&"out".to_owned()));
     let run = folder.run(
         &["convert", "--format-out", "langsmith", "anthropic.json"],
         "",
