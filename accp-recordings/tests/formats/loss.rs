@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value as Json, json};
 
-use super::{BAKERY, Bytes, ODD};
+use super::{BAKERY, Bytes, ODD, written};
 
 /// A place of a document and what to do there.
 #[derive(Debug, Clone)]
@@ -339,6 +339,7 @@ proptest! {
                     check(&json, &conversation);
                     let mut converter = Converter::new(ConvertOptions::default(), Bytes);
                     prop_assert_eq!(converter.verify(&conversation), Ok(()));
+                    written::check(&conversation);
                 }
                 Err(error) => {
                     let error = error.to_string();

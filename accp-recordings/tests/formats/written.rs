@@ -19,6 +19,20 @@ fn through(conversation: &Conversation, format: Format) -> Result<Conversation, 
     Ok(all.next().expect("a conversation").unwrap())
 }
 
+/// Checks that every format says a conversation of any shape, or refuses it.
+pub(super) fn check(conversation: &Conversation) {
+    for format in written().filter(|format| *format != conversation.format()) {
+        if let Ok(other) = through(conversation, format) {
+            assert_eq!(
+                words(&other),
+                words(conversation),
+                "{format}: {}",
+                other.as_json()
+            );
+        }
+    }
+}
+
 /// Returns what was said in each message, without empty texts and ids that a writer gave.
 fn words(conversation: &Conversation) -> Vec<String> {
     let told = told(conversation);
