@@ -33,9 +33,18 @@ pub(super) fn check(conversation: &Conversation) {
     }
 }
 
-/// Returns what was said in each message, without empty texts and ids that a writer gave.
+/// Returns what was said in each message, without empty texts and ids that a writer
+/// gave.
 fn words(conversation: &Conversation) -> Vec<String> {
-    let told = told(conversation);
+    // A call without arguments has an empty object of them.
+    let nothing = ["(null)", "(None)", "(Some(String(\"\")))"];
+    let told = told(conversation).into_iter();
+    let told = told.map(|said| {
+        nothing
+            .iter()
+            .fold(said, |said, none| said.replace(none, "({})"))
+    });
+    let told: Vec<String> = told.collect();
     let word = |word: &str| match word.strip_prefix("call_") {
         Some(given) => given.split_once('=').map(|(_, call)| format!("-={call}")),
         None if ["answers", "\"\""].contains(&word) => None,
