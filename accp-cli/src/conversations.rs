@@ -16,14 +16,16 @@ use crate::side::{self, beside};
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct FormatIn {
     /// Read the conversations in this format; without it, the format is found out by the content
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(|_| true))]
     format_in: Option<Format>,
 }
 
-/// Makes the parser for the name of a format.
-fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
+/// Makes the parser for the name of one of these formats.
+pub(crate) fn formats(
+    fits: impl Fn(&Format) -> bool,
+) -> impl clap::builder::TypedValueParser<Value = Format> {
     // clap accepts no other names.
-    PossibleValuesParser::new(Format::ALL.map(Format::name))
+    PossibleValuesParser::new(Format::ALL.into_iter().filter(fits).map(Format::name))
         .map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
 }
 

@@ -66,59 +66,67 @@ impl Evaluation {
     /// # Errors
     /// When the prompts of a rival do not fit the conversations.
     pub fn measure(&self, corpus: &str, transcripts: &Transcripts) -> Result<Corpus, RivalError> {
-        self.replay(corpus, transcripts, false, |_| Ok(()))
+        self.check(corpus, transcripts)?;
+        let mut corpus = self.corpus(corpus);
+        let transcripts = transcripts.as_slice();
+        self.measure_more(
+            &mut corpus,
+            transcripts,
+            false,
+            |_| Ok::<(), RivalError>(()),
+        )?;
+        Ok(corpus)
     }
 
-    /// Measures like [`Evaluation::measure`], and passes every prompt to `dump`: lines of JSON in
-    /// the order of the conversations.
+    /// Checks that rivals have no prompts for conversations that the corpus does not have. It has
+    /// had all `transcripts`, also those that were [taken](Transcripts::take).
+    ///
+    /// # Errors
+    /// The first such conversation, with its place.
+    pub fn check(&self, corpus: &str, transcripts: &Transcripts) -> Result<(), RivalError> {
+        let mut rivals = self.rivals.iter();
+        rivals.try_for_each(|rival| rival.check(corpus, transcripts))
+    }
+
+    /// Begins a corpus of this name, without conversations.
+    pub fn corpus(&self, name: &str) -> Corpus {
+        Corpus::new(name, self.entries())
+    }
+
+    /// Measures more conversations of a corpus, so that not all of them have to be in memory. If it
+    /// `dumps`, it passes every prompt to `dump`: lines of JSON in the order of the conversations.
     ///
     /// # Errors
     /// When the prompts of a rival do not fit the conversations, or `dump` fails.
-    pub fn measure_and_dump<E: From<RivalError> + Send>(
+    pub fn measure_more<E: From<RivalError> + Send>(
         &self,
-        corpus: &str,
-        transcripts: &Transcripts,
-        dump: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<Corpus, E> {
-        self.replay(corpus, transcripts, true, dump)
-    }
-
-    fn replay<E: From<RivalError> + Send>(
-        &self,
-        name: &str,
-        transcripts: &Transcripts,
+        corpus: &mut Corpus,
+        transcripts: &[Transcript],
         dumps: bool,
         mut dump: impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<Corpus, E> {
-        for rival in &self.rivals {
-            rival.check(name, transcripts)?;
-        }
-        let mut corpus = Corpus::new(name, self.entries());
-        let all = transcripts.as_slice();
+    ) -> Result<(), E> {
+        let name = corpus.name.clone();
+        let few = FEW.saturating_sub(corpus.scenes.len());
+        let first = transcripts.iter().take(few);
         let chosen: Vec<&str> = match &self.shows {
             Some(ids) if !ids.is_empty() => ids.iter().map(String::as_str).collect(),
-            Some(_) => all
-                .iter()
-                .take(FEW)
-                .map(|first| first.id.as_str())
-                .collect(),
+            Some(_) => first.map(|first| first.id.as_str()).collect(),
             None => Vec::new(),
         };
         in_order(
-            all,
+            transcripts,
             |transcript| {
                 let shows = chosen.contains(&transcript.id.as_str());
-                self.hold(name, transcript, dumps, shows)
+                self.hold(&name, transcript, dumps, shows)
             },
             |held| {
                 let held = held?;
                 held.dump.iter().try_for_each(|lines| dump(lines))?;
                 corpus.scenes.extend(held.scene);
                 corpus.add(held.conversation, held.replays);
-                Ok::<(), E>(())
+                Ok(())
             },
-        )?;
-        Ok(corpus)
+        )
     }
 
     /// Returns names and descriptions in the order of the replays.

@@ -43,6 +43,18 @@ pub enum TranscriptError {
         /// The kind of JSON that was found instead.
         found: &'static str,
     },
+    /// There is no conversation to measure.
+    #[error(
+        "expected conversations to measure, found none; record each as one object a line with \
+         `messages`"
+    )]
+    None,
+    /// All conversations, so many, belong to the other half.
+    #[error(
+        "expected conversations to measure, found none of its {0} in this half; measure without \
+         --split"
+    )]
+    OtherHalf(usize),
     /// The JSON cannot be read in the format that was found out.
     #[error("{0}")]
     Conversation(NotConversation),
@@ -115,6 +127,9 @@ pub struct Transcripts {
     /// The number of conversations with each id, with those of the other half.
     ids: BTreeMap<String, usize>,
     seen: usize,
+    /// The conversations of this half.
+    added: usize,
+    bytes: usize,
 }
 
 impl Transcripts {
@@ -151,6 +166,9 @@ impl Transcripts {
             transcript.id = format!("{}#{count}", transcript.id);
         }
         if half.is_none_or(|half| half == conversation.half()) {
+            self.added += 1;
+            let texts = transcript.messages.iter();
+            self.bytes += texts.map(|message| message.text.len()).sum::<usize>();
             self.list.push(transcript);
         }
         Ok(())
@@ -166,9 +184,27 @@ impl Transcripts {
         self.ids.contains_key(id) || repeated() == Some(true)
     }
 
-    /// Returns the number of conversations given so far, with those of the other half.
-    pub fn seen(&self) -> usize {
-        self.seen
+    /// Checks that there was a conversation to measure.
+    ///
+    /// # Errors
+    /// When no conversation was added, or all of them belong to the other half.
+    pub fn check(&self) -> Result<(), TranscriptError> {
+        match (self.added, self.seen) {
+            (0, 0) => Err(TranscriptError::None),
+            (0, seen) => Err(TranscriptError::OtherHalf(seen)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the bytes of the messages that are here.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes the transcripts in their order. Later ones are numbered on.
+    pub fn take(&mut self) -> Vec<Transcript> {
+        self.bytes = 0;
+        std::mem::take(&mut self.list)
     }
 
     /// Returns the transcripts in their order.

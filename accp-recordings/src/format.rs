@@ -71,6 +71,12 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// Returns whether conversations can be written in this format. The others are only read: they
+    /// hold traces of a program, or its own state.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Self::LangSmith | Self::ClaudeCode)
+    }
+
     /// Returns whether recordings of this format repeat the conversation at each call of a model.
     pub(crate) fn repeats(self) -> bool {
         matches!(self, Self::LangSmith | Self::Otel)

@@ -10,17 +10,21 @@ mod fields;
 mod gemini;
 mod langchain;
 mod langsmith;
+mod media;
 mod merge;
 mod otel;
 mod parts;
 mod responses;
+mod said;
 mod sharegpt;
+mod tools;
 
 use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
 pub(crate) use claude_code::is_entry;
-pub(crate) use fault::{Fault, Model};
+pub(crate) use fault::{Cannot, Fault, Model};
+pub(crate) use said::{Said, numbered_like};
 
 /// Finds out the format of a document by its content; `None` if it has none of them.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
@@ -34,7 +38,7 @@ pub(crate) fn detect(json: &Json) -> Option<Format> {
         json if gemini::detect(json) => Format::Gemini,
         json if responses::detect(json) => Format::Responses,
         json if anthropic::detect(json) => Format::Anthropic,
-        json => return messages(json).map(|_| Format::OpenAi),
+        json => return chat::messages(json).map(|_| Format::OpenAi),
     };
     Some(found)
 }
@@ -46,42 +50,13 @@ pub(crate) fn is_whole(json: &Json) -> bool {
     list("messages") || list("contents") || list("conversations") || items
 }
 
-/// Returns the messages of a chat document, and their pointer.
-fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
-    match json {
-        Json::Array(messages) => Some((messages, "")),
-        other => Some((other.get("messages")?.as_array()?, "/messages")),
-    }
-}
-
 /// Reads a document. Returns `None` if it is in the form of the model as it is.
 ///
 /// # Errors
 /// When the document does not have this format.
 pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> {
     let read = match format {
-        Format::OpenAi => {
-            let expected = "an array `messages` of objects with `role` and `content`";
-            let (messages, at) = messages(json).ok_or(Fault::at("", expected))?;
-            let read = chat::read(messages, at)?;
-            let mut rest = rest(json);
-            // Some logs have the system prompt beside the messages.
-            let system = rest.shift_remove("system");
-            let Some(Json::String(system)) = system.filter(Json::is_string) else {
-                return Ok(read.map(|messages| Model {
-                    messages,
-                    rest: self::rest(json),
-                }));
-            };
-            let mut draft = draft::Draft::new("system");
-            draft.text(system);
-            let mut all = vec![draft.into_json()];
-            all.extend(read.unwrap_or_else(|| messages.to_vec()));
-            return Ok(Some(Model {
-                messages: all,
-                rest,
-            }));
-        }
+        Format::OpenAi => return chat::read(json),
         Format::Responses => responses::read,
         Format::Anthropic => anthropic::read,
         Format::Gemini => gemini::read,
@@ -94,10 +69,70 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
     read(json.clone()).map(Some)
 }
 
-/// Returns what a chat document says beside its messages.
-fn rest(json: &Json) -> Map<String, Json> {
-    let all = json.as_object().into_iter().flatten();
-    let rest = all.filter(|(key, _)| *key != "messages");
-    rest.map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+/// The keys of documents that tell the formats apart.
+const SIGNS: [&str; 20] = [
+    "messages",
+    "system",
+    "contents",
+    "candidates",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "input",
+    "output",
+    "conversations",
+    "runs",
+    "inputs",
+    "outputs",
+    "choices",
+    "spans",
+    "entries",
+    "resourceSpans",
+    "resourceLogs",
+    "resource_spans",
+    "resource_logs",
+];
+
+/// Writes a conversation in this format. `None` if the format holds more than one conversation or
+/// belongs to one program. `rest` is what stands beside the messages of a recording in the format `from`.
+///
+/// # Errors
+/// When the format cannot say a message.
+pub(crate) fn write(
+    said: &[Said],
+    rest: Map<String, Json>,
+    from: Format,
+    format: Format,
+) -> Option<Result<Json, Cannot>> {
+    let write = match format {
+        Format::OpenAi => chat::write,
+        Format::Responses => responses::write,
+        Format::Anthropic => anthropic::write,
+        Format::Gemini => gemini::write,
+        Format::LangChain => langchain::write,
+        Format::Otel => otel::write,
+        Format::ShareGpt => sharegpt::write,
+        Format::LangSmith | Format::ClaudeCode => return None,
+    };
+    if format != Format::OpenAi {
+        // Only our own form of OpenAI's chat has recipients, channels and actions.
+        for said in said {
+            if let Some((key, _)) = said.keys.iter().next() {
+                return Some(Err(said.cannot(format!("has the key `{key}`"))));
+            }
+        }
+    }
+    let (signs, mut rest): (Map<_, _>, Map<_, _>) = rest.into_iter().partition(|(key, _)| {
+        // What a trace says beside its messages belongs to the trace.
+        let own = !["id", "tools"].contains(&key.as_str());
+        SIGNS.contains(&key.as_str()) || from.repeats() && own
+    });
+    if let Some(tools) = rest.get_mut("tools") {
+        *tools = tools::write(tools.take(), format);
+    }
+    let rest = match said::carried(Json::Object(rest), &signs) {
+        Json::Object(rest) => rest,
+        _ => Map::new(),
+    };
+    Some(write(said, rest))
 }

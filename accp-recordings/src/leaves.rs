@@ -6,83 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde_json::Value as Json;
 
 use crate::format::Format;
-
-/// Words that only say which kind of object a recording holds, by their keys. A reader that
-/// understands the object says the same in the model's words.
-const STRUCTURE: [(&str, &[&str]); 4] = [
-    (
-        "type",
-        &[
-            "text",
-            "input_text",
-            "output_text",
-            "summary_text",
-            "reasoning_text",
-            "refusal",
-            "thinking",
-            "reasoning",
-            "redacted_thinking",
-            "tool_use",
-            "server_tool_use",
-            "tool_result",
-            "tool_call",
-            "tool_call_response",
-            "image",
-            "image_url",
-            "input_image",
-            "input_audio",
-            "input_file",
-            "file",
-            "file_data",
-            "document",
-            "blob",
-            "uri",
-            "message",
-            "function",
-            "custom",
-            "function_call",
-            "function_call_output",
-            "custom_tool_call",
-            "custom_tool_call_output",
-            "computer_call_output",
-            "local_shell_call_output",
-            "shell_call_output",
-            "apply_patch_call_output",
-            "constructor",
-            "human",
-            "ai",
-            "system",
-            "tool",
-            "developer",
-            "chat",
-            "invalid_tool_call",
-            "user",
-            "assistant",
-        ],
-    ),
-    (
-        "role",
-        &["model", "function", "user", "system", "assistant", "tool"],
-    ),
-    (
-        "from",
-        &[
-            "human",
-            "user",
-            "gpt",
-            "chatgpt",
-            "bing",
-            "bard",
-            "assistant",
-            "model",
-            "observation",
-            "function_response",
-            "function_call",
-            "tool_call",
-        ],
-    ),
-    ("status", &["error"]),
-];
+use crate::words::is_word;
 
 /// The strings, numbers and booleans of JSON, each with the number of its places.
 #[derive(Debug, Clone, Default)]
@@ -172,9 +96,8 @@ pub(crate) fn each_of_file(json: &Json, format: Format, take: &mut dyn FnMut(&st
     each(json, "", &mut |pointer, leaf| {
         let key = pointer.rsplit('/').next().unwrap_or_default();
         let word = leaf.as_str().unwrap_or_default();
-        let is_word = |(at, words): &(&str, &[&str])| *at == key && words.contains(&word);
         let is_key = format == Format::Otel && key == "key";
-        if !is_key && !STRUCTURE.iter().any(is_word) {
+        if !is_key && !is_word(format, key, word) {
             take(pointer, leaf);
         }
     });
@@ -224,6 +147,15 @@ mod tests {
             None
         );
         assert_eq!(lost(json!(["[12, \"Four bags.\"]"])), None);
-        assert_eq!(lost(json!({ "type": "new" })).as_deref(), Some("/type"));
+        // A word counts as content unless the reader of this format knows the word.
+        for word in ["new", "blob", "input_text"] {
+            let lost = lost(json!({ "type": word }));
+            assert_eq!(lost.as_deref(), Some("/type"), "{word}");
+        }
+        let item = json!({ "type": "input_text", "role": "input_text" });
+        assert_eq!(
+            kept.first_lost(&item, Format::Responses).as_deref(),
+            Some("/role")
+        );
     }
 }

@@ -47,6 +47,8 @@ mod restore;
 mod shell;
 mod side_file;
 mod summary;
+mod words;
+mod write;
 
 pub use content::Content;
 pub use conversation::{Conversation, Half, NotConversation};
@@ -59,3 +61,4 @@ pub use resolve::{Unresolved, resolve};
 pub use restore::{RestoreError, Restorer};
 pub use side_file::{SideFile, SideFileError, Values};
 pub use summary::{Share, Summary};
+pub use write::CannotWrite;

@@ -1,5 +1,7 @@
 //! A reader of recorded conversations from a file.
 
+mod scan;
+
 use std::io::{self, BufRead};
 
 use serde_json::Value as Json;
@@ -7,6 +9,7 @@ use serde_json::Value as Json;
 use crate::conversation::{Conversation, NotConversation};
 use crate::format::Format;
 use crate::formats;
+use scan::{End, Place, Scanner};
 
 /// Reads the recorded conversations of an input one at a time: JSON Lines, one JSON document
 /// that may span lines, or an array of conversations.
@@ -27,8 +30,7 @@ pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Convers
 /// A JSON value of an input: one conversation, or another value of a file in the same form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// The line on which the value begins, from 1. All elements of an array have the line of the
-    /// array.
+    /// The line on which the value begins, from 1.
     pub line: u64,
     /// The value.
     pub json: Json,
@@ -77,16 +79,29 @@ pub enum ReadError {
     },
 }
 
-/// Iterates over the JSON values of an input, and ends after the first error.
+/// Iterates over the JSON values of an input, and ends after the first error. It keeps one value at
+/// a time: a line, a document over several lines, or an element of an array of conversations.
 #[derive(Debug)]
 pub struct Documents<R> {
-    input: R,
-    line: u64,
+    input: Scanner<R>,
     buffer: Vec<u8>,
-    /// Values that were read and not yet returned, with their line, in reverse order.
+    /// The array that is being read.
+    array: Option<Array>,
+    /// Values that were read and not yet returned, in reverse order.
     pending: Vec<Document>,
-    bytes: u64,
+    has_begun: bool,
     has_failed: bool,
+}
+
+/// An array at the top of an input.
+#[derive(Debug)]
+struct Array {
+    begins: Place,
+    /// The elements of an array that is one conversation, or may be.
+    items: Vec<Json>,
+    /// The elements are conversations, which are returned one by one.
+    is_several: bool,
+    has_elements: bool,
 }
 
 impl<R: BufRead> Iterator for Documents<R> {
@@ -118,18 +133,18 @@ impl<R: BufRead> Documents<R> {
     /// Reads from this input.
     pub fn new(input: R) -> Self {
         Self {
-            input,
-            line: 0,
+            input: Scanner::new(input),
             buffer: Vec::new(),
+            array: None,
             pending: Vec::new(),
-            bytes: 0,
+            has_begun: false,
             has_failed: false,
         }
     }
 
     /// Returns the number of bytes read so far.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.input.bytes()
     }
 
     /// Reads the rest of a file whose lines are the entries of one conversation.
@@ -153,118 +168,120 @@ impl<R: BufRead> Documents<R> {
         })
     }
 
-    /// Reads the next line, or the rest of the input, into `pending`. Returns whether the input
-    /// had more.
+    /// Reads the next value, or the next element of an array, into `pending`. Returns whether the
+    /// input had more.
     fn read(&mut self) -> Result<bool, ReadError> {
-        loop {
-            self.buffer.clear();
-            if self.read_line()? == 0 {
-                return Ok(false);
+        if !std::mem::replace(&mut self.has_begun, true) && self.input.skip_mark()? {
+            let message = "the text is UTF-16; save it as UTF-8";
+            return Err(error(self.input.place(), message));
+        }
+        if let Some(array) = self.array.take() {
+            self.element(array)?;
+            return Ok(true);
+        }
+        let next = self.input.next()?;
+        let begins = self.input.place();
+        match next {
+            None => return Ok(false),
+            Some(b'[') => {
+                self.input.skip()?;
+                self.array = Some(Array {
+                    begins,
+                    items: Vec::new(),
+                    is_several: false,
+                    has_elements: false,
+                });
             }
-            if self.line == 1 {
-                self.take_byte_order_mark()?;
-            }
-            if !self.buffer.trim_ascii().is_empty() {
-                break;
+            Some(_) => {
+                let json = self.value(is_line)?;
+                let line = begins.line;
+                self.pending.push(Document { line, json });
             }
         }
-        let start = self.line;
-        let cut = match serde_json::from_slice(self.buffer.trim_ascii_end()) {
-            Ok(json) => {
-                self.held(start)?;
-                self.put(start, vec![json]);
-                return Ok(true);
-            }
-            Err(error) if error.is_eof() => self.fault(start, &error),
-            Err(error) => return Err(self.fault(start, &error)),
-        };
-        // A document over several lines begins here, unless the next line is a whole object.
-        let next = self.buffer.len();
-        self.read_line()?;
-        if serde_json::from_slice::<serde_json::Map<String, Json>>(&self.buffer[next..]).is_ok() {
-            return Err(cut);
-        }
-        while self.read_line()? > 0 {}
-        let documents =
-            serde_json::Deserializer::from_slice(self.buffer.trim_ascii_end()).into_iter();
-        let documents: Result<Vec<Json>, _> = documents.collect();
-        let documents = documents.map_err(|error| self.fault(start, &error))?;
-        self.held(start)?;
-        self.put(start, documents);
         Ok(true)
     }
 
-    /// Keeps the values of a text that begins on this line. An array of conversations is split
-    /// into its elements. Values after the first are given the line number of the last line read.
-    fn put(&mut self, start: u64, values: Vec<Json>) {
-        let lines = std::iter::once(start).chain(std::iter::repeat(self.line));
-        for (line, json) in lines.zip(values) {
-            let all = match json {
-                Json::Array(items) if items.iter().any(formats::is_whole) => items,
-                json => vec![json],
-            };
-            let documents = all.into_iter().map(|json| Document { line, json });
-            self.pending.extend(documents);
+    /// Reads the next element of an array, or its end.
+    fn element(&mut self, mut array: Array) -> Result<(), ReadError> {
+        let mut next = self.input.next()?;
+        if next == Some(b']') {
+            self.input.skip()?;
+            if !array.is_several {
+                self.put(array);
+            }
+            return Ok(());
         }
-        self.pending.reverse();
-    }
-
-    /// Skips the byte order mark of UTF-8, and refuses a text with the mark of UTF-16.
-    fn take_byte_order_mark(&mut self) -> Result<(), ReadError> {
-        if self.buffer.starts_with(b"\xEF\xBB\xBF") {
-            self.buffer.drain(..3);
+        if array.has_elements && next.is_some() {
+            if next != Some(b',') {
+                return Err(error(self.input.place(), "not JSON: expected `,` or `]`"));
+            }
+            self.input.skip()?;
+            next = self.input.next()?;
         }
-        if self.buffer.starts_with(b"\xFF\xFE") || self.buffer.starts_with(b"\xFE\xFF") {
-            let message = "the text is UTF-16; save it as UTF-8".to_owned();
-            return Err(ReadError::Text {
-                line: 1,
-                column: 1,
-                message,
-            });
+        let begins = self.input.place();
+        if next.is_none() {
+            return Err(error(array.begins, &cut("an array without its end")));
         }
+        let json = self.value(|_| false)?;
+        array.is_several |= !array.has_elements && formats::is_whole(&json);
+        array.has_elements = true;
+        if array.is_several {
+            let line = begins.line;
+            self.pending.push(Document { line, json });
+        } else {
+            array.items.push(json);
+        }
+        self.array = Some(array);
         Ok(())
     }
 
+    /// Keeps an array whose first element is no conversation by itself.
+    fn put(&mut self, array: Array) {
+        let line = array.begins.line;
+        let all = if array.items.iter().any(formats::is_whole) {
+            array.items
+        } else {
+            vec![Json::Array(array.items)]
+        };
+        let documents = all.into_iter().map(|json| Document { line, json });
+        self.pending.extend(documents);
+        self.pending.reverse();
+    }
+
+    /// Reads the value that begins here. `is_value` tells whether a line is a value of its own.
+    fn value(&mut self, is_value: impl Fn(&[u8]) -> bool) -> Result<Json, ReadError> {
+        let begins = self.input.place();
+        if let End::Cut(at) = self.input.value(&mut self.buffer, is_value)? {
+            self.buffer.truncate(at);
+        }
+        let json = serde_json::from_slice(self.buffer.trim_ascii_end());
+        let json = json.map_err(|error| self.fault(begins, &error))?;
+        self.held(begins)?;
+        Ok(json)
+    }
+
     /// Refuses an integer outside 64 bits: the restored number would differ.
-    fn held(&self, start: u64) -> Result<(), ReadError> {
+    fn held(&self, begins: Place) -> Result<(), ReadError> {
         let Some((at, digits)) = unheld_integer(&self.buffer) else {
             return Ok(());
         };
         let before = &self.buffer[..at];
-        let lines = before.split(|&byte| byte == b'\n').count() as u64 - 1;
-        let column = before
-            .iter()
-            .rev()
-            .take_while(|&&byte| byte != b'\n')
-            .count() as u64
-            + 1;
+        let lines = before.split(|&byte| byte == b'\n').count() - 1;
+        let in_line = before.iter().rev().take_while(|&&byte| byte != b'\n');
+        let place = within(begins, lines as u64, in_line.count() as u64);
         let message = format!(
             "the integer {digits} is outside 64 bits and would not come back the same; record it \
              as a string"
         );
-        Err(ReadError::Text {
-            line: start + lines,
-            column,
-            message,
-        })
+        Err(error(place, &message))
     }
 
-    fn read_line(&mut self) -> Result<usize, ReadError> {
-        let read = self.input.read_until(b'\n', &mut self.buffer)?;
-        self.line += u64::from(read > 0);
-        self.bytes += read as u64;
-        Ok(read)
-    }
-
-    fn fault(&self, start: u64, error: &serde_json::Error) -> ReadError {
+    fn fault(&self, begins: Place, error: &serde_json::Error) -> ReadError {
         let cause = error.to_string();
         let cause = cause.split(" at line ").next().unwrap_or_default();
-        let looks_like_json = self.buffer.trim_ascii_start().starts_with(b"{")
-            || self.buffer.trim_ascii_start().starts_with(b"[");
+        let looks_like_json = self.buffer.starts_with(b"{") || self.array.is_some();
         let message = if error.is_eof() {
-            format!(
-                "the JSON ends too early ({cause}): the file is cut; restore it, or remove this line"
-            )
+            cut(cause)
         } else if looks_like_json {
             format!("not JSON: {cause}")
         } else {
@@ -273,12 +290,36 @@ impl<R: BufRead> Documents<R> {
                  `messages`, each a `role` and a `content`"
             )
         };
-        let line = start + (error.line() as u64).saturating_sub(1);
-        ReadError::Text {
-            line,
-            column: error.column() as u64,
-            message,
-        }
+        let lines = (error.line() as u64).saturating_sub(1);
+        let place = within(begins, lines, (error.column() as u64).saturating_sub(1));
+        self::error(place, &message)
+    }
+}
+
+/// Returns whether a line is a recording of its own.
+fn is_line(line: &[u8]) -> bool {
+    let json = serde_json::from_slice(line);
+    json.is_ok_and(|json| formats::is_whole(&json) || formats::is_entry(&json))
+}
+
+/// Returns the place after so many lines, and so many bytes in the last of them.
+fn within(begins: Place, lines: u64, bytes: u64) -> Place {
+    let column = if lines == 0 { begins.column } else { 1 };
+    Place {
+        line: begins.line + lines,
+        column: column + bytes,
+    }
+}
+
+fn cut(cause: &str) -> String {
+    format!("the JSON ends too early ({cause}): the file is cut; restore it, or remove this line")
+}
+
+fn error(place: Place, message: &str) -> ReadError {
+    ReadError::Text {
+        line: place.line,
+        column: place.column,
+        message: message.to_owned(),
     }
 }
 
@@ -338,7 +379,50 @@ mod tests {
         assert_eq!(read(pretty), [Ok((1, one.clone()))]);
         assert_eq!(read(&format!("\u{feff}{pretty}")), [Ok((1, one.clone()))]);
         let twice = read(&format!("\n{pretty}{pretty}"));
-        assert_eq!(twice, [Ok((2, one.clone())), Ok((7, one))]);
+        assert_eq!(twice, [Ok((2, one.clone())), Ok((5, one))]);
+    }
+
+    #[test]
+    fn the_elements_of_an_array_are_read_one_by_one() {
+        let one = serde_json::json!({ "messages": [{ "role": "user" }] });
+        let text =
+            "[{\"messages\": [{\"role\": \"user\"}]},\n {\"messages\":\n[{\"role\":\"user\"}]} ]\n";
+        assert_eq!(read(text), [Ok((1, one.clone())), Ok((2, one.clone()))]);
+        let mut documents = Documents::new(text.as_bytes());
+        assert!(documents.next().is_some_and(|first| first.is_ok()));
+        assert_eq!(documents.bytes(), 33, "no further than the first element");
+        let bare = serde_json::json!([{ "role": "user" }, { "role": "assistant" }]);
+        let line = "[{\"role\":\"user\"},{\"role\":\"assistant\"}]";
+        let twice = format!("{line}\n{line} []");
+        let empty = serde_json::json!([]);
+        assert_eq!(
+            read(&twice),
+            [Ok((1, bare.clone())), Ok((2, bare)), Ok((2, empty))]
+        );
+        for (text, fault) in [
+            ("[{\"messages\":[]}", "1:1: the JSON ends too early"),
+            (
+                "[{\"messages\":[]} {}]",
+                "1:18: not JSON: expected `,` or `]`",
+            ),
+            ("[{\"messages\":[]},]", "1:18: not JSON: expected value"),
+            (
+                "[{\"messages\":[]},\n  {\"n\": }]",
+                "2:9: not JSON: expected value",
+            ),
+            ("{\"messages\":[]},", "1:16: not JSON: expected value"),
+        ] {
+            let found = read(text);
+            let message = found.last().unwrap().as_ref().unwrap_err();
+            assert!(message.starts_with(fault), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_message_of_a_document_may_stand_on_the_second_line() {
+        let one = serde_json::json!({ "messages": [{ "role": "user" }] });
+        let text = "{\"messages\":[\n{\"role\":\"user\"}\n]}\n";
+        assert_eq!(read(text), [Ok((1, one))]);
     }
 
     #[test]

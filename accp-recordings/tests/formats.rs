@@ -3,6 +3,8 @@
 
 #[path = "formats/loss.rs"]
 mod loss;
+#[path = "formats/written.rs"]
+mod written;
 
 use accp_context::Recorded;
 use accp_context::policy::{Frames, Message};
@@ -34,11 +36,15 @@ const BAKERY: [(&str, Format, &str); 9] = samples![
 ];
 
 /// Recordings with what is rare.
-const ODD: [(&str, Format, &str); 6] = samples![
+const ODD: [(&str, Format, &str); 10] = samples![
     "odd_openai.json" OpenAi,
+    "odd_openai_log.json" OpenAi,
     "odd_anthropic.json" Anthropic,
     "odd_responses.json" Responses,
     "odd_gemini.json" Gemini,
+    "odd_langchain.json" LangChain,
+    "odd_langsmith.json" LangSmith,
+    "odd_sharegpt.json" ShareGpt,
     "otel_events.jsonl" Otel,
     "otel_messages.json" Otel,
 ];
@@ -170,7 +176,7 @@ fn the_rare_is_shown() {
     insta::assert_snapshot!(all, @r#"
     odd_openai.json
       developer: "Be brief."
-      user: "What is this?" "[image image/png, 12 characters of base64]" "[image https://example.org/rye.png]" "[audio wav, 8 characters of base64]" "{\"type\":\"hologram\",\"payload\":{\"depth\":3,\"words\":\"a hidden word\"}}"
+      user: "What is this?" "[image image/png, 12 characters of base64]" "[image https://example.org/rye.png]" "[audio audio/wav, 8 characters of base64]" "{\"type\":\"hologram\",\"payload\":{\"depth\":3,\"words\":\"a hidden word\"}}"
       assistant: "I do not name people."
       assistant: -=stock({"flour":"rye"})
       tool: "4"
@@ -178,6 +184,9 @@ fn the_rare_is_shown() {
       tool: answers x1 "total 0" ""
       tool: answers x2 ""
       user: "\u{200b}zero\0width\r\n"
+    odd_openai_log.json
+      user: "Is there rye?"
+      assistant: "Rye, then." "Look." "[redacted thinking, 12 characters of base64]" c1=stock({"flour":"rye"})
     odd_anthropic.json
       user: "[image image/png, 12 characters of base64]" "[document \"List\"]\nrye 4" "of the store" "Look."
       assistant: "Hm." "[redacted thinking, 12 characters of base64]" s1=web_search({"query":"rye"})
@@ -196,10 +205,31 @@ fn the_rare_is_shown() {
       tool: answers k2 "{\"type\":\"computer_screenshot\",\"image_url\":\"https://example.org/s.png\"}"
       assistant: "No." "See [1]." "{\"type\":\"mcp_list_tools\",\"id\":\"m1\",\"server_label\":\"store\",\"tools\":[{\"name\":\"stock\"}]}" "{\"type\":\"item_reference\",\"id\":\"msg_9\"}"
     odd_gemini.json
-      user: "[media image/png, 12 characters of base64]" "[file https://example.org/a.pdf]" "Look."
+      user: "[image image/png, 12 characters of base64]" "[file https://example.org/a.pdf]" "Look."
       assistant: "Hm." "{\"executableCode\":{\"language\":\"PYTHON\",\"code\":\"print(4)\"}}" "{\"codeExecutionResult\":{\"outcome\":\"OUTCOME_OK\",\"output\":\"4\\n\"}}" -=stock({})
       tool: "{\"kilo\":4,\"ok\":true}"
       user: "{\"name\":7}"
+    odd_langchain.json
+      developer: "Be brief."
+      user: "What is this?" "[image image/png, 12 characters of base64]" "[file https://example.org/a.pdf]" "{\"type\":\"non_standard\",\"value\":{\"words\":\"a hidden word\"}}"
+      assistant: "Hm." "A loaf." "A loaf of rye." "{\"error\":\"not JSON\"}" t1=stock({"flour":"rye"}) t2=stock(Some(String("{broken")))
+      tool: answers t1 "4"
+      assistant: "" "I do not name people."
+      critic: "Too long."
+    odd_langsmith.json
+      tool: "{\"inputs\":{\"query\":\"rye\"},\"outputs\":{\"documents\":[{\"page_content\":\"Rye is on shelf B/12.\",\"metadata\":{\"page\":3}}]}}"
+      user: "Where is the rye?"
+      assistant: "On shelf B/12."
+      tool: "{\"error\":\"The scale is broken.\"}"
+    odd_sharegpt.json
+      system: "You keep the stock of a bakery."
+      user: "Rye or spelt?"
+      assistant: "{\"mood\":\"a hidden mood\"}" -=stock({"flour":"rye"}) -=stock({"flour":"spelt"})
+      tool: "4"
+      tool: "none"
+      assistant: "Rye."
+      critic: "Too brief."
+      assistant: "not a call"
     otel_events.jsonl
       system: "You keep the stock of a bakery."
       user: "Is there rye flour? Für das Brot ☕\nand \"spelt\"?"

@@ -42,6 +42,15 @@ fn check(read: Result<Conversation, ReadError>) {
             );
             let mut converter = Converter::new(ConvertOptions::default(), Bytes);
             assert_eq!(converter.verify(&conversation), Ok(()));
+            // Another format says it, or refuses it by place.
+            let others = Format::ALL.into_iter();
+            for format in others.filter(|format| *format != conversation.format()) {
+                if let Ok(json) = conversation.written(format) {
+                    let read = Documents::new(json.to_string().as_bytes()).next();
+                    let read = read.expect("a document").expect("JSON").conversation(None);
+                    assert!(read.is_ok(), "{format}: {read:?}");
+                }
+            }
         }
         Err(ReadError::Conversation {
             why: NotConversation::Lost { format, pointer },

@@ -5,12 +5,14 @@ mod summary;
 
 use std::path::{Path, PathBuf};
 
-use accp_recordings::{Conversation, ConvertOptions, Converter, Summary, VerifyError};
+use accp_recordings::{
+    self as recordings, Conversation, ConvertOptions, Converter, Summary, VerifyError,
+};
 use accp_tokens::Bpe;
 use serde_json::json;
 
 use crate::choices::Format;
-use crate::conversations::{FormatIn, at, each_conversation, each_restored};
+use crate::conversations::{FormatIn, at, each_conversation, each_restored, formats};
 use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{Output, error, note};
@@ -28,7 +30,8 @@ use summary::table;
 #[command(after_help = "Examples:
   accp convert --verify examples/bakery.jsonl      convert, restore, compare, report
   accp convert chats.jsonl -o chats.accp            frames, and chats.accp.externals.jsonl
-  accp convert --restore chats.accp -o chats.jsonl  the conversations again")]
+  accp convert --restore chats.accp -o chats.jsonl  the conversations again
+  accp convert --format-out anthropic chats.jsonl   the conversations in another format")]
 pub(crate) struct Args {
     /// Files to read; stdin if none is given, or for `-`
     files: Vec<PathBuf>,
@@ -43,6 +46,12 @@ pub(crate) struct Args {
     /// The side file of values that are sent by reference [default: OUTPUT.externals.jsonl]
     #[arg(long, value_name = "FILE")]
     externals: Option<PathBuf>,
+
+    /// Write the conversations in this format, one a line, and refuse what it cannot say. What no
+    /// model saw, such as ids and times, stands under `_recorded`
+    #[arg(long, value_name = "FORMAT", value_parser = formats(|format| format.is_written()))]
+    #[arg(conflicts_with_all = ["verify", "inline"])]
+    format_out: Option<recordings::Format>,
 
     /// Read frames and write the conversations
     #[arg(long, conflicts_with_all = ["verify", "inline"])]
@@ -71,8 +80,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.restore {
-        restore_files(args)
+    if args.restore || args.format_out.is_some() {
+        write_conversations(args)
     } else {
         convert_files(args)
     }
@@ -81,11 +90,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn convert_files(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding)
         .ok_or_else(|| Failure::Misuse(format!("no encoding `{}`", args.encoding)))?;
-    let mut sinks = if args.verify {
-        None
-    } else {
-        Some(Sinks::open(args)?)
-    };
+    let sinks = (!args.verify).then(|| Sinks::open(args));
+    let mut sinks = sinks.transpose()?;
     let mut files = Vec::new();
     let options = ConvertOptions {
         start: args.start,
@@ -150,16 +156,22 @@ impl Args {
     }
 }
 
-fn restore_files(args: &Args) -> Outcome {
+fn write_conversations(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref())?;
+    let side = args.externals.as_deref();
     for path in args.inputs() {
-        let input = Input::open(Some(path))?;
-        each_restored(
-            input,
-            path,
-            args.externals.as_deref(),
-            |_, _, conversation| out.line(conversation.into_json()),
-        )?;
+        let write = |name: &str, line, conversation: Conversation| match args.format_out {
+            Some(format) => match conversation.written(format) {
+                Ok(json) => out.line(json),
+                Err(why) => Err(at(name, line, why)),
+            },
+            None => out.line(conversation.into_json()),
+        };
+        if args.restore {
+            each_restored(Input::open(Some(path))?, path, side, write)?;
+        } else {
+            each_conversation(path, args.format_in, write)?;
+        }
     }
     out.finish()?;
     Ok(Verdict::Fine)
@@ -184,23 +196,19 @@ fn report(
             json.to_string()
         }
         Format::Text => {
-            let mut blocks = Vec::new();
-            if files.len() > 1 {
-                for (path, summary) in files {
-                    blocks.push(format!("{}\n{}", path.display(), table(summary, counter)));
-                }
-                blocks.push(format!("all files\n{}", table(total, counter)));
-            } else {
-                blocks.push(table(total, counter).to_string());
+            let of = |(path, summary): &(&Path, Summary)| {
+                format!("{}\n{}", path.display(), table(summary, counter))
+            };
+            let each = files.iter().map(of).collect::<Vec<_>>().join("\n\n");
+            match files.len() {
+                0 | 1 => table(total, counter).to_string(),
+                _ => format!("{each}\n\nall files\n{}", table(total, counter)),
             }
-            blocks.join("\n\n")
         }
     };
     // The summary is the result of --verify; otherwise the frames are.
     if args.verify {
-        let mut out = Output::stdout();
-        out.line(text)?;
-        out.finish()
+        Output::print(format!("{text}\n").as_bytes())
     } else {
         note(text);
         Ok(())

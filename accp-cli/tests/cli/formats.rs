@@ -112,3 +112,73 @@ fn a_format_can_be_forced() {
     );
     assert_eq!(run.code, Some(2));
 }
+
+#[test]
+fn conversations_are_written_in_another_format() {
+    let folder = Folder::with(&SAMPLES);
+    let policies = ["--policy", "plain", "--policy", "views", "--format", "json"];
+    let measured = |file: &str| {
+        let run = fine(folder.run(&[&["bench", "context", file], &policies[..]].concat(), ""));
+        run.json().iter().map(figures).collect::<Vec<_>>()
+    };
+    let expected = measured("openai.json");
+    for format in ["responses", "anthropic", "gemini", "langchain", "otel"] {
+        let run = fine(folder.run(&["convert", "--format-out", format, "openai.json"], ""));
+        assert_eq!(run.stderr, "");
+        let out = format!("{format}.out");
+        fine(folder.run(
+            &["convert", "--format-out", format, "openai.json", "-o", &out],
+            "",
+        ));
+        assert_eq!(folder.read(&out), run.stdout);
+        assert_eq!(measured(&out), expected, "{format}");
+        let back = fine(folder.run(&["convert", "--format-out", "openai", &out], ""));
+        let words = |json: &Json| json["messages"].clone();
+        let original: Json = serde_json::from_str(&folder.read("openai.json")).unwrap();
+        let (back, original) = (words(&back.json()[0]), words(&original));
+        for (back, original) in back
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(original.as_array().unwrap())
+        {
+            for key in ["role", "content", "tool_call_id"] {
+                assert_eq!(back[key], original[key], "{format}");
+            }
+        }
+    }
+    fine(folder.run(&["convert", "openai.json", "-o", "out.accp"], ""));
+    let restored = &[
+        "convert",
+        "--restore",
+        "--format-out",
+        "anthropic",
+        "out.accp",
+    ];
+    let restored = fine(folder.run(restored, "")).stdout;
+    assert_eq!(restored, folder.read("anthropic.out"));
+}
+
+#[test]
+fn what_a_format_cannot_say_is_refused_by_place() {
+    let folder = Folder::with(&SAMPLES);
+    let run = folder.run(
+        &[
+            "convert",
+            "--format-out",
+            "sharegpt",
+            "anthropic.json",
+            "-o",
+            "out",
+        ],
+        "",
+    );
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(run.stderr, @"error: anthropic.json:1: message 3 says something and calls a tool, which sharegpt cannot say");
+    assert!(!folder.names().contains(&"out".to_owned()));
+    let run = folder.run(
+        &["convert", "--format-out", "langsmith", "anthropic.json"],
+        "",
+    );
+    assert_eq!(run.code, Some(2));
+}

@@ -1,10 +1,12 @@
 //! Anthropic Messages: `system` beside `messages`, and content in blocks.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use super::draft::{Draft, placeholder};
-use super::fault::{Fault, Model};
+use super::draft::Draft;
+use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
+use super::media::{self, At, redacted};
+use super::said::{Said, What, carried, number};
 
 /// Keys of a message that only say how it was recorded.
 pub(super) const ABOUT: [&str; 12] = [
@@ -24,8 +26,10 @@ pub(super) const ABOUT: [&str; 12] = [
 /// Keys of a block that only say how it was recorded.
 const BLOCK: [&str; 3] = ["cache_control", "signature", "caller"];
 /// The types of blocks that no chat of OpenAI has.
-const MARKS: [&str; 8] = [
+const MARKS: [&str; 10] = [
     "tool_use",
+    "mcp_tool_use",
+    "mcp_tool_result",
     "tool_result",
     "thinking",
     "redacted_thinking",
@@ -138,11 +142,8 @@ fn result(json: Json) -> Json {
     };
     let kind = block.text("type");
     let mut draft = Draft::result(block.take("tool_use_id"), None);
-    if block.get("is_error") == Some(&Json::Bool(true)) {
-        block.take("is_error");
-        draft.set("is_error", true.into());
-    }
-    if kind.as_deref() == Some("tool_result") {
+    draft.failed(&mut block);
+    if matches!(kind.as_deref(), Some("tool_result" | "mcp_tool_result")) {
         draft.content(block.take("content"), self::block);
         draft.rest(block, &["cache_control", "is_error"]);
     } else {
@@ -154,13 +155,9 @@ fn result(json: Json) -> Json {
 
 /// Adds a block to a message.
 pub(super) fn block(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut block) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut block, whole)) = draft.open(json) else {
         return;
     };
-    block.take("type");
     match kind.as_str() {
         "text" if block.str("text").is_some() => {
             let text = block.text("text").unwrap_or_default();
@@ -171,14 +168,10 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
             draft.part("thinking", text, block, &BLOCK);
         }
         "redacted_thinking" if block.str("data").is_some() => {
-            let text = placeholder(
-                "redacted thinking",
-                None,
-                block.str("data").unwrap_or_default(),
-            );
+            let text = redacted(block.str("data").unwrap_or_default());
             draft.part("redacted_thinking", text, block, &["data"]);
         }
-        "tool_use" | "server_tool_use" if block.str("name").is_some() => {
+        "tool_use" | "server_tool_use" | "mcp_tool_use" if block.str("name").is_some() => {
             let (id, name) = (block.take("id"), block.take("name"));
             let input = block.take("input");
             let (about, unknown) = block.split(&BLOCK);
@@ -190,39 +183,118 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
     }
 }
 
-/// Adds a picture or a document: its text or address is shown, encoded data is named.
+/// Adds a picture or a document: a text is shown, encoded data and addresses are named.
 fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
-    let source = block.get("source");
-    let field = |key: &str| source.and_then(|source| source.get(key)?.as_str());
-    let title = block
-        .str("title")
-        .map(|title| format!(" \"{title}\""))
-        .unwrap_or_default();
-    let text = match field("type") {
-        Some("base64") => {
-            let data = field("data").unwrap_or_default();
-            placeholder(&format!("{kind}{title}"), field("media_type"), data)
-        }
-        Some("url") => format!("[{kind}{title} {}]", field("url").unwrap_or_default()),
-        Some("file") => format!(
-            "[{kind}{title} file {}]",
-            field("file_id").unwrap_or_default()
-        ),
-        Some("text") if title.is_empty() => field("data").unwrap_or_default().to_owned(),
-        Some("text") => format!("[{kind}{title}]\n{}", field("data").unwrap_or_default()),
-        _ => {
-            draft.opaque(whole);
-            return;
-        }
-    };
     let context = block.text("context");
-    draft.part(
-        kind,
-        text,
-        block,
-        &["source", "title", "cache_control", "citations"],
-    );
+    let about = ["source", "title", "cache_control", "citations"];
+    let source = block.get("source");
+    let text = source
+        .filter(|source| source["type"] == "text")
+        .and_then(|source| source["data"].as_str());
+    match (text, block.str("title")) {
+        (None, _) => media::add(draft, kind, block, &about, whole),
+        (Some(text), None) => draft.part(kind, text.to_owned(), block, &about),
+        (Some(text), Some(title)) => {
+            let text = format!("[{kind} \"{title}\"]\n{text}");
+            draft.part(kind, text, block, &about);
+        }
+    }
     if let Some(context) = context {
         draft.text(context);
     }
+}
+
+/// Writes a conversation. The results of calls that follow each other are one message.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut messages: Vec<Json> = Vec::new();
+    let mut results = Vec::new();
+    for (index, said) in number(said).iter().enumerate() {
+        said.without_name()?;
+        if !said.is_result() {
+            flush(&mut results, &mut messages);
+        }
+        match said.role.as_str() {
+            "system" if index == 0 => {
+                let mut content = content(said, Vec::new())?;
+                if let (Json::String(text), false) = (&content, said.about.is_empty()) {
+                    content = json!([{ "type": "text", "text": text }]);
+                }
+                if let Some(block) = content.get_mut(0) {
+                    *block = carried(block.take(), &said.about);
+                }
+                rest.insert("system".to_owned(), content);
+            }
+            "user" | "assistant" => {
+                let calls = said.calls.iter().map(|call| {
+                    let (id, input) = (said.id_of(call)?, said.object(call)?);
+                    let block =
+                        json!({ "type": "tool_use", "id": id, "name": call.tool, "input": input });
+                    Ok(carried(block, &call.about))
+                });
+                let calls = calls.collect::<Result<_, _>>()?;
+                let message = json!({ "role": said.role, "content": content(said, calls)? });
+                messages.push(carried(message, &said.about));
+            }
+            "tool" => {
+                let mut block = json!({ "type": "tool_result", "tool_use_id": said.answers()? });
+                block["content"] = content(said, Vec::new())?;
+                if said.is_error {
+                    block["is_error"] = true.into();
+                }
+                results.push(carried(block, &said.about));
+            }
+            _ => return Err(said.no_role()),
+        }
+    }
+    flush(&mut results, &mut messages);
+    rest.insert("messages".to_owned(), Json::Array(messages));
+    Ok(Json::Object(rest))
+}
+
+fn flush(results: &mut Vec<Json>, messages: &mut Vec<Json>) {
+    if !results.is_empty() {
+        let content = std::mem::take(results);
+        messages.push(json!({ "role": "user", "content": content }));
+    }
+}
+
+/// Writes the content of a message: a text, or blocks.
+fn content(said: &Said, calls: Vec<Json>) -> Result<Json, Cannot> {
+    if let Some(text) = said.only_text().filter(|text| !text.is_empty())
+        && calls.is_empty()
+    {
+        return Ok(text.into());
+    }
+    let mut blocks = said.write_parts(&said.parts, written)?;
+    blocks.extend(calls);
+    Ok(Json::Array(blocks))
+}
+
+fn written(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "text": text }),
+        What::Thinking(text) => json!({ "type": "thinking", "thinking": text }),
+        What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) if ["image", "file"].contains(&media.kind) => {
+            let source = match &media.at {
+                At::Data(data) => {
+                    json!({ "type": "base64", "media_type": media.mime.as_ref()?, "data": data })
+                }
+                At::Url(url) => json!({ "type": "url", "url": url }),
+                At::File(id) => json!({ "type": "file", "file_id": id }),
+            };
+            let is_image = media.kind == "image";
+            let kind = if is_image { "image" } else { "document" };
+            let mut block = json!({ "type": kind, "source": source });
+            if let Some(name) = &media.name {
+                block["title"] = name.as_str().into();
+            }
+            media.with_mime(block)
+        }
+        What::Media(_) | What::Refusal(_) | What::Other(..) => return None,
+    })
 }

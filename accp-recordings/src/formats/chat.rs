@@ -1,13 +1,15 @@
 //! OpenAI chat: `messages` with `role`, `content` and `tool_calls`. The model has this form, so
 //! most messages stay as they were recorded.
 
-use accp_context::Call;
-use serde_json::{Map, Value as Json};
+use accp_context::{Call, Recorded};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::Fault;
+use super::fault::{Cannot, Fault, Model};
 use super::fields::{Fields, is_void};
+use super::media::redacted;
 use super::parts;
+use super::said::{Part, Said, What, carried, number};
 
 /// Keys of a message that the model has, or that only say how the message was recorded.
 const KNOWN: [&str; 23] = [
@@ -38,11 +40,75 @@ const KNOWN: [&str; 23] = [
 /// Keys under which servers record the reasoning of a model.
 const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
-/// Returns the messages of the model, or `None` if all of them are in its form as they are.
+/// Returns the messages of a document, and their pointer.
+pub(super) fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
+    match json {
+        Json::Array(messages) => Some((messages, "")),
+        other => Some((other.get("messages")?.as_array()?, "/messages")),
+    }
+}
+
+/// Reads a document. Returns `None` if it is in the form of the model as it is.
 ///
 /// # Errors
-/// When a message is not an object.
-pub(crate) fn read(messages: &[Json], at: &str) -> Result<Option<Vec<Json>>, Fault> {
+/// When there are no messages, or a message is not an object.
+pub(super) fn read(json: &Json) -> Result<Option<Model>, Fault> {
+    let expected = "an array `messages` of objects with `role` and `content`";
+    let (recorded, at) = messages(json).ok_or(Fault::at("", expected))?;
+    let read = changed(recorded, at)?;
+    let mut rest = json.as_object().cloned().unwrap_or_default();
+    rest.shift_remove("messages");
+    // Some logs have the system prompt beside the messages.
+    let system = rest.get("system").is_some_and(Json::is_string);
+    let system = system.then(|| rest.shift_remove("system")).flatten();
+    let answers = answers(&mut rest, recorded.last());
+    if read.is_none() && system.is_none() && answers.is_empty() {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    if let Some(Json::String(system)) = system {
+        let mut draft = Draft::new("system");
+        draft.text(system);
+        all.push(draft.into_json());
+    }
+    all.extend(read.unwrap_or_else(|| recorded.to_vec()));
+    all.extend(answers);
+    Ok(Some(Model {
+        messages: all,
+        rest,
+    }))
+}
+
+/// Takes the answers of a log that has the request and the response in one object, unless the
+/// messages end with the answer.
+fn answers(rest: &mut Map<String, Json>, last: Option<&Json>) -> Vec<Json> {
+    let choices = rest.get("choices").and_then(Json::as_array);
+    let choices = choices.map_or(&[][..], Vec::as_slice);
+    let answers = choices.iter().map(|choice| {
+        let mut about = choice.as_object()?.clone();
+        let Some(Json::Object(mut map)) = about.shift_remove("message") else {
+            return None;
+        };
+        if !about.is_empty() {
+            let about = [("choice".to_owned(), Json::Object(about))];
+            map.insert(Recorded::ABOUT.to_owned(), about.into_iter().collect());
+        }
+        Some(message(map))
+    });
+    let Some(answers) = answers.collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let last = last.and_then(Json::as_object).cloned().map(message);
+    let shown = |json: &Json| Recorded::of(json).shown();
+    if answers.len() == 1 && last.is_some_and(|last| shown(&last) == shown(&answers[0])) {
+        return Vec::new();
+    }
+    rest.shift_remove("choices");
+    answers
+}
+
+/// Returns the messages of the model, or `None` if all of them are in its form as they are.
+fn changed(messages: &[Json], at: &str) -> Result<Option<Vec<Json>>, Fault> {
     let mut out = Vec::new();
     let mut changed = false;
     for (index, json) in messages.iter().enumerate() {
@@ -128,8 +194,15 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
             draft.set(key, value);
         }
     }
+    let told = thinking(
+        &mut draft,
+        fields.list("reasoning_details").unwrap_or_default(),
+    );
     for key in THINKING {
-        if let Some(text) = fields.text(key).filter(|text| !text.is_empty()) {
+        if !told.is_empty() && fields.str(key) == Some(&told) {
+            let text = fields.take(key).unwrap_or_default();
+            draft.about([(key.to_owned(), text)].into_iter().collect());
+        } else if let Some(text) = fields.text(key).filter(|text| !text.is_empty()) {
             draft.named("thinking", text, Map::new());
         }
     }
@@ -161,4 +234,106 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
     }
     draft.rest(fields, &[]);
     draft.into_json()
+}
+
+/// Adds reasoning in pieces, and returns their texts joined: servers say that, too.
+fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
+    const ABOUT: [&str; 5] = ["id", "index", "format", "signature", "data"];
+    let mut told = String::new();
+    for json in pieces {
+        let Some((kind, mut piece, whole)) = draft.open(json) else {
+            continue;
+        };
+        let text = match kind.as_str() {
+            "reasoning.text" => piece.text("text"),
+            "reasoning.summary" => piece.text("summary"),
+            _ => None,
+        };
+        let data = piece.str("data").filter(|_| kind == "reasoning.encrypted");
+        let data = data.map(redacted);
+        match (text, data) {
+            (Some(text), _) => {
+                told.push_str(&text);
+                draft.part("thinking", text, piece, &ABOUT);
+            }
+            (None, Some(text)) => draft.part("redacted_thinking", text, piece, &ABOUT),
+            (None, None) => draft.opaque(&whole),
+        }
+    }
+    told
+}
+
+/// Writes a conversation.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(super) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let messages = number(said).iter().map(written).collect::<Result<_, _>>()?;
+    rest.insert("messages".to_owned(), Json::Array(messages));
+    Ok(Json::Object(rest))
+}
+
+fn written(said: &Said) -> Result<Json, Cannot> {
+    let mut map = Map::new();
+    map.insert("role".to_owned(), said.role.as_str().into());
+    for (key, value) in [("name", &said.name), ("tool_call_id", &said.call_id)] {
+        map.extend(
+            value
+                .iter()
+                .map(|text| (key.to_owned(), text.as_str().into())),
+        );
+    }
+    if said.is_result() {
+        said.answers()?;
+    }
+    let (thoughts, parts) = said.thinking();
+    match thoughts {
+        [] => {}
+        [
+            Part {
+                what: What::Thinking(text),
+                about,
+            },
+        ] if about.is_empty() => {
+            map.insert("reasoning_content".to_owned(), text.as_str().into());
+        }
+        thoughts => {
+            let pieces = said.write_parts(thoughts, |what| match what {
+                What::Thinking(text) => Some(json!({ "type": "reasoning.text", "text": text })),
+                What::Redacted(data) => {
+                    Some(json!({ "type": "reasoning.encrypted", "data": data }))
+                }
+                _ => None,
+            })?;
+            map.insert("reasoning_details".to_owned(), Json::Array(pieces));
+        }
+    }
+    let content = match parts {
+        [] if !said.calls.is_empty() => Json::Null,
+        [] => "".into(),
+        [
+            Part {
+                what: What::Text(text),
+                about,
+            },
+        ] if about.is_empty() => text.as_str().into(),
+        parts => Json::Array(said.write_parts(parts, parts::write)?),
+    };
+    map.insert("content".to_owned(), content);
+    let calls = said.calls.iter().map(|call| {
+        let id = said.id_of(call)?;
+        let (arguments, about) = call.spelt();
+        let function = json!({ "name": call.tool, "arguments": arguments });
+        let call = json!({ "id": id, "type": "function", "function": function });
+        Ok(carried(call, &about))
+    });
+    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+    if !calls.is_empty() {
+        map.insert("tool_calls".to_owned(), Json::Array(calls));
+    }
+    if said.is_error {
+        map.insert("is_error".to_owned(), true.into());
+    }
+    map.extend(said.keys.clone());
+    Ok(carried(Json::Object(map), &said.about))
 }

@@ -3,7 +3,7 @@
 use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
 
-use super::fields::{Fields, is_void};
+use super::fields::{Fields, is_void, merge};
 
 /// The roles that a message with a result may have in a recording.
 const ROLES: [&str; 4] = ["user", "assistant", "tool", "system"];
@@ -43,6 +43,14 @@ impl Draft {
         draft
     }
 
+    /// Takes note that the call failed, if the recording says so.
+    pub(crate) fn failed(&mut self, fields: &mut Fields) {
+        if fields.get("is_error") == Some(&Json::Bool(true)) {
+            fields.take("is_error");
+            self.set("is_error", true.into());
+        }
+    }
+
     /// Sets a key of the message.
     pub(crate) fn set(&mut self, key: &str, value: Json) {
         self.keys.insert(key.to_owned(), value);
@@ -76,6 +84,23 @@ impl Draft {
         let (about, unknown) = fields.split(about);
         self.named(kind, text, about);
         self.shown(unknown);
+    }
+
+    /// Opens a part: returns its type, its other keys, and the part whole. What is not an object
+    /// is shown as it is.
+    pub(crate) fn open(&mut self, part: Json) -> Option<(String, Fields, Json)> {
+        let whole = part.clone();
+        match Fields::of(part) {
+            Ok(mut fields) => {
+                let kind = fields.take("type");
+                let kind = kind.as_ref().and_then(Json::as_str).unwrap_or_default();
+                Some((kind.to_owned(), fields, whole))
+            }
+            Err(odd) => {
+                self.opaque(&odd);
+                None
+            }
+        }
     }
 
     /// Adds something that no reader understands: its JSON is shown whole.
@@ -222,20 +247,4 @@ impl Draft {
         }
         Json::Object(message)
     }
-}
-
-/// Adds entries to a map. Two values of one key are both kept.
-pub(crate) fn merge(map: &mut Map<String, Json>, more: Map<String, Json>) {
-    for (mut key, value) in more {
-        while map.contains_key(&key) {
-            key.push('\'');
-        }
-        map.insert(key, value);
-    }
-}
-
-/// Returns the text that stands for data that no model saw as text.
-pub(crate) fn placeholder(kind: &str, media: Option<&str>, data: &str) -> String {
-    let media = media.map(|media| format!(" {media}")).unwrap_or_default();
-    format!("[{kind}{media}, {} characters of base64]", data.len())
 }

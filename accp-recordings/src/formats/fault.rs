@@ -26,3 +26,12 @@ impl Fault {
         }
     }
 }
+
+/// The reason why a format cannot say a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cannot {
+    /// The number of the message, from 1.
+    pub(crate) message: usize,
+    /// What the message has, without a subject: "has a refusal".
+    pub(crate) why: String,
+}

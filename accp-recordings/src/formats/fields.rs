@@ -1,5 +1,6 @@
 //! The keys of an object of a recording, taken one by one.
 
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 
 /// An object of a recording. A reader takes the keys that it knows, and has to say what becomes of
@@ -70,18 +71,32 @@ impl Fields {
         None
     }
 
-    /// Parts what nobody took: the keys that only say how something was recorded, which are these
-    /// and all keys without content, and the keys that nobody knows.
-    pub(crate) fn split(self, about: &[&str]) -> (Map<String, Json>, Map<String, Json>) {
+    /// Parts what nobody took: the keys that only say how something was recorded, which are these,
+    /// those in a key of our own, and all keys without content, and the keys that nobody knows.
+    pub(crate) fn split(mut self, about: &[&str]) -> (Map<String, Json>, Map<String, Json>) {
+        let recorded = self.object(Recorded::ABOUT).unwrap_or_default();
         let known = |key: &str, value: &Json| about.contains(&key) || is_void(value);
-        self.0
+        let (mut about, unknown) = self
+            .0
             .into_iter()
-            .partition(|(key, value)| known(key, value))
+            .partition(|(key, value)| known(key, value));
+        merge(&mut about, recorded.0);
+        (about, unknown)
     }
 
     /// Returns what nobody took.
     pub(crate) fn into_map(self) -> Map<String, Json> {
         self.0
+    }
+}
+
+/// Adds entries to a map. Two values of one key are both kept.
+pub(crate) fn merge(map: &mut Map<String, Json>, more: Map<String, Json>) {
+    for (mut key, value) in more {
+        while map.contains_key(&key) {
+            key.push('\'');
+        }
+        map.insert(key, value);
     }
 }
 

@@ -1,10 +1,12 @@
 //! Gemini: `systemInstruction`, and `contents` of `parts` that have no type.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use super::draft::{Draft, placeholder};
-use super::fault::{Fault, Model};
+use super::draft::Draft;
+use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
+use super::media::{self, At, kind_of};
+use super::said::{Said, What, carried, number};
 
 /// Keys of a part that only say how it was recorded.
 const ABOUT: [&str; 6] = [
@@ -15,6 +17,8 @@ const ABOUT: [&str; 6] = [
     "mediaResolution",
     "partMetadata",
 ];
+/// Keys of a part that hold a picture, a sound or a file.
+const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 /// Keys of a candidate or a content that only say how it was recorded.
 const CANDIDATE: [&str; 8] = [
     "finishReason",
@@ -42,7 +46,9 @@ pub(crate) fn detect(json: &Json) -> bool {
                 .get("parts")
                 .or_else(|| content.get("content")?.get("parts"));
             let parts = parts.and_then(Json::as_array);
-            parts.is_some_and(|parts| parts.iter().all(|part| part.get("type").is_none()))
+            // Parts have no type, but unknown parts may have one.
+            let untyped = |parts: &Vec<Json>| parts.iter().all(|part| part.get("type").is_none());
+            parts.is_some_and(|parts| !json.is_array() || untyped(parts))
         })
     })
 }
@@ -140,17 +146,20 @@ fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
     draft.end(out, first);
 }
 
-/// Reads the result of a call. A response whose only key is the output is that output.
+/// Reads the result of a call. A response whose only key is the output or the error is that text.
 fn result(json: Json, key: &str) -> Option<Json> {
     let mut part = Fields::of(json).ok()?;
     let mut fields = part.object(key)?;
     let mut draft = Draft::result(fields.take("id"), fields.take("name"));
     match fields.take("response") {
         Some(Json::Object(mut map)) => {
-            let only = ["output", "result"]
+            let only = ["output", "result", "error"]
                 .into_iter()
                 .find(|key| map.contains_key(*key));
             let alone = only.filter(|key| map.len() == 1 && map[*key].is_string());
+            if alone == Some("error") {
+                draft.set("is_error", true.into());
+            }
             match alone.and_then(|key| map.shift_remove(key)) {
                 Some(Json::String(text)) => draft.text(text),
                 _ => draft.text(Json::Object(map).to_string()),
@@ -188,30 +197,108 @@ fn part(draft: &mut Draft, json: Json) {
         draft.call(id, name, args, about);
         draft.shown(call.into_map());
         draft.shown(unknown);
-    } else if let Some((key, text)) = media(&part) {
-        draft.part("media", text, part, &[&[key], &ABOUT[..]].concat());
     } else {
-        draft.opaque(&whole);
+        media::add(draft, "", part, &[&MEDIA[..], &ABOUT].concat(), &whole);
     }
 }
 
-/// Returns the key of a picture or a file, and the text that stands for it.
-fn media(part: &Fields) -> Option<(&'static str, String)> {
-    let field = |map: &Map<String, Json>, keys: [&str; 2]| {
-        let found = keys.into_iter().find_map(|key| map.get(key)?.as_str());
-        found.map(str::to_owned)
-    };
-    for key in ["inlineData", "inline_data", "fileData", "file_data"] {
-        let Some(Json::Object(map)) = part.get(key) else {
+/// Writes a conversation. The results of calls that follow each other are one content.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut contents: Vec<Json> = Vec::new();
+    let mut results = Vec::new();
+    for (index, said) in number(said).iter().enumerate() {
+        said.without_name()?;
+        if said.is_result() {
+            results.push(written_result(said)?);
             continue;
+        }
+        flush(&mut results, &mut contents);
+        let role = match said.role.as_str() {
+            "system" if index == 0 => "",
+            "user" => "user",
+            "assistant" => "model",
+            _ => return Err(said.no_role()),
         };
-        let kind = field(map, ["mimeType", "mime_type"]);
-        let text = if let Some(uri) = field(map, ["fileUri", "file_uri"]) {
-            format!("[file {uri}]")
+        let mut parts = said.write_parts(&said.parts, written)?;
+        for call in &said.calls {
+            let mut function = json!({ "name": call.tool, "args": said.object(call)? });
+            if let Some(id) = &call.id {
+                function["id"] = id.as_str().into();
+            }
+            parts.push(carried(json!({ "functionCall": function }), &call.about));
+        }
+        if role.is_empty() {
+            let system = carried(json!({ "parts": parts }), &said.about);
+            rest.insert("systemInstruction".to_owned(), system);
         } else {
-            placeholder("media", kind.as_deref(), map.get("data")?.as_str()?)
-        };
-        return Some((key, text));
+            let content = json!({ "role": role, "parts": parts });
+            contents.push(carried(content, &said.about));
+        }
     }
-    None
+    flush(&mut results, &mut contents);
+    rest.insert("contents".to_owned(), Json::Array(contents));
+    Ok(Json::Object(rest))
+}
+
+fn flush(results: &mut Vec<Json>, contents: &mut Vec<Json>) {
+    if !results.is_empty() {
+        let parts = std::mem::take(results);
+        contents.push(json!({ "role": "user", "parts": parts }));
+    }
+}
+
+/// Writes the result of a call. A result that is a JSON object is that object.
+fn written_result(said: &Said) -> Result<Json, Cannot> {
+    let (text, about) = said.flat()?;
+    let tool = said.tool.as_ref();
+    let tool = tool.ok_or_else(|| said.cannot("is a result that names no tool"))?;
+    let object = serde_json::from_str::<Json>(text).ok();
+    let object = object.filter(|json| {
+        let only = |key| {
+            json.as_object()
+                .is_some_and(|map| map.len() == 1 && map.contains_key(key))
+        };
+        let wraps = ["output", "result", "error"].into_iter().any(only);
+        let compact = json.to_string();
+        json.is_object() && !wraps && compact == text
+    });
+    let response = match object {
+        _ if said.is_error => json!({ "error": text }),
+        Some(object) => object,
+        None => json!({ "output": text }),
+    };
+    let mut function = json!({ "name": tool, "response": response });
+    if let Some(id) = &said.call_id {
+        function["id"] = id.as_str().into();
+    }
+    Ok(carried(json!({ "functionResponse": function }), &about))
+}
+
+fn written(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "text": text }),
+        What::Thinking(text) => json!({ "text": text, "thought": true }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => {
+            // Only the media type tells a picture from a file.
+            if kind_of("", media.mime.as_deref()) != media.kind {
+                return None;
+            }
+            let (key, mut holder) = match &media.at {
+                At::Data(data) => ("inlineData", json!({ "data": data })),
+                At::Url(url) => ("fileData", json!({ "fileUri": url })),
+                At::File(_) => return None,
+            };
+            for (key, value) in [("mimeType", &media.mime), ("displayName", &media.name)] {
+                if let Some(text) = value {
+                    holder[key] = text.as_str().into();
+                }
+            }
+            json!({ key: holder })
+        }
+        What::Redacted(_) | What::Refusal(_) | What::Other(..) => return None,
+    })
 }

@@ -1,10 +1,12 @@
 //! `LangChain`: messages with a `type`, as they are, under `data`, or as serialised constructors.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Cannot, Fault, Model};
 use super::fields::{Fields, is_void};
+use super::media::At;
+use super::said::{Arguments, Said, What, carried, number};
 use super::{anthropic, chat, parts};
 
 /// The types of this format, the names of their classes, and the roles of the model.
@@ -47,6 +49,11 @@ pub(super) fn is_message(json: &Json) -> bool {
     let typed = role(&json["type"]).is_some() || json["type"] == "chat";
     let said = json.get("content").is_some() || json["data"].get("content").is_some();
     constructor || typed && said && json.get("from").is_none()
+}
+
+/// Returns whether this is the name of a type, and not of a class.
+fn is_name(kind: &str) -> bool {
+    TYPES.iter().any(|(name, ..)| *name == kind)
 }
 
 /// Returns the role of the model for a type or the name of a class, also of a chunk.
@@ -107,6 +114,19 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
     let kind = [wrapper.get("type"), fields.get("type"), class.as_ref()];
     let known = kind.into_iter().flatten().find_map(role);
     let said = fields.text("role");
+    for fields in [&mut wrapper, &mut fields] {
+        if fields
+            .str("type")
+            .is_some_and(|kind| kind == "constructor" || is_name(kind))
+        {
+            fields.take("type");
+        }
+    }
+    let is_developer = |more: &Json| more["__openai_role__"] == "developer";
+    let known = match fields.get("additional_kwargs") {
+        Some(more) if known == Some("system") && is_developer(more) => Some("developer"),
+        _ => known,
+    };
     let mut draft = match known {
         Some("tool") => Draft::result(fields.take("tool_call_id"), fields.take("name")),
         Some(role) => Draft::new(role),
@@ -124,6 +144,12 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         draft.set("is_error", true.into());
     }
     let calls = calls(&mut fields);
+    if let Some(text) = fields
+        .text("reasoning_content")
+        .filter(|text| !text.is_empty())
+    {
+        draft.named("thinking", text, Map::new());
+    }
     let ids: Vec<Json> = calls
         .iter()
         .filter_map(|call| call.get("id").cloned())
@@ -137,6 +163,9 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
             parts::any(draft, json);
         }
     });
+    if let Some(text) = fields.text("refusal").filter(|text| !text.is_empty()) {
+        draft.named("refusal", text, Map::new());
+    }
     for call in calls {
         parts::call(&mut draft, call);
     }
@@ -156,11 +185,98 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
         calls.extend(more.list("tool_calls").into_iter().flatten());
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
     }
+    // A provider's words beside the content.
     for key in ["reasoning_content", "refusal"] {
-        if let Some(said) = more.take(key).filter(|said| !is_void(said)) {
-            fields.put(key, said);
+        if let Some(said) = more.text(key) {
+            fields.put(key, said.into());
         }
     }
     fields.put("additional_kwargs", Json::Object(more.into_map()));
     calls
+}
+
+/// Writes a conversation: messages with a `type`, and what was said under `data`.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let messages = number(said).iter().map(written).collect::<Result<_, _>>()?;
+    rest.insert("messages".to_owned(), Json::Array(messages));
+    Ok(Json::Object(rest))
+}
+
+fn written(said: &Said) -> Result<Json, Cannot> {
+    let content = match said.only_text() {
+        Some(text) => text.into(),
+        None => Json::Array(said.write_parts(&said.parts, block)?),
+    };
+    let mut data = json!({ "content": content });
+    let kind = match said.role.as_str() {
+        "user" => "human",
+        "assistant" => "ai",
+        "system" => "system",
+        "developer" => {
+            data["additional_kwargs"] = json!({ "__openai_role__": "developer" });
+            "system"
+        }
+        "tool" => {
+            data["tool_call_id"] = said.answers()?.into();
+            if let Some(tool) = &said.tool {
+                data["name"] = tool.as_str().into();
+            }
+            if said.is_error {
+                data["status"] = "error".into();
+            }
+            "tool"
+        }
+        "" => return Err(said.no_role()),
+        other => {
+            data["role"] = other.into();
+            "chat"
+        }
+    };
+    if let Some(name) = &said.name {
+        data["name"] = name.as_str().into();
+    }
+    for call in &said.calls {
+        let is_object = matches!(call.arguments, Arguments::Object(_));
+        let (key, kind) = if is_object {
+            ("tool_calls", "tool_call")
+        } else {
+            ("invalid_tool_calls", "invalid_tool_call")
+        };
+        let written =
+            json!({ "name": call.tool, "args": call.value(), "id": call.id, "type": kind });
+        let written = carried(written, &call.about);
+        match &mut data[key] {
+            Json::Array(calls) => calls.push(written),
+            empty => *empty = Json::Array(vec![written]),
+        }
+    }
+    Ok(json!({ "type": kind, "data": carried(data, &said.about) }))
+}
+
+fn block(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "text": text }),
+        What::Thinking(text) => json!({ "type": "reasoning", "reasoning": text }),
+        What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
+        What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => {
+            let (key, value) = match &media.at {
+                At::Data(data) => ("base64", data),
+                At::Url(url) => ("url", url),
+                At::File(id) => ("file_id", id),
+            };
+            let mut block = json!({ "type": media.kind, key: value });
+            for (key, value) in [("mime_type", &media.mime), ("filename", &media.name)] {
+                if let Some(text) = value {
+                    block[key] = text.as_str().into();
+                }
+            }
+            block
+        }
+        What::Other(..) => return None,
+    })
 }

@@ -1,12 +1,14 @@
 //! `LangSmith` exports: runs with `inputs` and `outputs`, and runs inside them.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
 use super::fault::{Fault, Model};
 use super::fields::{Fields, is_void};
 use super::langchain;
 use super::merge::{Merge, Seen};
+use crate::format::Format;
+use crate::leaves::Leaves;
 
 /// Returns whether the document is of this format and of no other.
 pub(crate) fn detect(json: &Json) -> bool {
@@ -35,7 +37,7 @@ fn is_run(json: &Json) -> bool {
 /// When there are no runs.
 pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     let mut rest = Map::new();
-    let (mut runs, list) = match json {
+    let (runs, list) = match json {
         Json::Array(runs) => (runs, true),
         other => {
             let mut fields = Fields::of(other).map_err(|_| Fault::at("", "a run, an object"))?;
@@ -59,28 +61,16 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             "a run, an object with `inputs` and `outputs`",
         ));
     }
-    let mut merge = Merge::default();
-    let models = runs.iter().any(holds_model);
-    let mut order: Vec<&mut Json> = Vec::new();
-    for run in &mut runs {
-        if models {
-            models_of(run, &mut order);
-        } else {
-            order.push(run);
-        }
-    }
-    order.sort_by_cached_key(|run| time(run));
-    for run in order {
-        take(run, &mut merge);
-    }
+    let mut runs = Json::Array(runs);
+    let merge = merged(&mut runs);
     let id = ["session_id", "trace_id", "id"];
     if let Some(id) = id
         .iter()
-        .find_map(|key| runs.first()?.get(key).filter(|id| id.is_string()))
+        .find_map(|key| runs[0].get(key).filter(|id| id.is_string()))
     {
         rest.entry("id").or_insert_with(|| id.clone());
     }
-    rest.insert("runs".to_owned(), Json::Array(runs));
+    rest.insert("runs".to_owned(), runs);
     if !merge.repeated.is_empty() {
         rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
     }
@@ -90,30 +80,84 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     })
 }
 
-/// Returns whether a run or a run inside it asked a model.
-fn holds_model(run: &Json) -> bool {
-    let inside = run["child_runs"]
-        .as_array()
-        .is_some_and(|runs| runs.iter().any(holds_model));
-    run["run_type"] == "llm" || inside
+/// A run, or a run inside another one.
+struct Place {
+    pointer: String,
+    time: String,
+    asks_model: bool,
 }
 
-/// Finds the runs that asked a model: this run, or runs inside it.
-fn models_of<'r>(run: &'r mut Json, out: &mut Vec<&'r mut Json>) {
-    if run["run_type"] == "llm" {
-        out.push(run);
-    } else if let Some(Json::Array(runs)) = run.get_mut("child_runs") {
-        for run in runs {
-            models_of(run, out);
+/// Takes the messages of all runs. Those of runs that asked a model are the conversation; without
+/// such runs, those of the outermost. The other runs mostly repeat what is said there: of these, a
+/// run becomes a message if it says something else.
+fn merged(runs: &mut Json) -> Merge {
+    let mut places = Vec::new();
+    each(runs, "", &mut places);
+    places.sort_by(|a, b| a.time.cmp(&b.time));
+    let models = places.iter().any(|place| place.asks_model);
+    let speaks = |place: &Place| {
+        if models {
+            place.asks_model
+        } else {
+            place.pointer.matches('/').count() == 1
         }
+    };
+    let mut told = Merge::default();
+    for place in places.iter().filter(|place| speaks(place)) {
+        let run = runs.pointer(&place.pointer);
+        let run = run.map(|run| json!({ "inputs": run["inputs"], "outputs": run["outputs"] }));
+        take(&mut run.unwrap_or_default(), &mut told);
+    }
+    let mut said = Leaves::default();
+    told.messages.iter().for_each(|message| said.add(message));
+    let mut merge = Merge::default();
+    for place in &places {
+        match runs.pointer_mut(&place.pointer) {
+            Some(run) if speaks(place) => take(run, &mut merge),
+            Some(run) => {
+                let aside = aside(run, &said).into_iter().collect();
+                merge.add(aside, &mut Seen::default());
+            }
+            None => {}
+        }
+    }
+    merge
+}
+
+/// Finds the runs of a list, and the runs inside them.
+fn each(runs: &Json, at: &str, out: &mut Vec<Place>) {
+    for (index, run) in runs.as_array().into_iter().flatten().enumerate() {
+        let pointer = format!("{at}/{index}");
+        let time = run["start_time"].as_str();
+        let time = time.or_else(|| run["dotted_order"].as_str());
+        out.push(Place {
+            pointer: pointer.clone(),
+            time: time.unwrap_or_default().to_owned(),
+            asks_model: run["run_type"] == "llm",
+        });
+        each(&run["child_runs"], &format!("{pointer}/child_runs"), out);
     }
 }
 
-fn time(run: &Json) -> String {
-    let time = run["start_time"]
-        .as_str()
-        .or_else(|| run["dotted_order"].as_str());
-    time.unwrap_or_default().to_owned()
+/// Takes what no message says out of a run that asked no model: it is shown whole.
+fn aside(run: &mut Json, said: &Leaves) -> Option<Json> {
+    let mut shown = Map::new();
+    for key in ["inputs", "outputs", "error"] {
+        let value = run.get_mut(key);
+        let is_new = |value: &&mut Json| said.first_lost(value, Format::LangSmith).is_some();
+        if let Some(value) = value.filter(is_new) {
+            shown.insert(key.to_owned(), value.take());
+        }
+    }
+    if shown.is_empty() {
+        return None;
+    }
+    let mut draft = Draft::new("tool");
+    if let Some(name) = run["name"].as_str() {
+        draft.set("name", name.into());
+    }
+    draft.shown(shown);
+    Some(draft.into_json())
 }
 
 /// Takes the messages of a run.

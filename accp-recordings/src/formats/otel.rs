@@ -4,10 +4,11 @@
 mod attributes;
 mod messages;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use super::fault::{Fault, Model};
+use super::fault::{Cannot, Fault, Model};
 use super::merge::{Merge, Seen};
+use super::said::Said;
 use attributes::Found;
 
 /// Returns whether the document is of this format and of no other.
@@ -104,4 +105,28 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
         messages: merge.messages,
         rest,
     })
+}
+
+/// Writes a conversation as the messages of one span, in OTLP JSON.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let written = said.iter().map(messages::written);
+    let written = written.collect::<Result<Json, _>>()?;
+    let text = |key: &str, text: &str| json!({ "key": key, "value": { "stringValue": text } });
+    let mut attributes = vec![text("gen_ai.operation.name", "chat")];
+    if rest.get("id").is_some_and(Json::is_string)
+        && let Some(Json::String(id)) = rest.shift_remove("id")
+    {
+        attributes.push(text("gen_ai.conversation.id", &id));
+    }
+    if let Some(tools) = rest.shift_remove("tools") {
+        attributes.push(text("gen_ai.tool.definitions", &tools.to_string()));
+    }
+    attributes.push(text("gen_ai.input.messages", &written.to_string()));
+    let span = json!({ "name": "chat", "attributes": attributes });
+    let spans = json!([{ "scopeSpans": [{ "spans": [span] }] }]);
+    rest.insert("resourceSpans".to_owned(), spans);
+    Ok(Json::Object(rest))
 }

@@ -1,41 +1,51 @@
 //! Parts of a content, of the kinds that several formats share.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::anthropic;
-use super::draft::{Draft, merge, placeholder};
-use super::fields::Fields;
-use super::responses::data_url;
+use super::draft::Draft;
+use super::fields::{Fields, merge};
+use super::media::{self, At, Media};
+use super::said::What;
 
-/// The types of the parts of OpenAI's chat.
-const OPENAI: [&str; 5] = ["text", "refusal", "image_url", "input_audio", "file"];
+/// Keys of a part that hold a picture, a sound or a file: of OpenAI's chat, and of `LangChain`.
+const MEDIA: [&str; 11] = [
+    "image_url",
+    "input_audio",
+    "file",
+    "base64",
+    "data",
+    "url",
+    "file_id",
+    "mime_type",
+    "source_type",
+    "filename",
+    "title",
+];
 
 /// The types of calls.
 const CALLS: [&str; 4] = ["function", "custom", "tool_call", "invalid_tool_call"];
 
-/// Adds a part of a content that may be of OpenAI's chat or of Anthropic's messages.
+/// Adds a part of a content that may be of OpenAI's chat, of `LangChain` or of Anthropic's
+/// messages.
 pub(super) fn any(draft: &mut Draft, json: Json) {
-    match json {
-        Json::String(text) => draft.text(text),
-        json if json["type"]
-            .as_str()
-            .is_some_and(|kind| OPENAI.contains(&kind)) =>
-        {
-            openai(draft, json);
-        }
-        json => anthropic::block(draft, json),
+    let kind = json["type"].as_str().unwrap_or_default();
+    match kind {
+        "image" | "document" if json.get("source").is_some() => anthropic::block(draft, json),
+        "text" | "refusal" | "reasoning" | "image_url" | "input_audio" | "file" | "image"
+        | "audio" | "video" => openai(draft, json),
+        _ => match json {
+            Json::String(text) => draft.text(text),
+            json => anthropic::block(draft, json),
+        },
     }
 }
 
-/// Adds a part of OpenAI's chat.
-pub(super) fn openai(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut part) = Fields::of(json) else {
-        draft.opaque(&whole);
+/// Adds a part of OpenAI's chat or of `LangChain`.
+fn openai(draft: &mut Draft, json: Json) {
+    let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
-    part.take("type");
     match kind.as_str() {
         "text" if part.str("text").is_some() => {
             let text = part.text("text").unwrap_or_default();
@@ -50,43 +60,13 @@ pub(super) fn openai(draft: &mut Draft, json: Json) {
             let text = part.text("refusal").unwrap_or_default();
             draft.part("refusal", text, part, &[]);
         }
-        "image_url" | "input_audio" | "file" => match part.get(&kind).and_then(|m| media(&kind, m))
-        {
-            Some((kind, text)) => {
-                let key = whole["type"].as_str().unwrap_or_default();
-                draft.part(kind, text, part, &[key]);
-            }
-            None => draft.opaque(&whole),
-        },
-        _ => draft.opaque(&whole),
+        "reasoning" if part.str("reasoning").is_some() => {
+            let text = part.text("reasoning").unwrap_or_default();
+            draft.part("thinking", text, part, &["id", "index", "extras"]);
+        }
+        "text" | "refusal" | "reasoning" => draft.opaque(&whole),
+        kind => media::add(draft, kind, part, &MEDIA, &whole),
     }
-}
-
-/// Returns the kind of a picture, a sound or a file, and the text that stands for it.
-fn media<'k>(kind: &'k str, value: &Json) -> Option<(&'k str, String)> {
-    let field = |key: &str| value.get(key).and_then(Json::as_str);
-    Some(match kind {
-        "image_url" => {
-            let url = value.as_str().or_else(|| field("url"))?;
-            let text = match data_url(url) {
-                Some((media, data)) => placeholder("image", Some(media), data),
-                None => format!("[image {url}]"),
-            };
-            ("image", text)
-        }
-        "input_audio" => {
-            let text = placeholder("audio", field("format"), field("data")?);
-            ("audio", text)
-        }
-        _ => {
-            let name = field("filename").or_else(|| field("file_id"));
-            let text = match field("file_data") {
-                Some(data) => placeholder("file", name, data),
-                None => format!("[file {}]", name?),
-            };
-            ("file", text)
-        }
-    })
 }
 
 /// Adds a call in a form of OpenAI's or `LangChain`'s: the function is an object, or its name and
@@ -122,4 +102,40 @@ pub(super) fn call(draft: &mut Draft, json: Json) {
     }
     draft.call(id, name, arguments, about);
     draft.shown(unknown);
+}
+
+/// Writes a part of a content of OpenAI's chat.
+pub(super) fn write(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "text": text }),
+        What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => match (media.kind, &media.at, media.data_url()) {
+            ("image", At::Url(url), _) => media.with_mime(image(url)),
+            ("image", At::Data(_), Some(url)) => image(&url),
+            ("audio", At::Data(data), _) => {
+                let format = media.mime.as_deref()?.strip_prefix("audio/")?;
+                json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
+            }
+            ("file", At::File(id), _) => media.with_mime(named("file_id", id, media)),
+            ("file", At::Data(data), url) => {
+                named("file_data", &url.unwrap_or(data.clone()), media)
+            }
+            _ => return None,
+        },
+        What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+    })
+}
+
+fn image(url: &str) -> Json {
+    json!({ "type": "image_url", "image_url": { "url": url } })
+}
+
+/// Writes a file under this key, with its name.
+fn named(key: &str, value: &str, media: &Media) -> Json {
+    let mut file = json!({ key: value });
+    if let Some(name) = &media.name {
+        file["filename"] = name.as_str().into();
+    }
+    json!({ "type": "file", "file": file })
 }

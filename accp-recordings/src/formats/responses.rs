@@ -1,10 +1,12 @@
 //! OpenAI Responses: `instructions`, and the items of `input` and `output`.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 
-use super::draft::{Draft, placeholder};
-use super::fault::{Fault, Model};
+use super::draft::Draft;
+use super::fault::{Cannot, Fault, Model};
 use super::fields::Fields;
+use super::media::{self, At};
+use super::said::{Part, Said, What, carried, number};
 
 /// Keys of an item or a part that only say how it was recorded.
 const ABOUT: [&str; 12] = [
@@ -20,6 +22,17 @@ const ABOUT: [&str; 12] = [
     "namespace",
     "caller",
     "created_by",
+];
+
+/// Keys of a part that hold a picture, a sound or a file.
+const MEDIA: [&str; 7] = [
+    "image_url",
+    "file_url",
+    "file_id",
+    "filename",
+    "file_data",
+    "input_audio",
+    "detail",
 ];
 
 /// Returns whether the document is of this format and of no other.
@@ -161,6 +174,7 @@ impl Turn {
             _ if kind.ends_with("_call_output") => {
                 self.end(out);
                 let mut draft = Draft::result(item.take("call_id"), item.take("name"));
+                draft.failed(&mut item);
                 if matches!(
                     kind.as_str(),
                     "function_call_output" | "custom_tool_call_output"
@@ -185,13 +199,9 @@ impl Turn {
 
 /// Adds a part of a content.
 fn part(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut part) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
-    part.take("type");
     match kind.as_str() {
         "input_text" | "output_text" | "text" if part.str("text").is_some() => {
             let text = part.text("text").unwrap_or_default();
@@ -205,33 +215,117 @@ fn part(draft: &mut Draft, json: Json) {
             let text = part.text("refusal").unwrap_or_default();
             draft.part("refusal", text, part, &ABOUT);
         }
-        "input_image" | "input_file" => media(draft, kind.trim_start_matches("input_"), part),
+        "input_image" | "input_file" | "input_audio" => {
+            media::add(draft, &kind, part, &MEDIA, &whole);
+        }
         _ => draft.opaque(&whole),
     }
 }
 
-/// Adds a picture or a file: its address is shown, encoded data is named.
-fn media(draft: &mut Draft, kind: &str, part: Fields) {
-    let url = part.str("image_url").or_else(|| part.str("file_url"));
-    let name = part.str("filename").or_else(|| part.str("file_id"));
-    let data = part.str("file_data").or(url);
-    let text = match data.map(|data| (data_url(data), data)) {
-        Some((Some((media, data)), _)) => placeholder(kind, name.or(Some(media)), data),
-        Some((None, data)) if url.is_none() => placeholder(kind, name, data),
-        _ => format!("[{kind} {}]", url.or(name).unwrap_or_default()),
-    };
-    let keys = [
-        "image_url",
-        "file_url",
-        "file_id",
-        "filename",
-        "file_data",
-        "detail",
-    ];
-    draft.part(kind, text, part, &keys);
+/// Writes a conversation as items of `input`.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut items = Vec::new();
+    let mut last = "";
+    let said = number(said);
+    for (index, said) in said.iter().enumerate() {
+        said.without_name()?;
+        let only = said.only_text();
+        match (said.role.as_str(), only) {
+            ("system", Some(text)) if index == 0 && said.about.is_empty() => {
+                rest.insert("instructions".to_owned(), text.into());
+            }
+            ("assistant", _) if last == "assistant" && said.parts.is_empty() => {
+                return Err(said.cannot("has no words, and follows another of the assistant"));
+            }
+            ("assistant", _) => turn(said, &mut items)?,
+            ("system" | "developer" | "user", _) => {
+                let content = content(said, only, &said.parts, "input_text")?;
+                let message = json!({ "type": "message", "role": said.role, "content": content });
+                items.push(carried(message, &said.about));
+            }
+            ("tool", _) => {
+                let output = content(said, only, &said.parts, "input_text")?;
+                let id = said.answers()?;
+                let mut item =
+                    json!({ "type": "function_call_output", "call_id": id, "output": output });
+                if said.is_error {
+                    item["is_error"] = true.into();
+                }
+                items.push(carried(item, &said.about));
+            }
+            _ => return Err(said.no_role()),
+        }
+        last = &said.role;
+    }
+    rest.insert("input".to_owned(), Json::Array(items));
+    Ok(Json::Object(rest))
 }
 
-/// Splits a `data:` URL into its media type and its base64.
-pub(super) fn data_url(text: &str) -> Option<(&str, &str)> {
-    text.strip_prefix("data:")?.split_once(";base64,")
+/// Writes a message of the model: its reasoning, its words and its calls are items of their own.
+fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
+    let first = items.len();
+    let (thoughts, words) = said.thinking();
+    if !thoughts.is_empty() {
+        let summary = said.write_parts(thoughts, |what| match what {
+            What::Thinking(text) => Some(json!({ "type": "summary_text", "text": text })),
+            _ => None,
+        })?;
+        items.push(json!({ "type": "reasoning", "summary": summary }));
+    }
+    if !words.is_empty() || said.calls.is_empty() && thoughts.is_empty() {
+        let content = content(said, None, words, "output_text")?;
+        items.push(json!({ "type": "message", "role": "assistant", "content": content }));
+    }
+    for call in &said.calls {
+        let (arguments, about) = call.spelt();
+        let item = json!({
+            "type": "function_call",
+            "call_id": said.id_of(call)?,
+            "name": call.tool,
+            "arguments": arguments,
+        });
+        items.push(carried(item, &about));
+    }
+    if let Some(item) = items.get_mut(first) {
+        *item = carried(item.take(), &said.about);
+    }
+    Ok(())
+}
+
+/// Writes a content: this text, or parts. `text` is the type of texts.
+fn content(said: &Said, only: Option<&str>, parts: &[Part], text: &str) -> Result<Json, Cannot> {
+    if let Some(text) = only {
+        return Ok(text.into());
+    }
+    let parts = said.write_parts(parts, |what| {
+        Some(match what {
+            What::Text(said) => json!({ "type": text, "text": said }),
+            What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+            What::Opaque(json) => json.clone(),
+            What::Media(media) => {
+                let (kind, key) = match media.kind {
+                    "image" => ("input_image", "image_url"),
+                    "file" => ("input_file", "file_url"),
+                    _ => return None,
+                };
+                let mut part = match (&media.at, media.data_url()) {
+                    (At::Data(_), Some(url)) if kind == "input_image" => json!({ key: url }),
+                    (At::Data(_), Some(url)) => json!({ "file_data": url }),
+                    (At::Data(_), None) => return None,
+                    (At::Url(url), _) => json!({ key: url }),
+                    (At::File(id), _) => json!({ "file_id": id }),
+                };
+                part["type"] = kind.into();
+                if let Some(name) = &media.name {
+                    part["filename"] = name.as_str().into();
+                }
+                media.with_mime(part)
+            }
+            What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+        })
+    })?;
+    Ok(Json::Array(parts))
 }

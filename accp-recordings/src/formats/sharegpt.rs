@@ -1,13 +1,14 @@
 //! `ShareGPT`: `conversations` of `from` and `value`.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
-use super::fields::Fields;
+use super::fault::{Cannot, Fault, Model};
+use super::fields::{Fields, merge};
+use super::said::{Said, carried};
 
 /// The roles of this format, and those of the model.
-const ROLES: [(&str, &str); 10] = [
+const ROLES: [(&str, &str); 12] = [
     ("human", "user"),
     ("user", "user"),
     ("gpt", "assistant"),
@@ -18,6 +19,8 @@ const ROLES: [(&str, &str); 10] = [
     ("model", "assistant"),
     ("observation", "tool"),
     ("function_response", "tool"),
+    ("tool_response", "tool"),
+    ("function", "tool"),
 ];
 
 /// Returns whether the document is of this format and of no other.
@@ -71,29 +74,105 @@ fn message(mut turn: Fields) -> Json {
     };
     let mut draft = Draft::new(role);
     match turn.take("value") {
-        Some(Json::String(text)) if calls => call(&mut draft, text),
+        Some(Json::String(text)) if calls => self::calls(&mut draft, text),
         value => draft.content(value, |draft, json| draft.opaque(&json)),
     }
+    for key in ["tool_call_id", "name"] {
+        if let Some(value) = turn.text(key) {
+            draft.set(key, value.into());
+        }
+    }
+    draft.failed(&mut turn);
     draft.rest(turn, &["weight", "loss", "id"]);
     draft.into_json()
 }
 
-/// Adds a call whose text is JSON with a `name` and `arguments`. Another text is what was said.
-fn call(draft: &mut Draft, text: String) {
-    let parsed = serde_json::from_str::<Json>(&text).ok();
-    let Some(json) = parsed.filter(|json| json["name"].is_string()) else {
+/// Adds the calls whose text is JSON with a `name` and `arguments`, or a list of such. Another text
+/// is what was said.
+fn calls(draft: &mut Draft, text: String) {
+    let parsed = serde_json::from_str::<Json>(&text);
+    let all = match &parsed {
+        Ok(Json::Array(all)) if !all.is_empty() => all.clone(),
+        Ok(one) => vec![one.clone()],
+        Err(_) => Vec::new(),
+    };
+    if all.is_empty() || !all.iter().all(|json| json["name"].is_string()) {
         draft.text(text);
         return;
-    };
+    }
     let mut about = Map::new();
-    let compact = json.to_string();
-    if compact != text {
+    let compact = parsed.map(|json| json.to_string());
+    if compact.is_ok_and(|compact| compact != text) {
         about.insert("value".to_owned(), text.into());
     }
-    if let Ok(mut call) = Fields::of(json) {
+    for json in all {
+        let mut call = Fields::of(json).unwrap_or_default();
+        let mut about = std::mem::take(&mut about);
         let (id, name) = (call.take("id"), call.take("name"));
         let arguments = call.take("arguments").or_else(|| call.take("parameters"));
+        let (more, unknown) = call.split(&[]);
+        merge(&mut about, more);
         draft.call(id, name, arguments, about);
-        draft.shown(call.into_map());
+        draft.shown(unknown);
     }
+}
+
+/// Writes a conversation. A turn says something, or calls tools. Ids, the name of the tool of a
+/// result and its failure stand in keys that other programs do not know.
+///
+/// # Errors
+/// When this format cannot say a message.
+pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let mut turns = Vec::new();
+    for (index, said) in said.iter().enumerate() {
+        match said.flat()? {
+            (text, about) if said.role == "system" && index == 0 && about.is_empty() => {
+                rest.insert("system".to_owned(), text.into());
+            }
+            (text, about) => turns.push(carried(written(said, text)?, &about)),
+        }
+    }
+    rest.insert("conversations".to_owned(), Json::Array(turns));
+    Ok(Json::Object(rest))
+}
+
+fn written(said: &Said, text: &str) -> Result<Json, Cannot> {
+    let calls = said.calls.iter().map(|call| {
+        let mut written = json!({ "name": call.tool, "arguments": call.value() });
+        if let Some(id) = &call.id {
+            written["id"] = id.as_str().into();
+        }
+        carried(written, &call.about)
+    });
+    let calls: Vec<Json> = calls.collect();
+    let from = match said.role.as_str() {
+        "assistant" if !calls.is_empty() => "function_call",
+        _ if !calls.is_empty() => return Err(said.cannot("has calls, and is not of the assistant")),
+        "user" => "human",
+        "assistant" => "gpt",
+        "tool" => "observation",
+        "" => return Err(said.no_role()),
+        other => other,
+    };
+    let value = match (text, calls.as_slice()) {
+        (text, []) => text.to_owned(),
+        ("", [one]) => one.to_string(),
+        ("", all) => Json::from(all).to_string(),
+        _ => return Err(said.cannot("says something and calls a tool")),
+    };
+    let mut turn = json!({ "from": from, "value": value });
+    let tool = said.tool.as_ref().filter(|_| said.call_id.is_none());
+    let names = [
+        ("tool_call_id", said.call_id.as_ref()),
+        ("name", said.name.as_ref().or(tool)),
+    ];
+    for (key, value) in names {
+        if let Some(text) = value {
+            turn[key] = text.as_str().into();
+        }
+    }
+    if said.is_error {
+        turn["is_error"] = true.into();
+    }
+    Ok(turn)
 }

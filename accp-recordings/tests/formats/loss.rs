@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value as Json, json};
 
-use super::{BAKERY, Bytes, ODD};
+use super::{BAKERY, Bytes, ODD, written};
 
 /// A place of a document and what to do there.
 #[derive(Debug, Clone)]
@@ -178,23 +178,49 @@ fn change(json: &mut Json, change: &Change) {
     }
 }
 
-/// Words of the formats that a reader says in the words of the model.
-const WORDS: [&str; 4] = ["type", "role", "from", "status"];
+/// Words of the formats that a reader says in the words of the model. Other words under these keys
+/// have to be in the model.
+const WORDS: [(&str, &str); 3] = [
+    (
+        "type",
+        "text refusal reasoning reasoning.text reasoning.summary reasoning.encrypted image_url \
+         input_audio file image audio video function custom tool_call invalid_tool_call thinking \
+         redacted_thinking tool_use server_tool_use mcp_tool_use document tool_result \
+         mcp_tool_result human ai system tool developer chat constructor message function_call \
+         custom_tool_call function_call_output custom_tool_call_output input_text output_text \
+         summary_text reasoning_text input_image input_file tool_call_response blob uri file_data",
+    ),
+    ("role", "user assistant system tool function model"),
+    (
+        "from",
+        "human user gpt chatgpt bing bard assistant model observation function_response \
+         tool_response function function_call tool_call",
+    ),
+];
+
+/// Returns whether this is a word of a format. OTLP writes keys as strings under `key`.
+fn is_word(format: Format, key: &str, text: &str) -> bool {
+    let mut words = WORDS.iter().filter(|(at, _)| *at == key);
+    let otel = format == Format::Otel && key == "key";
+    otel || words.any(|(_, words)| words.split(' ').any(|word| word == text))
+}
+
+/// A word that says nothing by itself, from its key and its text.
+type Leave<'l> = &'l dyn Fn(&str, &str) -> bool;
 
 /// Counts the strings, numbers and booleans of JSON.
-fn count(json: &Json, key: &str, leave: &dyn Fn(&str) -> bool, out: &mut HashMap<String, usize>) {
+fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usize>) {
     match json {
         Json::Null => {}
         Json::Array(items) => items.iter().for_each(|item| count(item, "", leave, out)),
         Json::Object(map) => map
             .iter()
             .for_each(|(key, value)| count(value, key, leave, out)),
-        _ if leave(key) => {}
-        Json::String(text) if text.is_empty() => {}
+        Json::String(text) if text.is_empty() || leave(key, text) => {}
         Json::String(text) => {
             *out.entry(text.clone()).or_default() += 1;
             // The JSON in a text of the model is there, too.
-            if !leave("type")
+            if !leave("type", "text")
                 && let Ok(inner @ (Json::Array(_) | Json::Object(_))) = serde_json::from_str(text)
             {
                 count(&inner, "", leave, out);
@@ -205,20 +231,16 @@ fn count(json: &Json, key: &str, leave: &dyn Fn(&str) -> bool, out: &mut HashMap
 }
 
 /// Returns whether a text is here, or the leaves of the JSON in it are.
-fn is_here(text: &str, model: &HashMap<String, usize>) -> bool {
+fn is_here(format: Format, text: &str, model: &HashMap<String, usize>) -> bool {
     if model.contains_key(text) {
         return true;
     }
     match serde_json::from_str(text) {
         Ok(inner @ (Json::Array(_) | Json::Object(_))) => {
             let mut leaves = HashMap::new();
-            count(
-                &inner,
-                "",
-                &|key| WORDS.contains(&key) || key == "key",
-                &mut leaves,
-            );
-            leaves.keys().all(|text| is_here(text, model))
+            let leave = |key: &str, text: &str| is_word(format, key, text);
+            count(&inner, "", &leave, &mut leaves);
+            leaves.keys().all(|text| is_here(format, text, model))
         }
         _ => false,
     }
@@ -227,16 +249,10 @@ fn is_here(text: &str, model: &HashMap<String, usize>) -> bool {
 /// Checks that what the file says is in the model, and as often where the format does not repeat.
 fn check(json: &Json, conversation: &Conversation) {
     let (mut file, mut model) = (HashMap::new(), HashMap::new());
-    // OTLP writes keys as strings; otherwise only the words of the formats are left out.
-    let otel = conversation.format() == Format::Otel;
-    count(
-        json,
-        "",
-        &|key| WORDS.contains(&key) || otel && key == "key",
-        &mut file,
-    );
+    let format = conversation.format();
+    count(json, "", &|key, text| is_word(format, key, text), &mut file);
     for message in conversation.messages() {
-        count(message.as_json(), "", &|_| false, &mut model);
+        count(message.as_json(), "", &|_, _| false, &mut model);
     }
     if let Some(json) = json.as_object() {
         // The other keys are kept as they are, or under these names.
@@ -246,13 +262,13 @@ fn check(json: &Json, conversation: &Conversation) {
         let keys = json.keys().map(String::as_str).chain(names);
         for key in keys.collect::<std::collections::BTreeSet<_>>() {
             if let Some(value) = conversation.get(key) {
-                count(value, key, &|_| false, &mut model);
+                count(value, key, &|_, _| false, &mut model);
             }
         }
     } else {
         for key in ["id", "entries", "runs", "repeated", "spans"] {
             if let Some(value) = conversation.get(key) {
-                count(value, key, &|_| false, &mut model);
+                count(value, key, &|_, _| false, &mut model);
             }
         }
     }
@@ -261,7 +277,7 @@ fn check(json: &Json, conversation: &Conversation) {
         let here = model.get(&text).copied().unwrap_or(0);
         let enough = if repeats { here > 0 } else { here >= times };
         assert!(
-            enough || is_here(&text, &model),
+            enough || is_here(format, &text, &model),
             "{text:?} is {times} times in {json}"
         );
     }
@@ -323,6 +339,7 @@ proptest! {
                     check(&json, &conversation);
                     let mut converter = Converter::new(ConvertOptions::default(), Bytes);
                     prop_assert_eq!(converter.verify(&conversation), Ok(()));
+                    written::check(&conversation);
                 }
                 Err(error) => {
                     let error = error.to_string();
@@ -337,9 +354,10 @@ proptest! {
 fn what_a_reader_drops_is_noticed() {
     let json = json!({ "messages": [{ "role": "user", "content": "Hello" }] });
     let mut model = HashMap::new();
-    count(&Json::Object(Map::new()), "", &|_| false, &mut model);
-    assert!(!is_here("Hello", &model));
+    count(&Json::Object(Map::new()), "", &|_, _| false, &mut model);
+    assert!(!is_here(Format::OpenAi, "Hello", &model));
     let mut file = HashMap::new();
-    count(&json, "", &|key| WORDS.contains(&key), &mut file);
+    let leave = |key: &str, text: &str| is_word(Format::OpenAi, key, text);
+    count(&json, "", &leave, &mut file);
     assert_eq!(file, HashMap::from([("Hello".to_owned(), 1)]));
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use accp_context::policy::Plan;
 use accp_eval::{
-    BASE, Evaluation, FORMS, FROM_FILE, Prices, Report, Rival, RivalError, Rivals, Transcripts,
-    default_plans, plan, rules,
+    BASE, Evaluation, FORMS, FROM_FILE, Prices, Report, Rival, RivalError, Rivals, Transcript,
+    Transcripts, default_plans, plan, rules,
 };
 use accp_runtime::view::View;
 use accp_tokens::{Bpe, TokenCounter as _};
@@ -22,6 +22,9 @@ use crate::input::Input;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
 use crate::registries::RegistryArgs;
+
+/// The bytes of conversations to measure at a time.
+const BATCH: usize = 8 << 20;
 
 /// Replay recorded conversations under context policies: net cost, and what prompts still say
 ///
@@ -135,12 +138,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
-        let transcripts = read(path, args.format_in, tools, args.split)?;
-        corpora.push(match &mut dump {
-            Some(dump) => evaluation
-                .measure_and_dump(&name, &transcripts, |lines| dump.write(lines.as_bytes()))?,
-            None => evaluation.measure(&name, &transcripts)?,
-        });
+        let mut corpus = evaluation.corpus(&name);
+        let dumps = dump.is_some();
+        let mut write = |lines: &str| {
+            dump.as_mut()
+                .map_or(Ok(()), |dump| dump.write(lines.as_bytes()))
+        };
+        let all = each_batch(path, args, tools, |transcripts| {
+            evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write)
+        })?;
+        evaluation.check(&name, &all)?;
+        corpora.push(corpus);
     }
     let report = Report {
         prices: args.prices(),
@@ -250,29 +258,27 @@ impl Args {
     }
 }
 
-/// Reads the conversations of a file, or one half of them.
-fn read(
+/// Reads the conversations of a file, and hands them over in batches: a long file need not be in
+/// memory.
+fn each_batch(
     path: &Path,
-    format: FormatIn,
+    args: &Args,
     tools: Option<&Arc<str>>,
-    half: Option<Half>,
+    mut take: impl FnMut(&[Transcript]) -> Result<(), Failure>,
 ) -> Result<Transcripts, Failure> {
-    let half = half.map(accp_recordings::Half::from);
+    let half = args.split.map(accp_recordings::Half::from);
     let mut transcripts = Transcripts::default();
-    each_conversation(path, format, |name, line, conversation| {
+    each_conversation(path, args.format_in, |name, line, conversation| {
         let added = transcripts.add_conversation(&conversation, tools, half);
-        added.map_err(|error| at(name, line, error))
+        added.map_err(|error| at(name, line, error))?;
+        match transcripts.bytes() {
+            ..BATCH => Ok(()),
+            _ => take(&transcripts.take()),
+        }
     })?;
-    if transcripts.as_slice().is_empty() {
-        let found = match transcripts.seen() {
-            0 => "found none; record each as one object a line with `messages`".to_owned(),
-            all => format!("found none of its {all} in this half; measure without --split"),
-        };
-        let name = path.display();
-        return Err(Failure::Input(format!(
-            "{name}: expected conversations to measure, {found}"
-        )));
-    }
+    let none = |error| Failure::Input(format!("{}: {error}", path.display()));
+    transcripts.check().map_err(none)?;
+    take(transcripts.as_slice())?;
     Ok(transcripts)
 }
 

@@ -14,19 +14,16 @@ pub(super) fn table(summary: &Summary, counter: Bpe) -> Table {
     let mut row = |what: &str, figure: &dyn fmt::Display, note: String| {
         table.row([what.to_owned(), format!("{:>8}", figure.to_string()), note]);
     };
-    let equal = match summary.restored_equal {
-        Some(equal) => format!("{equal} restored equal"),
-        None => String::new(),
-    };
-    row("conversations", &summary.conversations, equal);
+    let equal = summary.restored_equal;
+    let equal = equal.map(|equal| format!("{equal} restored equal"));
     row(
-        "messages",
-        &summary.messages,
-        match summary.verbatim {
-            0 => String::new(),
-            count => format!("{count} of a shape the profiles do not know, sent whole"),
-        },
+        "conversations",
+        &summary.conversations,
+        equal.unwrap_or_default(),
     );
+    let odd = (summary.verbatim > 0).then_some(summary.verbatim);
+    let odd = odd.map(|count| format!("{count} of a shape the profiles do not know, sent whole"));
+    row("messages", &summary.messages, odd.unwrap_or_default());
     row("frames", &summary.frames, String::new());
     let reasons: Vec<String> = summary
         .reasons()
@@ -39,37 +36,27 @@ pub(super) fn table(summary: &Summary, counter: Bpe) -> Table {
         reasons.join(", "),
     );
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    row(
-        "inline, of the bytes",
-        &percent(summary.inline_share(|share| share.bytes)),
-        String::new(),
-    );
-    row(
-        "inline, of the scalars",
-        &percent(summary.inline_share(|share| share.scalars)),
-        String::new(),
-    );
-    let against = |tokens: u64| match summary.json_tokens {
-        0 => String::new(),
-        json => format!("{:.1} % of the JSON", 100.0 * tokens as f64 / json as f64),
-    };
+    for (what, share) in [
+        ("bytes", summary.inline_share(|share| share.bytes)),
+        ("scalars", summary.inline_share(|share| share.scalars)),
+    ] {
+        row(
+            &format!("inline, of the {what}"),
+            &percent(share),
+            String::new(),
+        );
+    }
     row(&format!("tokens ({})", counter.name()), &"", String::new());
     row("  compact JSON", &summary.json_tokens, String::new());
-    row(
-        "  frames",
-        &summary.frame_tokens,
-        against(summary.frame_tokens),
-    );
-    row(
-        "  frames without envelope",
-        &summary.without_envelope,
-        against(summary.without_envelope),
-    );
-    row(
-        "  behind the references",
-        &summary.external_tokens,
-        against(summary.external_tokens),
-    );
+    for (what, tokens) in [
+        ("  frames", summary.frame_tokens),
+        ("  frames without envelope", summary.without_envelope),
+        ("  behind the references", summary.external_tokens),
+    ] {
+        let share = tokens as f64 / summary.json_tokens as f64;
+        let of = (summary.json_tokens > 0).then(|| percent(share) + " of the JSON");
+        row(what, &tokens, of.unwrap_or_default());
+    }
     table
 }
 fn words(reason: Reason) -> &'static str {

@@ -129,8 +129,9 @@ fn ends(
     if head == 0 {
         // The first line alone is too long.
         let room = lines[0].len() * limits.head / tokens[0].max(1);
-        let room = lines[0].floor_char_boundary(room);
-        out.push(lines[0][..room].to_owned());
+        let characters = lines[0].char_indices();
+        let beginning = characters.take_while(|(at, _)| *at < room);
+        out.push(beginning.map(|(_, character)| character).collect());
         from = 1;
     }
     let left_out = lines

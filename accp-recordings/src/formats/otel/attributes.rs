@@ -1,8 +1,9 @@
 //! Attributes of spans, events and log records: which of them hold messages, and their values.
 
+use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
 
-use crate::formats::draft::merge;
+use crate::formats::fields::merge;
 
 /// The attributes that hold messages, in the order in which they were said.
 const HOLDERS: [(&str, Holder); 6] = [
@@ -68,6 +69,10 @@ pub(super) fn holds(json: &Json) -> bool {
         |key: &str| HOLDERS.iter().any(|(holder, _)| *holder == key) || event_role(key).is_some();
     match json {
         Json::Object(map) => map.iter().any(|(key, value)| {
+            // What another reader set aside holds no messages any more.
+            if key == Recorded::ABOUT {
+                return false;
+            }
             let key_value =
                 key == "key" && value.as_str().is_some_and(named) && map.contains_key("value");
             let event = key == "name" && value.as_str().and_then(event_role).is_some();
@@ -130,8 +135,8 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 };
                 out.push(Found { time, span, value });
             }
-            map.values_mut()
-                .for_each(|value| walk(value, span, spans, out));
+            let others = map.iter_mut().filter(|(key, _)| *key != Recorded::ABOUT);
+            others.for_each(|(_, value)| walk(value, span, spans, out));
         }
         _ => {}
     }

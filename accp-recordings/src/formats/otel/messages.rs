@@ -1,10 +1,13 @@
 //! Messages of the semantic conventions, and their parts.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::formats::draft::{Draft, merge, placeholder};
-use crate::formats::fields::Fields;
+use crate::formats::draft::Draft;
+use crate::formats::fault::Cannot;
+use crate::formats::fields::{Fields, merge};
+use crate::formats::media::{self, At};
 use crate::formats::parts;
+use crate::formats::said::{Said, What, carried};
 
 use super::attributes::Value;
 
@@ -105,6 +108,7 @@ fn result(json: Json) -> Option<Json> {
     let mut part = Fields::of(json).ok()?;
     let kind = part.text("type").unwrap_or_default();
     let mut draft = Draft::result(part.take("id"), part.take("name"));
+    draft.failed(&mut part);
     let response = ["response", "result"]
         .into_iter()
         .find_map(|key| part.take(key));
@@ -122,13 +126,9 @@ fn result(json: Json) -> Option<Json> {
 
 /// Adds a part to a message.
 fn part(draft: &mut Draft, json: Json) {
-    let kind = json["type"].as_str().unwrap_or_default().to_owned();
-    let whole = json.clone();
-    let Ok(mut part) = Fields::of(json) else {
-        draft.opaque(&whole);
+    let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
-    part.take("type");
     match kind.as_str() {
         "text" if part.str("content").is_some() => {
             let text = part.text("content").unwrap_or_default();
@@ -145,20 +145,71 @@ fn part(draft: &mut Draft, json: Json) {
             draft.call(id, name, arguments, about);
             draft.shown(unknown);
         }
-        "blob" if part.str("content").is_some() => {
-            let kind = part.str("modality").unwrap_or("blob").to_owned();
-            let data = part.str("content").unwrap_or_default();
-            let text = placeholder(&kind, part.str("mime_type"), data);
-            draft.part(&kind, text, part, &["content", "modality", "mime_type"]);
-        }
-        "uri" | "file" | "file_data" => {
-            let keys = ["modality", "mime_type", "uri", "file_id"];
-            let said: Vec<&str> = keys.iter().filter_map(|key| part.str(key)).collect();
-            let text = format!("[{}]", said.join(" "));
-            draft.part("file", text, part, &keys);
+        "blob" | "uri" | "file" | "file_data" => {
+            let keys = ["modality", "mime_type", "content", "uri", "file_id"];
+            media::add(draft, &kind, part, &keys, &whole);
         }
         // The parts of older conventions are those of OpenAI's chat.
         "text" | "image_url" => parts::any(draft, whole),
         _ => draft.opaque(&whole),
     }
+}
+
+/// Writes a message.
+pub(super) fn written(said: &Said) -> Result<Json, Cannot> {
+    let parts = if said.is_result() {
+        let (text, about) = said.flat()?;
+        let mut part = json!({ "type": "tool_call_response", "response": text });
+        let tool = said.tool.as_ref().filter(|_| said.call_id.is_none());
+        for (key, value) in [("id", said.call_id.as_ref()), ("name", tool)] {
+            if let Some(text) = value {
+                part[key] = text.as_str().into();
+            }
+        }
+        if said.is_error {
+            part["is_error"] = true.into();
+        }
+        vec![carried(part, &about)]
+    } else {
+        let mut parts = said.write_parts(&said.parts, written_part)?;
+        for call in &said.calls {
+            let mut part =
+                json!({ "type": "tool_call", "name": call.tool, "arguments": call.value() });
+            if let Some(id) = &call.id {
+                part["id"] = id.as_str().into();
+            }
+            parts.push(carried(part, &call.about));
+        }
+        parts
+    };
+    let mut message = json!({ "role": said.role, "parts": parts });
+    if let Some(name) = &said.name {
+        message["name"] = name.as_str().into();
+    }
+    Ok(if said.is_result() {
+        message
+    } else {
+        carried(message, &said.about)
+    })
+}
+
+fn written_part(what: &What) -> Option<Json> {
+    Some(match what {
+        What::Text(text) => json!({ "type": "text", "content": text }),
+        What::Thinking(text) => json!({ "type": "reasoning", "content": text }),
+        What::Opaque(json) => json.clone(),
+        What::Media(media) => {
+            let (kind, key, value) = match &media.at {
+                At::Data(data) => ("blob", "content", data),
+                At::Url(url) => ("uri", "uri", url),
+                At::File(id) => ("file", "file_id", id),
+            };
+            let mut part = json!({ "type": kind, "modality": media.kind, key: value });
+            if let Some(mime) = &media.mime {
+                part["mime_type"] = mime.as_str().into();
+            }
+            part
+        }
+        What::Redacted(_) | What::Refusal(_) | What::Other(..) => return None,
+    })
 }

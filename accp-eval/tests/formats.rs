@@ -1,0 +1,100 @@
+//! The figures of a conversation do not depend on the format of its recording.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::sync::Arc;
+
+use accp_eval::{BASE, Corpus, Evaluation, Row, Transcripts, plan};
+use accp_recordings::{Conversation, Format};
+use accp_registry::Registry;
+use accp_runtime::view::View;
+use accp_tokens::Bpe;
+use serde_json::{Value as Json, json};
+
+/// An agent that asks for the stock of many flours, and quotes what it was told.
+fn bakery() -> Conversation {
+    let mut messages = vec![
+        json!({ "role": "system", "content": "You keep the stock of a bakery in Sankt Gallen." }),
+        json!({ "role": "user", "content": "Which flours are short? The order is FL-2026/17." }),
+    ];
+    for turn in 0..12 {
+        let id = format!("c{turn}");
+        let before = turn.max(1) - 1;
+        let quote = format!(
+            "Shelf B/{before} holds {} kilos of flour number {before}",
+            40 - before
+        );
+        let arguments =
+            json!({ "flour": turn, "shelf": format!("B/{turn}"), "order": "FL-2026/17" });
+        let function = json!({ "name": "stock", "arguments": arguments.to_string() });
+        let call = json!({ "id": id, "type": "function", "function": function });
+        messages.push(json!({ "role": "assistant", "content": quote, "tool_calls": [call] }));
+        let told = format!(
+            "Shelf B/{turn} holds {} kilos of flour number {turn}.\nNo more.",
+            40 - turn
+        );
+        messages.push(json!({ "role": "tool", "tool_call_id": id, "content": told }));
+    }
+    messages.push(json!({ "role": "assistant", "content": "None is short for FL-2026/17." }));
+    Conversation::new(json!({ "id": "bakery/3", "messages": messages })).unwrap()
+}
+
+fn measured(conversation: &Conversation) -> Corpus {
+    let plans = [BASE, "plain", "views", "cut:0"].map(|name| plan(name).unwrap());
+    let view = View::new(Arc::new(Registry::shared().clone()));
+    let evaluation = Evaluation::new(plans.into(), view, Bpe::default());
+    let mut transcripts = Transcripts::default();
+    transcripts
+        .add_conversation(conversation, None, None)
+        .unwrap();
+    evaluation
+        .measure("bakery", &transcripts)
+        .unwrap()
+}
+
+/// Returns what a conversation needs from its prompts under a policy, whatever the prompts cost.
+fn needs(row: &Row) -> Json {
+    let (measure, net) = (&row.measure, &row.measure.net);
+    json!({
+        "policy": row.policy,
+        "prompts": measure.prompts,
+        "needs": net.hits.wanted,
+        "seen": [net.seen.wanted, net.seen.found],
+        "task": [net.remembered.task.wanted, net.remembered.task.found],
+        "did": [net.remembered.did.wanted, net.remembered.did.found],
+        "arguments": measure.arguments.wanted,
+        "bound": measure.bound.wanted,
+        "identifiers": measure.identifiers.wanted,
+    })
+}
+
+#[test]
+fn a_conversation_has_the_same_figures_in_each_format() {
+    let recorded = bakery();
+    let expected = measured(&recorded);
+    assert!(
+        expected.rows[0].measure.net.hits.wanted > 20,
+        "{:?}",
+        needs(&expected.rows[0])
+    );
+    for format in [
+        Format::Anthropic,
+        Format::Responses,
+        Format::Gemini,
+        Format::Otel,
+    ] {
+        let written = Conversation::new(recorded.written(format).unwrap()).unwrap();
+        assert_eq!(written.format(), format);
+        let found = measured(&written);
+        for (row, expected) in found.rows.iter().zip(&expected.rows) {
+            assert_eq!(needs(row), needs(expected), "{format}");
+        }
+        // Text without JSON is the same text, so it costs the same. Its share of the base differs
+        // by what the JSON of the base differs: a chat of OpenAI has the arguments of a call as a
+        // text with escapes, and the other formats as an object.
+        let (plain, same) = (&found.rows[1], &expected.rows[1]);
+        assert_eq!(plain.held[0].cost, same.held[0].cost, "{format}");
+        let tokens = |corpus: &Corpus| corpus.rows[0].measure.spent.total() as f64;
+        let differs = tokens(&found) / tokens(&expected);
+        assert!((0.85..=1.0).contains(&differs), "{format}: {differs}");
+    }
+}

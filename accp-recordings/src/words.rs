@@ -1,0 +1,117 @@
+//! Words of a recording that only say which kind of object it holds. A reader that understands the
+//! object says the same in the model's words. All other words count as content.
+
+use crate::format::Format;
+
+/// A key, and the words under it.
+type Words = (&'static str, &'static [&'static str]);
+
+/// The parts and the calls that each reader of a chat understands.
+const PARTS: Words = (
+    "type",
+    &[
+        "text",
+        "refusal",
+        "reasoning",
+        "reasoning.text",
+        "reasoning.summary",
+        "reasoning.encrypted",
+        "image_url",
+        "input_audio",
+        "file",
+        "image",
+        "audio",
+        "video",
+        "function",
+        "custom",
+        "tool_call",
+        "invalid_tool_call",
+    ],
+);
+/// The blocks of Anthropic, which each reader of a chat understands, too.
+const BLOCKS: Words = (
+    "type",
+    &[
+        "text",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "server_tool_use",
+        "mcp_tool_use",
+        "image",
+        "document",
+    ],
+);
+const RESULTS: Words = ("type", &["tool_result", "mcp_tool_result"]);
+const ROLES: Words = ("role", &["user", "assistant", "system", "tool", "function"]);
+const LANGCHAIN: Words = (
+    "type",
+    &[
+        "human",
+        "ai",
+        "system",
+        "tool",
+        "function",
+        "developer",
+        "chat",
+        "constructor",
+    ],
+);
+
+/// Returns whether a reader of this format says this word under this key in the model's words.
+pub(crate) fn is_word(format: Format, key: &str, word: &str) -> bool {
+    let words: &[Words] = match format {
+        Format::OpenAi => &[PARTS, BLOCKS, ROLES],
+        Format::Anthropic | Format::ClaudeCode => &[BLOCKS, RESULTS, ROLES],
+        Format::LangChain | Format::LangSmith => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN],
+        Format::Responses => &[(
+            "type",
+            &[
+                "message",
+                "reasoning",
+                "function_call",
+                "custom_tool_call",
+                "function_call_output",
+                "custom_tool_call_output",
+                "input_text",
+                "output_text",
+                "text",
+                "summary_text",
+                "reasoning_text",
+                "refusal",
+                "input_image",
+                "input_file",
+                "input_audio",
+            ],
+        )],
+        Format::Gemini => &[("role", &["model", "function", "user", "system"])],
+        Format::Otel => &[
+            PARTS,
+            BLOCKS,
+            ROLES,
+            ("type", &["tool_call_response", "blob", "uri", "file_data"]),
+        ],
+        Format::ShareGpt => &[(
+            "from",
+            &[
+                "human",
+                "user",
+                "gpt",
+                "chatgpt",
+                "bing",
+                "bard",
+                "assistant",
+                "model",
+                "observation",
+                "function_response",
+                "tool_response",
+                "function",
+                "function_call",
+                "tool_call",
+            ],
+        )],
+    };
+    words
+        .iter()
+        .any(|(at, words)| *at == key && words.contains(&word))
+}

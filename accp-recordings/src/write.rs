@@ -1,0 +1,143 @@
+//! A conversation in another format.
+
+use serde_json::Value as Json;
+
+use crate::conversation::Conversation;
+use crate::format::Format;
+use crate::formats::{self, Cannot, Said};
+use crate::leaves::Leaves;
+
+/// The reason why a conversation cannot be written in a format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotWrite {
+    /// Conversations are only read from this format.
+    #[error("{0} is only read, because its files hold more than a conversation; write {names}", names = names())]
+    Format(Format),
+    /// The format cannot say a message, or would say something else.
+    #[error("message {number} {why}, which {format} cannot say")]
+    Message {
+        /// The number of the message, from 1.
+        number: usize,
+        /// The format to write.
+        format: Format,
+        /// What the message has.
+        why: String,
+    },
+    /// A value beside the messages has no place.
+    #[error("the value at `{pointer}` beside the messages has no place in {format}")]
+    Beside {
+        /// The JSON pointer of the value, from the keys beside the messages.
+        pointer: String,
+        /// The format to write.
+        format: Format,
+    },
+    /// A reader would take the document for another format.
+    #[error("the conversation as {format} would be taken for {found}", found = found.map_or("no conversation", Format::name))]
+    Mistaken {
+        /// The format to write.
+        format: Format,
+        /// The format that a reader would find out, if any.
+        found: Option<Format>,
+    },
+}
+
+/// Returns the names of the formats to write.
+fn names() -> String {
+    let names = Format::ALL.into_iter().filter(|format| format.is_written());
+    names.map(Format::name).collect::<Vec<_>>().join(", ")
+}
+
+impl Conversation {
+    /// Returns the conversation as a document of this format. What a recording says and no model
+    /// saw stands under the key `_recorded` of a message, a part or a call. Calls without ids get
+    /// ids where the format needs them.
+    ///
+    /// The document is read back before it is returned: what was said in each message is the same.
+    ///
+    /// ```
+    /// use accp_recordings::{Conversation, Format};
+    /// use serde_json::json;
+    ///
+    /// let recorded = json!({ "messages": [
+    ///     { "role": "system", "content": "Be brief." },
+    ///     { "role": "user", "content": "Rye?" },
+    ///     { "role": "assistant", "refusal": "No." }] });
+    /// let mut conversation = Conversation::new(recorded)?;
+    /// let refused = conversation.written(Format::Anthropic).unwrap_err();
+    /// assert_eq!(
+    ///     refused.to_string(),
+    ///     "message 3 has a refusal, which anthropic cannot say"
+    /// );
+    /// let items = conversation.written(Format::Responses)?;
+    /// assert_eq!(items["instructions"], "Be brief.");
+    /// assert_eq!(items["input"][1]["content"][0]["type"], "refusal");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the format cannot say something. The message and the reason are named.
+    pub fn written(&self, format: Format) -> Result<Json, CannotWrite> {
+        if format == self.format() {
+            return Ok(self.as_json().clone());
+        }
+        let said = Said::all(self.messages());
+        let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
+        let written = formats::write(&said, rest.collect(), self.format(), format);
+        let json = written.ok_or(CannotWrite::Format(format))?;
+        let json = json.map_err(|Cannot { message, why }| CannotWrite::Message {
+            number: message,
+            format,
+            why,
+        })?;
+        self.check(&said, &json, format)?;
+        Ok(json)
+    }
+
+    /// Checks that a reader of the document finds what was said here.
+    fn check(&self, said: &[Said], json: &Json, format: Format) -> Result<(), CannotWrite> {
+        let lost = |number: usize, why: &str| CannotWrite::Message {
+            number,
+            format,
+            why: why.to_owned(),
+        };
+        let differs = "would read back as another message";
+        let read = |format| Self::read(json.clone(), format);
+        let back = read(format).map_err(|error| lost(1, &format!("would be refused: {error}")))?;
+        if let Some(number) = first_other(said, &back) {
+            return Err(lost(number, differs));
+        }
+        // Plain messages may be of two formats that read them alike.
+        let found = formats::detect(json);
+        let is_same = |found| read(found).is_ok_and(|back| first_other(said, &back).is_none());
+        if found != Some(format) && !found.is_some_and(is_same) {
+            return Err(CannotWrite::Mistaken { format, found });
+        }
+        let mut kept = Leaves::default();
+        kept.add(json);
+        for (number, said) in (1..).zip(said) {
+            let about = said.recorded().map(|about| Json::Object(about.clone()));
+            if let Some(pointer) = kept.first_lost(&about.collect(), Format::OpenAi) {
+                let key = pointer.splitn(3, '/').nth(2).unwrap_or_default();
+                return Err(lost(number, &format!("has the recorded value `{key}`")));
+            }
+        }
+        let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
+        match kept.first_lost(&Json::Object(rest.collect()), Format::OpenAi) {
+            Some(pointer) => Err(CannotWrite::Beside { pointer, format }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the number of the first message that is not the same, from 1.
+fn first_other(said: &[Said], back: &Conversation) -> Option<usize> {
+    let found = Said::all(back.messages());
+    let numbered = formats::numbered_like(said, &found);
+    let same = numbered
+        .iter()
+        .zip(&found)
+        .take_while(|(a, b)| a == b)
+        .count();
+    (same < numbered.len().max(found.len())).then_some(same + 1)
+}
