@@ -46,9 +46,7 @@ fn measured(conversation: &Conversation) -> Corpus {
     transcripts
         .add_conversation(conversation, None, None)
         .unwrap();
-    evaluation
-        .measure("bakery", &transcripts)
-        .unwrap()
+    evaluation.measure("bakery", &transcripts).unwrap()
 }
 
 /// Returns what a conversation needs from its prompts under a policy, whatever the prompts cost.

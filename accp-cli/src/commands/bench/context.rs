@@ -133,16 +133,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .against(args.rivals(&names)?)
         .showing(args.html.as_ref().map(|_| args.show.clone()));
     let tools = args.read_tools()?;
-    let dump = args.dump.as_deref().map(|path| Output::to(Some(path)));
-    let mut dump = dump.transpose()?;
+    let dump = args.dump.as_deref();
+    let mut dump = dump.map(|path| Output::to(Some(path))).transpose()?;
     let mut corpora = Vec::new();
     for (path, name) in args.files.iter().zip(names) {
         let tools = tools.get(&Some(name.clone())).or_else(|| tools.get(&None));
         let mut corpus = evaluation.corpus(&name);
         let dumps = dump.is_some();
         let mut write = |lines: &str| {
-            dump.as_mut()
-                .map_or(Ok(()), |dump| dump.write(lines.as_bytes()))
+            let mut dump = dump.iter_mut();
+            dump.try_for_each(|dump| dump.write(lines.as_bytes()))
         };
         let all = each_batch(path, args, tools, |transcripts| {
             evaluation.measure_more(&mut corpus, transcripts, dumps, &mut write)
@@ -160,9 +160,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     if let Some(id) = args.show.iter().find(|id| !report.shows(id)) {
         let cure = "give the `id` that the file has, or `conversation N`";
-        return Err(Failure::Input(format!(
-            "--show: found no conversation `{id}`; {cure}"
-        )));
+        let none = format!("--show: found no conversation `{id}`; {cure}");
+        return Err(Failure::Input(none));
     }
     if let Some(path) = &args.html {
         let mut html = Output::to(Some(path))?;
@@ -258,8 +257,7 @@ impl Args {
     }
 }
 
-/// Reads the conversations of a file, and hands them over in batches: a long file need not be in
-/// memory.
+/// Hands over the conversations of a file in batches: a long file need not be in memory.
 fn each_batch(
     path: &Path,
     args: &Args,
@@ -278,8 +276,7 @@ fn each_batch(
     })?;
     let none = |error| Failure::Input(format!("{}: {error}", path.display()));
     transcripts.check().map_err(none)?;
-    take(transcripts.as_slice())?;
-    Ok(transcripts)
+    take(transcripts.as_slice()).map(|()| transcripts)
 }
 
 /// Returns the names of the corpora in these files: the names of the files without their

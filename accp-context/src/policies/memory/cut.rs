@@ -163,7 +163,7 @@ mod tests {
     struct Words;
 
     impl TokenCounter for Words {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "words"
         }
         fn count(&self, text: &str) -> usize {

@@ -101,7 +101,7 @@ mod tests {
     struct Bytes;
 
     impl TokenCounter for Bytes {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "bytes"
         }
         fn count(&self, text: &str) -> usize {
