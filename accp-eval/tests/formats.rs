@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use accp_eval::{BASE, Corpus, Evaluation, Row, Transcripts, plan};
+use accp_eval::{BASE, Corpus, Evaluation, RivalError, Row, TranscriptError, Transcripts, plan};
 use accp_recordings::{Conversation, Format};
 use accp_registry::Registry;
 use accp_runtime::view::View;
@@ -38,15 +38,18 @@ fn bakery() -> Conversation {
     Conversation::new(json!({ "id": "bakery/3", "messages": messages })).unwrap()
 }
 
-fn measured(conversation: &Conversation) -> Corpus {
+fn evaluation() -> Evaluation {
     let plans = [BASE, "plain", "views", "cut:0"].map(|name| plan(name).unwrap());
     let view = View::new(Arc::new(Registry::shared().clone()));
-    let evaluation = Evaluation::new(plans.into(), view, Bpe::default());
+    Evaluation::new(plans.into(), view, Bpe::default())
+}
+
+fn measured(conversation: &Conversation) -> Corpus {
     let mut transcripts = Transcripts::default();
     transcripts
         .add_conversation(conversation, None, None)
         .unwrap();
-    evaluation.measure("bakery", &transcripts).unwrap()
+    evaluation().measure("bakery", &transcripts).unwrap()
 }
 
 /// Returns what a conversation needs from its prompts under a policy, whatever the prompts cost.
@@ -95,4 +98,29 @@ fn a_conversation_has_the_same_figures_in_each_format() {
         let differs = tokens(&found) / tokens(&expected);
         assert!((0.85..=1.0).contains(&differs), "{format}: {differs}");
     }
+}
+
+#[test]
+fn batches_are_measured_like_the_whole() {
+    let (evaluation, conversation) = (evaluation(), bakery());
+    let (mut all, mut batch) = (Transcripts::default(), Transcripts::default());
+    let mut corpus = evaluation.corpus("bakery");
+    for _ in 0..3 {
+        all.add_conversation(&conversation, None, None).unwrap();
+        batch.add_conversation(&conversation, None, None).unwrap();
+        assert!(batch.bytes() > 1000);
+        let taken = batch.take();
+        let nowhere = |_: &str| Ok::<(), RivalError>(());
+        evaluation
+            .measure_more(&mut corpus, &taken, false, nowhere)
+            .unwrap();
+        assert!(batch.bytes() == 0 && batch.as_slice().is_empty());
+    }
+    let whole = evaluation.measure("bakery", all.as_slice()).unwrap();
+    for (batches, whole) in corpus.rows.iter().zip(&whole.rows) {
+        assert_eq!(needs(batches), needs(whole));
+        assert_eq!(batches.held, whole.held, "with the same ids");
+    }
+    assert_eq!(batch.check(), Ok(()));
+    assert_eq!(Transcripts::default().check(), Err(TranscriptError::None));
 }

@@ -125,8 +125,9 @@ fn calls(draft: &mut Draft, text: String) {
 pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut turns = Vec::new();
     for (index, said) in said.iter().enumerate() {
+        let is_prompt = said.role == "system" && index == 0 && said.name.is_none();
         match said.flat()? {
-            (text, about) if said.role == "system" && index == 0 && about.is_empty() => {
+            (text, about) if is_prompt && about.is_empty() => {
                 rest.insert("system".to_owned(), text.into());
             }
             (text, about) => turns.push(carried(written(said, text)?, &about)),
