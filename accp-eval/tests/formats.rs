@@ -116,7 +116,7 @@ fn batches_are_measured_like_the_whole() {
             .unwrap();
         assert!(batch.bytes() == 0 && batch.as_slice().is_empty());
     }
-    let whole = evaluation.measure("bakery", all.as_slice()).unwrap();
+    let whole = evaluation.measure("bakery", &all).unwrap();
     for (batches, whole) in corpus.rows.iter().zip(&whole.rows) {
         assert_eq!(needs(batches), needs(whole));
         assert_eq!(batches.held, whole.held, "with the same ids");
