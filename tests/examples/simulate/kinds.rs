@@ -69,14 +69,13 @@ pub(crate) struct Kinds(BTreeMap<String, u64>);
 
 impl Kinds {
     /// Counts what is in a batch of a side.
-    pub(super) fn note(&mut self, is_host: bool, batch: &Batch) {
-        for entry in batch.entries.iter().filter(|_| is_host) {
+    pub(super) fn note(&mut self, side: &str, batch: &Batch) {
+        for entry in batch.entries.iter().filter(|_| side == "host") {
             self.count(match entry.kind {
                 EntryKind::Refused(code) => format!("entry Refused {code}"),
                 kind => format!("entry {kind:?}"),
             });
         }
-        let side = if is_host { "host" } else { "member" };
         for event in &batch.events {
             let (name, code) = name(event);
             let code = code.map(|code| format!(" {code}")).unwrap_or_default();

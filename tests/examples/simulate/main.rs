@@ -21,10 +21,8 @@ use world::{Counts, Plan, Trim};
 
 const USAGE: &str = "\
 usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..] [--sends N] [--all]
-                [--drafts]
 
---all goes on after a seed has failed, and prints a line for each.
---drafts lets some members speak the draft alone (docs/design.md, Next).";
+--all goes on after a seed has failed, and prints a line for each.";
 
 #[derive(Debug)]
 struct Args {
@@ -92,7 +90,6 @@ fn args() -> Option<Args> {
             "--seed" => (parsed.first, parsed.seeds) = (number()?, 1),
             "--script" => parsed.script = true,
             "--all" => parsed.all = true,
-            "--drafts" => parsed.trim.drafts = true,
             "--sends" => parsed.trim.sends = Some(number()? as usize),
             "--without" => {
                 let pieces = args.next()?;
@@ -188,6 +185,5 @@ fn options(trim: &Trim) -> String {
         pieces => format!(" --without {}", pieces.join(",")),
     };
     let sends = trim.sends.map(|sends| format!(" --sends {sends}"));
-    let drafts = if trim.drafts { " --drafts" } else { "" };
-    without + &sends.unwrap_or_default() + drafts
+    without + &sends.unwrap_or_default()
 }

@@ -89,8 +89,6 @@ pub(crate) struct Trim {
     pub(crate) without: Vec<String>,
     /// The highest number of sends.
     pub(crate) sends: Option<usize>,
-    /// Every third seed whose members share one numbering has members that speak the draft alone.
-    pub(crate) drafts: bool,
     /// The most frames that a hostile member sends in a step. There is always one then, and no old
     /// copy of a store.
     pub(crate) flood: Option<u64>,

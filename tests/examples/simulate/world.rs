@@ -84,7 +84,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let mut plan = Plan::new(&mut rng);
         // No random number decides this, because all seeds would be other runs then.
-        plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
+        plan.drafts = plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)
             .map(|who| Node::new(who, &plan))
@@ -418,7 +418,12 @@ impl World {
             _ => &mut self.counts.snapshots,
         };
         *snapshots += u64::from(batch.snapshot.is_some());
-        self.counts.kinds.note(who == 0, batch);
+        let side = match (who, self.nodes[who].plain) {
+            (0, _) => "host",
+            (_, true) => "draft",
+            _ => "member",
+        };
+        self.counts.kinds.note(side, batch);
         self.observer
             .committed(who, batch, &batch.events, &mut self.counts)?;
         if who == 0 {
