@@ -54,7 +54,6 @@ pub(crate) struct Plain {
     /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
     /// has gone out this often.
     silent: u32,
-    tries: u32,
     /// How often a change has not fitted to the shared state of this side, before the host told it.
     doubts: u32,
 }
@@ -73,14 +72,13 @@ impl Plain {
             missed: stored.outbox_sequence.saturating_sub(1),
             back: 0,
             silent: 0,
-            tries: 0,
             doubts: 0,
         }
     }
 
     /// Notes that the host has said something of the first frame.
     fn hears(&mut self) {
-        (self.silent, self.tries) = (0, 0);
+        self.silent = 0;
     }
 
     /// Notes that a frame has left the outbox. Returns the next number.
@@ -434,7 +432,8 @@ impl Member {
         } else {
             0
         };
-        if self.met && (1..BACK).contains(&plain.back) {
+        self.met = true;
+        if (1..BACK).contains(&plain.back) {
             return self.hello.soon(self.side.clock.timers());
         }
         plain.back = 0;
@@ -446,7 +445,6 @@ impl Member {
             self.side.tell(Event::Missed(missed));
         }
         self.hello.rest();
-        self.met = true;
         self.outbox.begin_at(number + 1);
         self.keep_number();
         if !self.joined {
