@@ -45,8 +45,9 @@ pub(crate) struct Plain {
     /// The version of the shared state that the host has told as a whole. What makes an older one is
     /// in it.
     whole: u64,
-    /// A whole state that came under the next number, which may be the number of another frame.
-    offered: Option<Mid>,
+    /// A whole state that came under the next number, which may be the number of another frame, and
+    /// when it first came.
+    offered: Option<(Mid, Time)>,
     /// The last number that the host could not give any more, of those that this side has missed.
     missed: u64,
     /// Hellos of the host in a row that have gone back to a lower number.

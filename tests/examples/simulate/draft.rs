@@ -11,6 +11,8 @@ use accp_runtime::session::{Mid, Time};
 pub(super) struct Plain {
     /// The last number that the member has taken.
     pub(super) number: u64,
+    /// The highest number that it has ever taken.
+    pub(super) highest: u64,
     /// The position at which the member joined before the host first answered it.
     pub(super) joined: u64,
     /// True from that answer on.
