@@ -433,8 +433,7 @@ impl Member {
         } else {
             0
         };
-        self.met = true;
-        if (1..BACK).contains(&plain.back) {
+        if self.met && (1..BACK).contains(&plain.back) {
             return self.hello.soon(self.side.clock.timers());
         }
         plain.back = 0;
@@ -446,6 +445,7 @@ impl Member {
             self.side.tell(Event::Missed(missed));
         }
         self.hello.rest();
+        self.met = true;
         self.outbox.begin_at(number + 1);
         self.keep_number();
         if !self.joined {
