@@ -86,7 +86,15 @@ impl Host {
             Some(number) => (number, told),
             None => (joined, Some(version)),
         };
-        self.go_on_plainly(member, number, told.unwrap_or_default());
+        let has_told = self.plain(member).map(|plain| plain.number);
+        let cursor = self.relays.cursor(member);
+        if goes_on.is_some() && goes_on == has_told && !cursor.greeting {
+            // The host is there already. To begin anew would keep it from what comes next: an entry
+            // that waits for values, or that the store still has to read.
+            cursor.greeted = Some(timers);
+        } else {
+            self.go_on_plainly(member, number, told.unwrap_or_default());
+        }
         self.say_registry(member, &hello.hash, now);
         // A member that has not acknowledged the state is told it again.
         if told.is_some() {

@@ -55,7 +55,9 @@ impl Member {
         // the link has doubled it.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let offered = plain.offered.take().filter(|(of, _)| of == mid);
-        let (_, since) = plain.offered.insert(offered.unwrap_or((mid.clone(), timers)));
+        let (_, since) = plain
+            .offered
+            .insert(offered.unwrap_or((mid.clone(), timers)));
         let is_first = is_whole && timers < *since + patience;
         if is_next && is_first {
             self.lacks(number, now);
