@@ -47,6 +47,8 @@ pub(crate) struct Outbox {
     sequence: u64,
     /// The number of frames, from the first on, that went out since the last timeout.
     sent: usize,
+    /// True if frames went out since the last look at this.
+    pub went_out: bool,
     /// The number of frames, from the first on, that may ever have gone out.
     ever_sent: usize,
     next_order: u64,
@@ -87,6 +89,7 @@ impl Outbox {
             ever_sent: frames.len(),
             sequence: sequence.max(1),
             sent: 0,
+            went_out: false,
             next_order,
             consumed: 0,
             careful: sequence == 0,
@@ -306,7 +309,7 @@ impl Outbox {
     }
 
     fn progress(&mut self) {
-        self.waits = false;
+        (self.waits, self.went_out) = (false, false);
         self.retry.rest();
     }
 
@@ -339,7 +342,7 @@ impl Outbox {
         let texts = texts
             .map(|(offset, frame)| frame.text(first + offset as u64))
             .collect();
-        self.sent = end;
+        (self.sent, self.went_out) = (end, true);
         self.ever_sent = self.ever_sent.max(end);
         texts
     }

@@ -78,12 +78,26 @@ impl Host {
         let held = hello
             .number
             .filter(|number| (joined..=last).contains(number));
-        if let Some(number) = held.filter(|number| *number > joined) {
-            self.go_on_plainly(member, number, 0);
-            self.say_registry(member, &hello.hash, now);
+        let told = self.plain(member).filter(|plain| !plain.states.is_empty());
+        let told = told.map(|plain| plain.version);
+        let goes_on = held.filter(|number| *number > joined);
+        let version = self.side.state.shared.version();
+        let (number, told) = match goes_on {
+            Some(number) => (number, told),
+            None => (joined, Some(version)),
+        };
+        let has_told = self.plain(member).map(|plain| plain.number);
+        let cursor = self.relays.cursor(member);
+        if goes_on.is_some() && goes_on == has_told && !cursor.greeting {
+            // The host is there already. To begin anew would keep it from what comes next: an entry
+            // that waits for values, or that the store still has to read.
+            cursor.greeted = Some(timers);
         } else {
-            self.go_on_plainly(member, joined, self.side.state.shared.version());
-            self.say_registry(member, &hello.hash, now);
+            self.go_on_plainly(member, number, told.unwrap_or_default());
+        }
+        self.say_registry(member, &hello.hash, now);
+        // A member that has not acknowledged the state is told it again.
+        if told.is_some() {
             self.say_state(member, now);
         }
     }
@@ -132,11 +146,11 @@ impl Host {
                     .is_some_and(|number| self.say_again(from, number));
             }
             // A change does not fit to the state that the member has. The application hears it, too.
-            Link::Error { error, .. } if error.code == ErrorCode::REF_NOT_FOUND => {
-                if self
-                    .plain(from)
-                    .is_some_and(|plain| plain.states.is_empty())
-                {
+            // The state goes out under the number that the member has, and the frames after it again.
+            Link::Error { error, held } if error.code == ErrorCode::REF_NOT_FOUND => {
+                let plain = self.plain(from);
+                if plain.is_some_and(|plain| plain.states.is_empty()) {
+                    self.say_again(from, held.saturating_add(1));
                     self.say_state(from, now);
                 }
                 return false;

@@ -45,8 +45,9 @@ pub(crate) struct Plain {
     /// The version of the shared state that the host has told as a whole. What makes an older one is
     /// in it.
     whole: u64,
-    /// A whole state that came under the next number, which may be the number of another frame.
-    offered: Option<Mid>,
+    /// A whole state that came under the next number, which may be the number of another frame, and
+    /// when it first came.
+    offered: Option<(Mid, Time)>,
     /// The last number that the host could not give any more, of those that this side has missed.
     missed: u64,
     /// Hellos of the host in a row that have gone back to a lower number.
@@ -54,7 +55,6 @@ pub(crate) struct Plain {
     /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
     /// has gone out this often.
     silent: u32,
-    tries: u32,
     /// How often a change has not fitted to the shared state of this side, before the host told it.
     doubts: u32,
 }
@@ -73,14 +73,13 @@ impl Plain {
             missed: stored.outbox_sequence.saturating_sub(1),
             back: 0,
             silent: 0,
-            tries: 0,
             doubts: 0,
         }
     }
 
     /// Notes that the host has said something of the first frame.
     fn hears(&mut self) {
-        (self.silent, self.tries) = (0, 0);
+        self.silent = 0;
     }
 
     /// Notes that a frame has left the outbox. Returns the next number.

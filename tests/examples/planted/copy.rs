@@ -129,7 +129,11 @@ impl Copy {
     ) -> Result<Option<(String, String)>, String> {
         let program = self.target.join("simulate/examples/simulate");
         let seeds = seeds.to_string();
-        let run = self.bounded(seconds, program.as_os_str(), &["--seeds", &seeds])?;
+        let run = self.bounded(
+            seconds,
+            program.as_os_str(),
+            &["--drafts", "--seeds", &seeds],
+        )?;
         if run.status.success() {
             return Ok(None);
         }

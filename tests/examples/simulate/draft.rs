@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use accp_runtime::session::Mid;
+use accp_runtime::session::{Mid, Time};
 
 /// What the observer knows of a member that speaks the draft alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plain {
     /// The last number that the member has taken.
     pub(super) number: u64,
+    /// The highest number that it has ever taken.
+    pub(super) highest: u64,
     /// The position at which the member joined before the host first answered it.
     pub(super) joined: u64,
     /// True from that answer on.
@@ -27,6 +29,10 @@ pub(super) struct Plain {
     pub(super) lost: u64,
     /// The version of the shared state that the host has told it as a whole.
     pub(super) version: u64,
+    /// The frames of its outbox, each with the time since when it waits there.
+    pub(super) since: BTreeMap<Mid, Time>,
+    /// Copies of answers in the log that the host has to send to it.
+    pub(super) owed: BTreeSet<Mid>,
 }
 
 impl Plain {
@@ -40,5 +46,6 @@ impl Plain {
     /// Notes that the host has lost a part of its log.
     pub(super) fn loses(&mut self) {
         self.lost = self.lost.max(self.number);
+        self.owed.clear();
     }
 }

@@ -65,7 +65,7 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     let rows = counts.rows();
     let never: Vec<_> = rows.iter().filter(|(_, count)| **count == 0).collect();
     let never = never.into_iter().map(|(name, _)| name.trim());
-    let never: Vec<_> = never.chain(kinds.missing()).collect();
+    let never: Vec<_> = never.chain(kinds.missing(args.trim.drafts)).collect();
     if args.seeds < 1000 || never.is_empty() {
         return ExitCode::SUCCESS;
     }

@@ -67,7 +67,11 @@ pub(crate) struct Observer {
     /// while the hostile member is still there.
     pub(super) told: Option<BTreeMap<Mid, usize>>,
     /// Seconds that two clocks may differ.
-    skew: i64,
+    pub(super) skew: i64,
+    /// No clock is set during the run.
+    pub(super) is_steady: bool,
+    /// The store of the host has discarded entries.
+    pub(crate) has_discarded: bool,
     /// The positions that have left hot state.
     gone: Vec<(u64, u64)>,
     /// Frames whose parts are here, and others may still come, and the time of the last one.
@@ -139,6 +143,8 @@ impl Observer {
             gone: Vec::new(),
             told: None,
             skew: plan.tolerance as i64,
+            is_steady: plan.clock_steps == 0,
+            has_discarded: false,
             now: Time::from_secs(0),
             silent: BTreeMap::new(),
         }
@@ -253,6 +259,7 @@ impl Observer {
                 }
             }
             EntryKind::Control => self.controlled(entry, counts)?,
+            _ if is_copy => self.owes(sender, mid),
             _ => {}
         }
         self.gathers(entry)?;

@@ -60,8 +60,17 @@ impl Observer {
     ) -> Result {
         let id = self.sides[who].id;
         for event in events {
-            if let (Event::Missed(numbers), Some(plain)) = (event, &mut self.sides[who].plain) {
-                plain.missed.push(numbers.clone());
+            let Event::Missed(numbers) = event else {
+                continue;
+            };
+            let is_change = self.is_change(*numbers.start()) && numbers.start() == numbers.end();
+            let may_miss = is_change || self.may_miss(id);
+            if let Some(plain) = self.sides[who].plain.as_mut() {
+                // A late hello may take it back, and then it has these already.
+                if !may_miss && *numbers.end() > plain.highest {
+                    return Err(format!("{id} has missed {numbers:?}, which the host has"));
+                }
+                plain.missed.extend(may_miss.then(|| numbers.clone()));
             }
         }
         for entry in &batch.entries {
@@ -87,8 +96,55 @@ impl Observer {
         }
         if let (Some(next), Some(plain)) = (batch.outbox_sequence, &mut self.sides[who].plain) {
             (plain.number, plain.is_met) = (next.saturating_sub(1), true);
+            plain.highest = plain.highest.max(plain.number);
         }
         Ok(())
+    }
+
+    /// Returns whether a number is that of a change of the shared state, which a member may not be able
+    /// to make (E2001).
+    fn is_change(&self, number: u64) -> bool {
+        let mut log = self.log.iter().filter(|entry| entry.sequence == number);
+        log.any(|entry| entry.text.contains(">sync:state{"))
+    }
+
+    /// Returns whether the host may lack frames that the member has not got: it has discarded them, or
+    /// one of the two has an older store.
+    fn may_miss(&self, id: MemberId) -> bool {
+        self.has_discarded || self.timeline.has_lost() || self.timeline.was_put_back(id)
+    }
+
+    /// Returns whether a member may give up a frame of which its host says nothing: the host has a
+    /// reason to drop it.
+    pub(super) fn may_give_up(&self, id: MemberId, mid: &Mid, text: &str) -> bool {
+        let Some(plain) = self.plain(id) else {
+            return false;
+        };
+        let ttl = number_in::<i64>(text, "ttl").unwrap_or_default();
+        let since = plain.since.get(mid).map_or(0, |since| since.as_secs());
+        // Two clocks differ by at most two thirds of what is tolerated, and the stamp is in seconds.
+        let has_expired = self.now.as_secs() - since + 1 >= ttl + self.skew / 3;
+        let may_differ = !self.is_steady || self.timeline.has_lost();
+        has_expired || may_differ || self.chains.may_be_cancelled(text)
+    }
+
+    /// Notes that the host has to send a copy of an answer to a member that speaks the draft alone.
+    pub(super) fn owes(&mut self, id: MemberId, mid: &Mid) {
+        if let Some(plain) = self.plain_mut(id) {
+            plain.owed.insert(mid.clone());
+        }
+    }
+
+    /// Notes that the host starts: what it was about to send is lost with it.
+    pub(super) fn owes_nothing(&mut self) {
+        let drafts = self.sides.iter_mut();
+        let drafts = drafts.filter_map(|side| side.plain.as_mut());
+        drafts.for_each(|plain| plain.owed.clear());
+    }
+
+    fn plain_mut(&mut self, id: MemberId) -> Option<&mut Plain> {
+        let side = self.sides.iter_mut().find(|side| side.id == id)?;
+        side.plain.as_mut()
     }
 
     /// Checks an entry of a member's own log. Returns the position of the frame in the host's log, or
@@ -172,6 +228,12 @@ impl Observer {
             return Err(format!("{to} is told of {number}, which is not durable"));
         }
         if is_link {
+            // The host goes on where the member says.
+            if text.starts_with("@hub>sync:registry{")
+                && let Some(plain) = self.plain_mut(to)
+            {
+                plain.owed.clear();
+            }
             return match mid_in(text, "of") {
                 Some(of) if of != Mid::parse("~") => self.answers(to, &of, text),
                 _ => Ok(()),
@@ -184,6 +246,9 @@ impl Observer {
         };
         if !self.is_said(entry, text)? {
             return Err(format!("{to} is told something else than {}", entry.text));
+        }
+        if let Some(plain) = self.plain_mut(to) {
+            plain.owed.remove(&mid);
         }
         self.judge_values_in(to, text)
     }
@@ -257,6 +322,9 @@ impl Observer {
     pub(super) fn judge_plain(&self) -> Result {
         for side in &self.sides {
             let Some(plain) = &side.plain else { continue };
+            if let Some(mid) = plain.owed.first() {
+                return Err(format!("{} is sent no copy {mid} of an answer", side.id));
+            }
             let since = self
                 .log
                 .iter()

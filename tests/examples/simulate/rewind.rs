@@ -48,6 +48,7 @@ impl Observer {
             .filter_map(|side| side.plain.as_mut());
         drafts.for_each(Plain::loses);
         fresh.values = std::mem::take(&mut self.values);
+        fresh.has_discarded = self.has_discarded;
         *self = fresh;
         Ok(())
     }

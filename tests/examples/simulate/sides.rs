@@ -23,6 +23,7 @@ impl Observer {
         self.silent.clear();
         if who == 0 {
             self.asked.clear();
+            self.owes_nothing();
         }
     }
 
@@ -154,6 +155,9 @@ impl Observer {
             return Err(format!("{} uses {} again", side.id, frame.mid));
         }
         side.outbox.insert(frame.mid.clone(), frame.clone());
+        if let Some(plain) = &mut side.plain {
+            plain.since.insert(frame.mid.clone(), self.now);
+        }
         Ok(())
     }
 
@@ -228,9 +232,7 @@ impl Observer {
                 counts.told_expired += 1;
                 let was_refused = self.refused.contains(&(id, mid.clone()));
                 // In a flood, the cancellation that was the reason may be forgotten.
-                // A member that speaks the draft alone may give up a frame of which its host says
-                // nothing.
-                let is_dropped = is_dropped || !is_consumed && self.is_plain(id);
+                let is_dropped = is_dropped || !is_consumed && self.may_give_up(id, mid, &text);
                 is_dropped && (self.is_flooded || text.contains(",ttl:"))
                     || was_refused && self.timeline.was_put_back(id)
             }

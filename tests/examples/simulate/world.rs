@@ -418,7 +418,12 @@ impl World {
             _ => &mut self.counts.snapshots,
         };
         *snapshots += u64::from(batch.snapshot.is_some());
-        self.counts.kinds.note(who == 0, batch);
+        let side = match (who, self.nodes[who].plain) {
+            (0, _) => "host",
+            (_, true) => "draft",
+            _ => "member",
+        };
+        self.counts.kinds.note(side, batch);
         self.observer
             .committed(who, batch, &batch.events, &mut self.counts)?;
         if who == 0 {

@@ -14,7 +14,9 @@ impl Member {
     /// Gives up the first frame, if the host has a reason to drop it and says nothing of it although
     /// it answers. The reason may be a cancellation that this side has missed.
     pub(super) fn conclude_silence(&mut self, now: Time) {
-        let (skew, tries) = (self.side.options.skew, self.outbox.retry.tries());
+        let skew = self.side.options.skew;
+        // While this side asks for what it lacks, no frame goes out.
+        let went_out = std::mem::take(&mut self.outbox.went_out);
         let chains = &self.side.state.chains;
         let Some(first) = self.outbox.frames().next() else {
             return;
@@ -23,10 +25,7 @@ impl Member {
         let has_reason = reason == Some(true);
         let may_expire = first.scan(|frame| frame.envelope.ttl.is_some());
         let Some(plain) = &mut self.plain else { return };
-        if tries > 0 && plain.tries != tries {
-            plain.tries = tries;
-            plain.silent += 1;
-        }
+        plain.silent += u32::from(went_out);
         if !has_reason && !plain.acknowledges {
             return;
         }

@@ -51,8 +51,14 @@ impl Member {
             self.side.tell(Event::Missed(number..=number));
         }
         let Some(plain) = &mut self.plain else { return };
-        // Another frame may have this number. If this is the one, it comes again.
-        let is_first = is_whole && plain.offered.replace(mid.clone()).as_ref() != Some(mid);
+        // Another frame may have this number. If this is the one, it comes again, and not only because
+        // the link has doubled it.
+        let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
+        let offered = plain.offered.take().filter(|(of, _)| of == mid);
+        let (_, since) = plain
+            .offered
+            .insert(offered.unwrap_or((mid.clone(), timers)));
+        let is_first = is_whole && timers < *since + patience;
         if is_next && is_first {
             self.lacks(number, now);
         } else if is_next {

@@ -82,3 +82,47 @@ fn an_answer_counts_only_where_nothing_is_acknowledged() {
     assert_eq!(guest.side.session().outbox_len(), 1);
     assert!(guest.handled().is_empty());
 }
+
+/// A frame that does not go out, because this side asks for what it lacks, is not given up: the host
+/// has nothing to say of it.
+#[test]
+fn a_frame_that_waits_is_not_given_up() {
+    let mut guest = Guest::at(0);
+    let (first, _) = guest.says(&plan("qa", 1));
+    guest.hears(&format!(
+        "@hub>ack:frame{{}}[mid:0a0000000001,seq:1,ts:1714000000,cid:{first},of:{first}]"
+    ));
+    let (second, _) = guest.says(&plan("qa", 2));
+    guest.side.events.clear();
+    for _ in 0..20 {
+        guest.hears("@dev>req:plan{n:9}[mid:0a0000000009,seq:9,ts:1714000000]");
+        guest.waits(LONG);
+        guest.hears("@hub>pong:link{}[mid:0a0000000002,seq:1,ts:1714000000]");
+    }
+    assert_eq!(guest.side.events, []);
+    for _ in 0..20 {
+        guest.hears("@hub>sync:registry{v:1|hash:a7f2c1}[mid:a2,seq:1,ts:1714000000]");
+        guest.hears("@hub>pong:link{}[mid:0a0000000003,seq:1,ts:1714000000]");
+        guest.waits(LONG);
+    }
+    assert_eq!(guest.side.events, [Event::Cancelled(second)]);
+}
+
+/// A whole state that the link has doubled does not take the number of a frame that was lost.
+#[test]
+fn a_doubled_state_hides_no_gap() {
+    let mut guest = Guest::at(0);
+    let state = "@hub>sync:state{v:1|state:{a:1}}[mid:0a0000000021,seq:1,ts:1714000000]";
+    let asked = guest.hears(state);
+    assert!(asked[0].contains("|exp:1|"), "{asked:?}");
+    guest.hears(state);
+    guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
+    assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
+    // Here it is the frame of its number, and comes again when it is asked for.
+    let state = "@dev>sync:state{v:2|state:{a:2}}[mid:0a0000000022,seq:2,ts:1714000000]";
+    guest.hears(state);
+    guest.waits(LONG);
+    guest.hears(state);
+    guest.hears("@dev>req:plan{n:3}[mid:0a0000000013,seq:3,ts:1714000000]");
+    assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:3}");
+}

@@ -1,5 +1,7 @@
 //! What such a peer is served with: values, the state, what it has missed.
 
+use std::time::Duration;
+
 use accp_runtime::session::{Input, MemberId, Outbound, Rules, SharedState, StateUpdate};
 use accp_runtime::{Frame, Map, Message, Value};
 use accp_session::references;
@@ -303,4 +305,84 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
         draft.room.host.state().shared().get("order_7"),
         Some(&Value::from("sent"))
     );
+}
+
+/// A peer that has not acknowledged the whole state, and says hello from further on, is told the
+/// state again.
+#[test]
+fn a_state_that_was_lost_comes_after_the_next_hello() {
+    let mut draft = Draft::new(options("hub"), Rules::default());
+    let state = Message::new("dev", "sync", "state").unwrap();
+    let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
+    draft.dev(&plan("dev", 1));
+    draft.enters();
+    draft.dev(&state.with("version", 1).with("delta", changes));
+    let whole = "@hub>sync:state{state:{order_7:open}|v:1} 2";
+    let told = draft.says("@qa>sync:registry{v:1|hash:b3f5d7}[mid:5e1f00000000,seq:0]");
+    assert!(
+        brief(&told)
+            .iter()
+            .any(|text| text.contains("sync:state{state:"))
+    );
+    for (number, is_told) in [(2, true), (2, false)] {
+        draft.room.now = draft.room.now + LONG;
+        draft.heard();
+        let told = draft.says(&format!(
+            "@qa>sync:registry{{v:1|hash:b3f5d7}}[mid:5e1f0000000{number},seq:2]"
+        ));
+        assert_eq!(
+            brief(&told).contains(&whole.to_owned()),
+            is_told,
+            "{told:?}"
+        );
+        let state = told.iter().find(|text| text.contains("sync:state{state:"));
+        if let Some(mid) = state.and_then(|text| envelope(text).unwrap().msg_id.clone()) {
+            draft.says(&format!(
+                "@qa>ack:frame{{}}[mid:5e1f0000000a,seq:2,cid:{mid}]"
+            ));
+        }
+    }
+}
+
+/// A peer that refuses a change gets the whole state under the number that it holds, and then the
+/// change and the frames after it again.
+#[test]
+fn a_refused_change_comes_again_after_the_state() {
+    let mut draft = joined();
+    let state = Message::new("dev", "sync", "state").unwrap();
+    let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
+    draft.dev(&state.with("version", 1).with("delta", changes));
+    let told = draft.dev(&plan("dev", 1));
+    assert_eq!(brief(&told), ["@dev>req:plan{n:1} 2"]);
+    let refusal = "@qa>fail:error{code:E2001|msg:no|retry:false|v:0|schema:ER}[mid:5e1f00000001,seq:0,ts:1714000000,cid:101000001001,of:101000001001]";
+    assert_eq!(
+        brief(&draft.says(refusal)),
+        [
+            "@hub>sync:state{state:{order_7:open}|v:1} 0",
+            "@dev>sync:state{delta:{order_7:open}|v:1} 1",
+            "@dev>req:plan{n:1} 2",
+        ]
+    );
+}
+
+/// A frame waits for a value for so many timeouts, however often the peer says hello meanwhile.
+#[test]
+fn a_peer_that_greets_often_gets_the_frame_without_its_value() {
+    let mut draft = joined();
+    lose(&mut draft.room, |passed| {
+        passed.text.contains(">sync:bytes{")
+    });
+    let long = "a text that goes by reference ".repeat(3);
+    draft.dev(&Message::new("dev", "req", "plan").unwrap().with("a", long));
+    for n in 0..60 {
+        draft.room.now = draft.room.now + Duration::from_secs(2);
+        let mut told = draft.heard();
+        told.extend(draft.says(&format!(
+            "@qa>sync:registry{{v:1|hash:b3f5d7}}[mid:5e1f000000{n:02},seq:1]"
+        )));
+        if told.iter().any(|text| text.contains("$cold.")) {
+            return;
+        }
+    }
+    panic!("{}", draft.script);
 }
