@@ -1,6 +1,6 @@
 //! References to lines that stand in the prompt already.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use accp_frame::TokenCounter;
 
@@ -10,7 +10,7 @@ use crate::policy::{Kind, Message};
 /// a text again needs it as one piece, so a reference in the middle of words has to save more.
 const RESULT: usize = 40;
 const WORDS: usize = 150;
-/// The newest places of a line at which a repeat is looked for.
+/// The newest messages with a line at which a repeat of it is looked for.
 const PLACES: usize = 40;
 /// A line of fewer bytes begins no reference.
 const SHORT: usize = 4;
@@ -22,7 +22,7 @@ const FIRST_CHARACTERS: usize = 60;
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     messages: HashMap<usize, Vec<String>>,
-    /// The messages that have a line, and its number there.
+    /// The messages that have a line, and its number there, if its first words lead there.
     places: HashMap<String, Vec<(usize, usize)>>,
 }
 
@@ -35,8 +35,11 @@ struct Run {
 impl Repeats {
     /// Adds a message in its last form.
     pub(super) fn add(&mut self, message: usize, lines: Vec<String>) {
+        let mut led_to = HashSet::new();
         for (number, line) in lines.iter().enumerate() {
-            if line.trim().len() >= SHORT && !is_mark(line) {
+            // The words of a mark lead to the first line that begins with them.
+            let leads = led_to.insert(first(line));
+            if leads && line.trim().len() >= SHORT && !is_mark(line) {
                 let places = self.places.entry(line.clone()).or_default();
                 places.push((message, number));
             }
@@ -78,24 +81,20 @@ impl Repeats {
         out
     }
 
-    /// Returns the longest run of lines from here on that another message has, at the place to
-    /// which its first words lead.
+    /// Returns the longest run of lines from here on that another message has, at a place to which
+    /// its first words lead.
     fn longest(&self, lines: &[String]) -> Option<Run> {
-        let line = lines.first()?;
-        let words = first(line);
-        let places = self.places.get(line)?.iter().rev().take(PLACES);
-        let runs = places.filter_map(|&(message, number)| {
-            let there = &self.messages[&message];
-            let same = there[number..].iter().zip(lines);
+        let places = self.places.get(lines.first()?)?.iter().rev().take(PLACES);
+        let runs = places.map(|&(message, number)| {
+            let same = self.messages[&message][number..].iter().zip(lines);
             let same = same.take_while(|(old, new)| old == new && !is_mark(new));
             let count = same.count();
             let blank = lines[..count].iter().rev();
             let blank = blank.take_while(|line| line.trim().is_empty()).count();
-            let leads = there.iter().position(|line| first(line) == words);
-            (leads == Some(number)).then_some(Run {
+            Run {
                 lines: count - blank,
                 message,
-            })
+            }
         });
         runs.max_by_key(|run| (run.lines, run.message))
     }
