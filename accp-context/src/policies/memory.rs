@@ -1,6 +1,7 @@
 //! This project's policy: messages whole at first sight, and their ends afterwards.
 
 mod cut;
+mod expand;
 mod repeats;
 mod shapes;
 
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use accp_frame::TokenCounter;
+use accp_registry::export::ToolForm;
 
 use self::repeats::Repeats;
 use self::shapes::Shapes;
@@ -24,7 +26,8 @@ const NUMBERED: usize = 400;
 /// - Lines that stand in the prompt already are referred to: `[12 lines as in p7: def union]`. Users'
 ///   words always stand whole.
 /// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
-///   `[12 lines: p7: def union]` says where the middle was.
+///   `[12 lines: p7: def union]` says where the middle was, and a tool brings it back
+///   ([`expand`](Self::expand)). Its definition for `OpenAI` is part of each prompt.
 ///
 /// A message that an agent has seen never changes again, so the beginning of a prompt is the
 /// beginning of the next one, which a provider's cache makes cheap.
@@ -55,12 +58,12 @@ const NUMBERED: usize = 400;
 /// memory.push(&Message::new(0, Recorded::of(&listing)).expect("it has a role"));
 /// let agent = Agent { name: "assistant".into(), cache: "".into() };
 /// let first = memory.prompt(&agent);
-/// assert!(first[0].text.contains("\nsrc/part_50.rs\n"));
+/// assert!(first[1].text.contains("\nsrc/part_50.rs\n"));
 /// let second = memory.prompt(&agent);
-/// assert!(second[0].text.contains(" lines: p0: src/part_"));
+/// assert!(second[1].text.contains(" lines: p0: src/part_"));
 /// ```
 pub struct Memory {
-    tools: Option<Segment>,
+    tools: Vec<Segment>,
     layout: Layout,
     counter: Arc<dyn TokenCounter + Send + Sync>,
     entries: Vec<Entry>,
@@ -98,7 +101,10 @@ impl Memory {
     /// Begins a conversation.
     pub fn new(opening: &Opening, layout: Layout) -> Self {
         Self {
-            tools: Segment::tools(opening),
+            tools: Segment::tools(opening)
+                .into_iter()
+                .chain([Segment::new(Kind::Tools, Self::tool(ToolForm::OpenAi))])
+                .collect(),
             layout,
             counter: Arc::clone(&opening.counter),
             entries: Vec::new(),
@@ -203,7 +209,7 @@ impl Policy for Memory {
         let seen = seen.unwrap_or_default();
         self.settle(seen);
         let roles = self.roles();
-        let mut prompt: Vec<Segment> = self.tools.iter().cloned().collect();
+        let mut prompt = self.tools.clone();
         for at in 0..all {
             if at >= roles && !self.entries[at].message.is_for(&agent.name) {
                 continue;
