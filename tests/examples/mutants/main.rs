@@ -198,7 +198,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
 /// Builds everything without a mutant and runs it, because a failure must come from a mutant.
 fn sound(copy: &Copy) -> Result<(), String> {
     copy.build_simulation()?;
-    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS)? {
+    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS, false)? {
         return Err(format!(
             "the simulation fails without a mutant: seed {seed}, {what}"
         ));
@@ -227,7 +227,7 @@ fn find(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
 }
 
 fn by_simulation(copy: &Copy) -> Result<Option<Found>, String> {
-    let found = copy.simulate(SEEDS, SECONDS)?;
+    let found = copy.simulate(SEEDS, SECONDS, false)?;
     Ok(found.map(|(seed, what)| Found {
         by: Finder::Simulation,
         how: format!("seed {seed}: {what}"),

@@ -120,20 +120,19 @@ impl Copy {
         self.build(&[&["build"], &SIMULATION[..]].concat())
     }
 
-    /// Runs the simulation for at most so many seconds of the processor. Returns the seed that
-    /// fails, and the program's message.
+    /// Runs the simulation for at most so many seconds of the processor; with members of the draft
+    /// alone if it `drafts`. Returns the seed that fails, and the program's message.
     pub(crate) fn simulate(
         &self,
         seeds: u32,
         seconds: u32,
+        drafts: bool,
     ) -> Result<Option<(String, String)>, String> {
         let program = self.target.join("simulate/examples/simulate");
         let seeds = seeds.to_string();
-        let run = self.bounded(
-            seconds,
-            program.as_os_str(),
-            &["--drafts", "--seeds", &seeds],
-        )?;
+        let args = ["--seeds", &seeds, "--drafts"];
+        let args = if drafts { &args[..] } else { &args[..2] };
+        let run = self.bounded(seconds, program.as_os_str(), args)?;
         if run.status.success() {
             return Ok(None);
         }
