@@ -231,21 +231,20 @@ impl Conversation {
 
     /// Returns the value of a key beside the messages: `id`, `tools`, and the other recorded keys.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        let value = match &self.model {
+        match &self.model {
             Some(model) => model.rest.get(key),
-            None => self.json.get(key),
-        };
-        value.filter(|_| key != MESSAGES)
+            None => self.json.get(key).filter(|_| key != MESSAGES),
+        }
     }
 
     /// Returns the keys beside the messages, with their values.
     pub(crate) fn rest(&self) -> impl Iterator<Item = (&String, &Json)> {
-        let all = match &self.model {
-            Some(model) => Some(&model.rest),
-            None => self.json.as_object(),
+        let (rest, own) = match &self.model {
+            Some(model) => (Some(&model.rest), None),
+            None => (self.json.as_object(), Some(MESSAGES)),
         };
-        let all = all.into_iter().flatten();
-        all.filter(|(key, _)| *key != MESSAGES)
+        let all = rest.into_iter().flatten();
+        all.filter(move |(key, _)| own != Some(key.as_str()))
     }
 
     /// Returns the recorded id: a text or a number.

@@ -10,7 +10,7 @@ use accp_context::Recorded;
 use accp_context::policy::{Frames, Message};
 use accp_recordings::{Conversation, ConvertOptions, Converter, Format, conversations};
 use accp_runtime::{Registry, TokenCounter, Value};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 macro_rules! samples {
     ($($name:literal $format:ident,)*) => {
@@ -297,4 +297,39 @@ fn a_format_can_be_forced_and_tells_what_it_misses() {
     insta::assert_snapshot!(wrong.unwrap_err(), @"expected an object with `contents` at the top (read as gemini)");
     let wrong = Conversation::new(serde_json::json!({ "notes": [] }));
     insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object without it");
+}
+
+/// An item of the assistant without words is still a message of its own: it has its role and id.
+#[test]
+fn an_item_of_responses_that_says_nothing_stays_apart() {
+    let json = json!({ "output": [
+        { "type": "message", "role": "assistant", "id": "m1" },
+        { "type": "message", "role": "assistant", "id": "m2", "content": [{ "type": "refusal", "refusal": "No." }] },
+        { "type": "message", "role": "assistant", "id": "m3", "content": "Bake it." },
+    ] });
+    let conversation = Conversation::read(json, Format::Responses).unwrap();
+    assert_eq!(
+        told(&conversation),
+        [
+            "assistant:",
+            "assistant: \"No.\"",
+            "assistant: \"Bake it.\""
+        ]
+    );
+}
+
+/// A key `messages` of a format that keeps its messages elsewhere stands beside them.
+#[test]
+fn messages_beside_the_messages_are_kept() {
+    let json = json!({
+        "conversations": [{ "from": "human", "value": "Rye or spelt?" }],
+        "messages": [{ "note": "Both are out." }],
+    });
+    let conversation = Conversation::read(json, Format::ShareGpt).unwrap();
+    assert_eq!(told(&conversation), ["user: \"Rye or spelt?\""]);
+    let content = conversation.content();
+    assert_eq!((content.bytes(), content.of_message(0)), (13, 13));
+    let chat = conversation.written(Format::OpenAi).unwrap();
+    let kept = chat.to_string().contains("Both are out.");
+    assert!(kept, "{chat}");
 }

@@ -80,11 +80,12 @@ fn call(name: &str, arguments: &Json) -> Json {
         { "id": "c", "function": { "name": name, "arguments": arguments.to_string() } }] })
 }
 
-/// A conversation with records that later calls and a later answer need.
+/// A conversation with records that later calls need. The first call needs the first record, which
+/// is no more among the newest messages then.
 fn conversations() -> impl Strategy<Value = Json> {
     let words = "[a-z]{5,9}( [a-z]{4,9}){6,40}";
     let records = proptest::collection::vec((1000..9999_u32, words), 3..9);
-    let uses = proptest::collection::vec(0..100_usize, 2..8);
+    let uses = proptest::collection::vec(0..100_usize, 1..7);
     (records, uses, "[A-Z][a-z]{5,9}( [a-z]{4,9}){5,20}\\.").prop_map(|(records, uses, task)| {
         let mut messages = vec![
             json!({ "role": "system", "content": "Sell what there is." }),
@@ -98,7 +99,7 @@ fn conversations() -> impl Strategy<Value = Json> {
             );
             messages.push(json!({ "role": "tool", "name": "read", "content": lines }));
         }
-        for at in uses {
+        for at in std::iter::once(0).chain(uses) {
             let (id, text) = &records[at % records.len()];
             messages.push(call(
                 "buy",

@@ -224,11 +224,6 @@ impl Draft {
         !self.calls.is_empty()
     }
 
-    /// Returns whether the message has a part of this type.
-    pub(crate) fn has(&self, kind: &str) -> bool {
-        self.parts.iter().any(|part| part["type"] == kind)
-    }
-
     /// Returns the message. Content that is one text is that text.
     pub(crate) fn into_json(self) -> Json {
         let mut message = self.keys;

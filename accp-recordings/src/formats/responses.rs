@@ -118,21 +118,26 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
 
 /// The message of an assistant in the making: reasoning, words and calls are items of their own.
 #[derive(Default)]
-struct Turn(Option<Draft>);
+struct Turn {
+    draft: Option<Draft>,
+    /// Whether an item with the words of the message was read, also one that says nothing.
+    has_words: bool,
+}
 
 impl Turn {
     fn end(&mut self, out: &mut Vec<Json>) {
-        out.extend(self.0.take().map(Draft::into_json));
+        out.extend(self.draft.take().map(Draft::into_json));
+        self.has_words = false;
     }
 
     /// Returns the message in the making. Words and reasoning begin a message of their own behind
     /// calls, and words behind words.
     fn assistant(&mut self, out: &mut Vec<Json>, is_call: bool) -> &mut Draft {
-        let over = |draft: &Draft| !is_call && (draft.has_calls() || draft.has("text"));
-        if self.0.as_ref().is_some_and(over) {
+        let is_over = self.has_words || self.draft.as_ref().is_some_and(Draft::has_calls);
+        if is_over && !is_call {
             self.end(out);
         }
-        self.0.get_or_insert_with(|| Draft::new("assistant"))
+        self.draft.get_or_insert_with(|| Draft::new("assistant"))
     }
 
     fn item(&mut self, mut item: Fields, out: &mut Vec<Json>) {
@@ -146,6 +151,7 @@ impl Turn {
                     let draft = self.assistant(out, false);
                     draft.content(content, part);
                     draft.rest(item, &ABOUT);
+                    self.has_words = true;
                 } else {
                     self.end(out);
                     let mut draft = Draft::new(&role);
