@@ -320,6 +320,18 @@ fn an_item_of_responses_that_says_nothing_stays_apart() {
 
 /// A key `messages` of a format that keeps its messages elsewhere stands beside them.
 #[test]
+fn choices_that_are_no_list_are_kept() {
+    for choices in [json!("first"), json!({ "n": 2 })] {
+        let json = json!({
+            "messages": [{ "role": "user", "conuent": "Is there rye?" }],
+            "choices": choices,
+        });
+        let conversation = Conversation::new(json).unwrap();
+        assert_eq!(conversation.get("choices"), Some(&choices));
+    }
+}
+
+#[test]
 fn messages_beside_the_messages_are_kept() {
     let json = json!({
         "conversations": [{ "from": "human", "value": "Rye or spelt?" }],

@@ -82,8 +82,9 @@ pub(super) fn read(json: &Json) -> Result<Option<Model>, Fault> {
 /// Takes the answers of a log that has the request and the response in one object, unless the
 /// messages end with the answer.
 fn answers(rest: &mut Map<String, Json>, last: Option<&Json>) -> Vec<Json> {
-    let choices = rest.get("choices").and_then(Json::as_array);
-    let choices = choices.map_or(&[][..], Vec::as_slice);
+    let Some(Json::Array(choices)) = rest.get("choices") else {
+        return Vec::new();
+    };
     let answers = choices.iter().map(|choice| {
         let mut about = choice.as_object()?.clone();
         let Some(Json::Object(mut map)) = about.shift_remove("message") else {
