@@ -2,8 +2,10 @@
 
 mod cut;
 mod expand;
+mod lines;
 mod repeats;
 mod shapes;
+mod wrappers;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,9 +13,11 @@ use std::sync::Arc;
 
 use accp_frame::TokenCounter;
 use accp_registry::export::ToolForm;
+use serde_json::Value as Json;
 
 use self::repeats::Repeats;
 use self::shapes::Shapes;
+use self::wrappers::Wrappers;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// A message of so many bytes says its number, so that later messages can refer to it.
@@ -68,6 +72,7 @@ pub struct Memory {
     counter: Arc<dyn TokenCounter + Send + Sync>,
     entries: Vec<Entry>,
     shapes: Shapes,
+    wrappers: Wrappers,
     repeats: Repeats,
     /// The number of messages that each agent has seen.
     seen: BTreeMap<Arc<str>, usize>,
@@ -89,12 +94,16 @@ pub enum Layout {
 /// A message with its forms.
 struct Entry {
     message: Message,
+    /// Who speaks, and what later messages need to know: it stays when lines leave.
+    head: String,
     lines: Vec<String>,
     is_numbered: bool,
     /// As an agent sees it first.
     whole: Option<Segment>,
     /// As an agent sees it afterwards.
     settled: Option<Segment>,
+    /// Its lines with references, once it has its last form.
+    referred: Option<Vec<String>>,
 }
 
 impl Memory {
@@ -103,12 +112,13 @@ impl Memory {
         Self {
             tools: Segment::tools(opening)
                 .into_iter()
-                .chain([Segment::new(Kind::Tools, Self::tool(ToolForm::OpenAi))])
+                .chain([Segment::new(Kind::Tools, Self::tool(ToolForm::Anthropic))])
                 .collect(),
             layout,
             counter: Arc::clone(&opening.counter),
             entries: Vec::new(),
             shapes: Shapes::default(),
+            wrappers: Wrappers::default(),
             repeats: Repeats::default(),
             seen: BTreeMap::new(),
             settled: 0,
@@ -123,14 +133,15 @@ impl Memory {
                 .repeats
                 .without(&entry.message, &entry.lines, &*self.counter);
             let lines = match entry.message.kind {
-                Kind::Result => cut::middle(referred, at, &*self.counter),
-                _ => referred,
+                Kind::Result => cut::middle(referred.clone(), at, &*self.counter),
+                _ => referred.clone(),
             };
             let segment = entry.segment(&lines);
             if entry.is_numbered {
                 self.repeats.add(at, lines);
             }
             self.entries[at].settled = Some(segment);
+            self.entries[at].referred = Some(referred);
         }
         self.settled = self.settled.max(seen);
     }
@@ -142,8 +153,8 @@ impl Memory {
             return whole.clone();
         }
         // If another agent has seen it, later messages may have lines of it that they refer to.
-        let lines = match entry.settled {
-            Some(_) => entry.lines.clone(),
+        let lines = match &entry.referred {
+            Some(referred) => referred.clone(),
             None => self
                 .repeats
                 .without(&entry.message, &entry.lines, &*self.counter),
@@ -153,6 +164,13 @@ impl Memory {
             _ => lines,
         };
         entry.whole.insert(entry.segment(&lines)).clone()
+    }
+
+    /// Returns whether the newest message is a single call, so that the next result answers it.
+    fn answers_one_call(&self) -> bool {
+        let newest = self.entries.last();
+        let calls = newest.map(|entry| entry.message.recorded().calls().count());
+        calls == Some(1)
     }
 
     /// Returns the number of system prompts for single agents at the beginning of the conversation,
@@ -174,12 +192,7 @@ impl Memory {
 impl Entry {
     fn segment(&self, lines: &[String]) -> Segment {
         // All forms of a message have this beginning, so a cache keeps it.
-        let number = if self.is_numbered {
-            format!("p{} ", self.message.index)
-        } else {
-            String::new()
-        };
-        let text = format!("{number}{}: {}\n", self.message.speaker(), lines.join("\n"));
+        let text = format!("{}{}\n", self.head, lines.join("\n"));
         Segment {
             text: Arc::from(text),
             ..Segment::of(&self.message)
@@ -189,29 +202,66 @@ impl Entry {
 
 impl Policy for Memory {
     fn push(&mut self, message: &Message) {
-        let shaped = match message.kind {
-            Kind::Result => self.shapes.text(message, &*self.counter),
-            _ => None,
+        let mut definitions = String::new();
+        let counter = Arc::clone(&self.counter);
+        let mut view = |json: &Json, recorded: &str| {
+            let shown = self.shapes.view(json, recorded, &*counter)?;
+            definitions.push_str(&shown.definitions);
+            Some(shown.text)
         };
-        let text = shaped.unwrap_or_else(|| message.plain());
+        let text = match message.kind {
+            Kind::Result => {
+                let recorded = message.plain();
+                let json = serde_json::from_str(&recorded).ok();
+                let text = json.and_then(|json| view(&json, &recorded));
+                text.unwrap_or(recorded)
+            }
+            Kind::Call => message.plain_with(|json| {
+                let recorded = json.to_string();
+                view(json, &recorded).unwrap_or(recorded)
+            }),
+            _ => message.plain(),
+        };
+        let mut lines = lines::lines(message.kind, &text);
+        let mut speaker = message.speaker();
+        let mut mark = ": ";
+        if message.kind == Kind::Result {
+            if let Some(bare) = self.wrappers.bare(&speaker, &lines, &*counter) {
+                definitions.extend(bare.definition);
+                (speaker, lines) = (bare.speaker, bare.lines);
+            } else if self.answers_one_call() {
+                speaker.clear();
+                mark = "= ";
+            }
+        }
+        let is_numbered = text.len() >= NUMBERED && message.kind != Kind::System;
+        let number = if is_numbered { format!("p{} ", message.index) } else { String::new() };
         self.entries.push(Entry {
             message: message.clone(),
-            is_numbered: text.len() >= NUMBERED && message.kind != Kind::System,
-            lines: text.split('\n').map(repeats::guarded).collect(),
+            head: format!("{number}{speaker}{mark}{definitions}"),
+            is_numbered,
+            lines,
             whole: None,
             settled: None,
+            referred: None,
         });
     }
 
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
         let all = self.entries.len();
-        let seen = self.seen.insert(Arc::clone(&agent.name), all);
-        let seen = seen.unwrap_or_default();
+        // The message that answers the prompt is the agent's own, so it has seen that, too.
+        let seen = self.seen.insert(Arc::clone(&agent.name), all + 1);
+        let seen = seen.unwrap_or_default().min(all);
         self.settle(seen);
         let roles = self.roles();
         let mut prompt = self.tools.clone();
+        let mut last = Vec::new();
         for at in 0..all {
             if at >= roles && !self.entries[at].message.is_for(&agent.name) {
+                continue;
+            }
+            if self.layout == Layout::Own && self.entries[at].message.only_for.is_some() {
+                last.push(self.whole(at));
                 continue;
             }
             let settled = self.entries[at].settled.clone();
@@ -221,6 +271,7 @@ impl Policy for Memory {
             };
             prompt.push(segment);
         }
+        prompt.extend(last);
         if roles > 0 {
             let who = format!("You are {}.\n", agent.name);
             prompt.push(Segment::new(Kind::Primer, who));

@@ -139,6 +139,11 @@ impl Message {
     /// assert_eq!(message.plain(), "I look.\n> stock(item: rye, bags: 4)");
     /// ```
     pub fn plain(&self) -> String {
+        self.plain_with(Json::to_string)
+    }
+
+    /// Does the same with lists and objects among the arguments written by `write`.
+    pub(crate) fn plain_with(&self, mut write: impl FnMut(&Json) -> String) -> String {
         let recorded = self.recorded();
         let mut out = recorded.texts().join("\n");
         for call in recorded.calls() {
@@ -150,6 +155,7 @@ impl Message {
                 Some(Json::Object(fields)) => {
                     let fields = fields.iter().map(|(key, value)| match value {
                         Json::String(text) => format!("{key}: {text}"),
+                        Json::Object(_) | Json::Array(_) => format!("{key}: {}", write(value)),
                         other => format!("{key}: {other}"),
                     });
                     let fields: Vec<String> = fields.collect();

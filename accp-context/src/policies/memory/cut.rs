@@ -54,7 +54,7 @@ impl Form {
     fn limits(self) -> Limits {
         let (most, head, tail) = match self {
             Self::Listing => (60, 30, 10),
-            Self::Page | Self::Output => (400, 200, 100),
+            Self::Page | Self::Output => { let v: Vec<usize> = std::env::var("LIM").unwrap_or("800,60,20".into()).split(',').map(|x| x.parse().unwrap()).collect(); (v[0], v[1], v[2]) }
         };
         Limits { most, head, tail }
     }

@@ -21,10 +21,10 @@ const FRAME: &str = r#"{ "schemas": { "expand": {
     "code": "EX",
     "fields": ["at"],
     "types": { "at": "string" },
-    "docs": { "at": "p12, p12:40-80 (lines), or words to look for" },
+    "docs": { "at": "p12, p12:40-80, or words" },
     "frames": [{
         "intent": "req", "operation": "expand", "required": ["at"],
-        "doc": "Show what this prompt leaves out."
+        "doc": "Show what was left out."
     }]
 } } }"#;
 
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn the_definition_is_short() {
         let definition = r#"[
-{"type":"function","function":{"name":"expand","description":"Show what this prompt leaves out.","strict":true,"parameters":{"type":"object","properties":{"at":{"type":"string","description":"p12, p12:40-80 (lines), or words to look for"}},"required":["at"],"additionalProperties":false}}}
+{"type":"function","function":{"name":"expand","description":"Show what was left out.","strict":true,"parameters":{"type":"object","properties":{"at":{"type":"string","description":"p12, p12:40-80, or words"}},"required":["at"],"additionalProperties":false}}}
 ]
 "#;
         assert_eq!(Memory::tool(ToolForm::OpenAi), definition);

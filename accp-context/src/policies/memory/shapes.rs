@@ -6,7 +6,6 @@ use accp_frame::{TokenCounter, Value};
 use accp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::policy::Message;
 use crate::view::{Transcript, View};
 
 /// A shape is declared when so many records had it.
@@ -15,48 +14,63 @@ const OFTEN: usize = 2;
 /// The shapes of the records of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
-    /// The keys of each shape that is declared; its code is `R` and its number, from 1.
-    declared: Vec<Vec<String>>,
-    /// The keys of records, and how many had them.
-    counted: Vec<(Vec<String>, usize)>,
+    /// The shapes that are declared; the code of each is `R` and its number, from 1.
+    declared: Vec<Shape>,
+    /// Shapes that are not declared yet, and how many records had them.
+    counted: Vec<(Shape, usize)>,
     view: Option<View>,
     transcript: Transcript,
 }
 
+/// The keys of a record, each with the keys of the record under it, if there always was one.
+#[derive(Debug, Clone)]
+struct Shape {
+    fields: Vec<(String, Option<Vec<String>>)>,
+}
+
+/// A value as a view.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// The definitions of shapes that no earlier value needed, each with a line feed.
+    pub(super) definitions: String,
+    pub(super) text: String,
+}
+
 impl Shapes {
-    /// Returns a result that is a JSON object or list as a view, after the definitions of shapes
-    /// that are new; `None` for any other text, and where the view is no shorter.
-    pub(super) fn text(&mut self, message: &Message, counter: &dyn TokenCounter) -> Option<String> {
-        let recorded = message.plain();
-        let json: Json = serde_json::from_str(&recorded).ok()?;
+    /// Returns a JSON object or list as a view; `None` for any other value, and where the view is
+    /// no shorter than the recorded text.
+    pub(super) fn view(
+        &mut self,
+        json: &Json,
+        recorded: &str,
+        counter: &dyn TokenCounter,
+    ) -> Option<Shown> {
         if !json.is_object() && !json.is_array() {
             return None;
         }
-        self.count(&json);
+        self.count(json);
         self.declare();
         let view = self
             .view
             .get_or_insert_with(|| View::new(Arc::new(Registry::standard())));
-        let block = view.value(&Value::from_data(&json));
+        let block = view.value(&Value::from_data(json));
         let mut transcript = self.transcript.clone();
         let text = transcript.push(view, &block);
-        if counter.count(&text) >= counter.count(&recorded) {
+        if counter.count(&text) >= counter.count(recorded) {
             return None;
         }
         self.transcript = transcript;
-        Some(text)
+        Some(Shown {
+            definitions: text[..text.len() - block.text.len()].to_owned(),
+            text: block.text,
+        })
     }
 
     fn count(&mut self, json: &Json) {
         match json {
             Json::Object(fields) => {
-                let keys: Vec<String> = fields.keys().cloned().collect();
-                if keys.len() > 1 && !self.declared.contains(&keys) {
-                    let mut counted = self.counted.iter_mut();
-                    match counted.find(|(counted, _)| *counted == keys) {
-                        Some((_, count)) => *count += 1,
-                        None => self.counted.push((keys, 1)),
-                    }
+                if fields.len() > 1 {
+                    self.count_record(fields);
                 }
                 fields.values().for_each(|value| self.count(value));
             }
@@ -65,13 +79,28 @@ impl Shapes {
         }
     }
 
+    fn count_record(&mut self, record: &serde_json::Map<String, Json>) {
+        let has = |shape: &Shape| shape.keys().eq(record.keys());
+        if self.declared.iter().any(has) {
+            return;
+        }
+        match self.counted.iter_mut().find(|(shape, _)| has(shape)) {
+            Some((shape, count)) => {
+                shape.narrow(record);
+                *count += 1;
+            }
+            None => self.counted.push((Shape::of(record), 1)),
+        }
+    }
+
     /// Declares the shapes that are there often. Some keys cannot be names of fields: records with
     /// such keys stay maps.
     fn declare(&mut self) {
-        let often = |counted: &mut (Vec<String>, usize)| counted.1 >= OFTEN;
+        let often = |counted: &mut (Shape, usize)| counted.1 >= OFTEN;
         let often: Vec<_> = self.counted.extract_if(.., often).collect();
-        for (keys, _) in often {
-            self.declared.push(keys);
+        // A record is counted before those in it, and they are declared first.
+        for (shape, _) in often.into_iter().rev() {
+            self.declared.push(shape);
             match registry(&self.declared) {
                 Some(registry) => self.view = Some(View::new(Arc::new(registry))),
                 None => drop(self.declared.pop()),
@@ -80,11 +109,49 @@ impl Shapes {
     }
 }
 
-fn registry(shapes: &[Vec<String>]) -> Option<Registry> {
-    let schemas = shapes.iter().enumerate().map(|(at, keys)| {
-        let number = at + 1;
-        let schema = json!({ "code": format!("R{number}"), "fields": keys });
-        (format!("record_{number}"), schema)
+impl Shape {
+    fn of(record: &serde_json::Map<String, Json>) -> Self {
+        let fields = record.iter().map(|(key, value)| (key.clone(), keys(value)));
+        Self {
+            fields: fields.collect(),
+        }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &String> {
+        self.fields.iter().map(|(key, _)| key)
+    }
+
+    /// Forgets the keys below fields that have other values in this record.
+    fn narrow(&mut self, record: &serde_json::Map<String, Json>) {
+        for ((_, below), value) in self.fields.iter_mut().zip(record.values()) {
+            if *below != keys(value) {
+                *below = None;
+            }
+        }
+    }
+}
+
+/// Returns the keys of a record.
+fn keys(value: &Json) -> Option<Vec<String>> {
+    let record = value.as_object()?;
+    (record.len() > 1).then(|| record.keys().cloned().collect())
+}
+
+fn registry(shapes: &[Shape]) -> Option<Registry> {
+    let code = |keys: &[String]| {
+        let at = shapes.iter().position(|shape| shape.keys().eq(keys))?;
+        Some(format!("R{}", at + 1))
+    };
+    let schemas = shapes.iter().enumerate().map(|(at, shape)| {
+        // A schema that holds itself would have no end.
+        let below = shape.fields.iter().filter_map(|(key, below)| {
+            let code = code(below.as_ref()?)?;
+            (code != format!("R{}", at + 1)).then(|| (key.clone(), Json::from(code)))
+        });
+        let types: serde_json::Map<String, Json> = below.collect();
+        let fields: Vec<&String> = shape.keys().collect();
+        let schema = json!({ "code": format!("R{}", at + 1), "fields": fields, "types": types });
+        (format!("record_{}", at + 1), schema)
     });
     let schemas: serde_json::Map<String, Json> = schemas.collect();
     Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
@@ -95,7 +162,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Recorded;
 
     #[derive(Debug)]
     struct Bytes;
@@ -110,9 +176,8 @@ mod tests {
     }
 
     fn shown(shapes: &mut Shapes, json: &Json) -> Option<String> {
-        let result = json!({ "role": "tool", "content": json.to_string() });
-        let message = Message::new(0, Recorded::of(&result)).unwrap();
-        shapes.text(&message, &Bytes)
+        let Shown { definitions, text } = shapes.view(json, &json.to_string(), &Bytes)?;
+        Some(format!("{definitions}{text}"))
     }
 
     #[test]
