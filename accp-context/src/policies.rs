@@ -10,6 +10,6 @@ mod whole;
 
 pub use clear::ClearToolUses;
 pub use last::Last;
-pub use memory::{Layout, Memory};
+pub use memory::{Layout, Memory, Part};
 pub use views::Views;
 pub use whole::Whole;

@@ -5,7 +5,7 @@ mod draft;
 mod plain;
 mod toon;
 
-use accp_context::policies::{ClearToolUses, Last, Layout, Memory, Views, Whole};
+use accp_context::policies::{ClearToolUses, Last, Layout, Memory, Part, Views, Whole};
 use accp_context::policy::Plan;
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::PromptLimits;
@@ -61,6 +61,7 @@ memory                          ours: each message whole at first sight, long re
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
 memory:own                      the same, and each agent reads its own system prompts only
+memory:-PART                    the same without a part: shapes, wrappers, spaces, repeats or cuts
 file:PATH                       prompts of another program, in the form of --dump: each policy NAME
                                 in the file is a row file:NAME; for a conversation, prompts for all
                                 turns or for none";
@@ -97,6 +98,15 @@ pub fn plan(name: &str) -> Option<Plan> {
             "whole at first sight, then the ends of long results; own system prompts only",
             Layout::Own,
         )),
+        (OURS, Some(options)) => {
+            let part = options.strip_prefix('-')?;
+            let part = Part::ALL.into_iter().find(|known| known.name() == part)?;
+            Some(Plan::new(
+                name,
+                format!("`memory` without {}", part.name()),
+                move |opening| Memory::new(opening, Layout::Shared).without(part),
+            ))
+        }
         ("plain", None) => Some(plain_plan(
             name,
             "the whole history as text without JSON".to_owned(),
@@ -225,6 +235,8 @@ mod tests {
             "views:",
             "memory:",
             "memory:shared",
+            "memory:-",
+            "memory:cuts",
             "views:1,2",
             "views:1,2,3,4",
         ] {

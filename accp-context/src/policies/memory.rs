@@ -8,7 +8,7 @@ mod shapes;
 mod wrappers;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_frame::TokenCounter;
@@ -25,13 +25,16 @@ const NUMBERED: usize = 400;
 
 /// Shows an agent each message whole once, and then what is worth its tokens:
 ///
-/// - Messages are text. Only the result of a tool that is a JSON object or list is shown as a view,
-///   with its shapes declared once.
+/// - Messages are text. Results and arguments of calls that are JSON objects or lists are shown as
+///   views, with their shapes declared once. The registry of the opening may know shapes already.
+/// - Lines that a tool writes around each of its results are said once, and layout that says nothing
+///   is left out: spaces before line numbers, and the indentation of JSON in the words of agents.
 /// - Lines that stand in the prompt already are referred to: `[12 lines as in p7: def union]`. Users'
 ///   words always stand whole.
 /// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
 ///   `[12 lines: p7: def union]` says where the middle was, and a tool brings it back
-///   ([`expand`](Self::expand)). Its definition for `OpenAI` is part of each prompt.
+///   ([`expand`](Self::expand)). Its definition is part of each prompt. A result of more than 2,000
+///   tokens (a listing) or 3,000 loses its middle at once.
 ///
 /// A message that an agent has seen never changes again, so the beginning of a prompt is the
 /// beginning of the next one, which a provider's cache makes cheap.
@@ -69,6 +72,8 @@ const NUMBERED: usize = 400;
 pub struct Memory {
     tools: Vec<Segment>,
     layout: Layout,
+    /// The parts that are switched off.
+    off: BTreeSet<Part>,
     counter: Arc<dyn TokenCounter + Send + Sync>,
     entries: Vec<Entry>,
     shapes: Shapes,
@@ -87,8 +92,46 @@ pub enum Layout {
     /// share a provider's cache, and each reads the instructions of the others.
     #[default]
     Shared,
-    /// The agent's own system prompts and the transcript.
+    /// The transcript, and the agent's own system prompts at the end, so that agents share a
+    /// provider's cache of the transcript. System prompts without a name stand where they were said.
     Own,
+}
+
+/// A part of the policy that can be switched off ([`Memory::without`]), to measure what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// JSON as views, with shapes declared once.
+    Shapes,
+    /// Lines around the results of a tool, said once.
+    Wrappers,
+    /// Spaces before line numbers, and the indentation of JSON, left out.
+    Spaces,
+    /// References to lines that stand in the prompt.
+    Repeats,
+    /// The middles of long results, left out.
+    Cuts,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Self; 5] = [
+        Self::Shapes,
+        Self::Wrappers,
+        Self::Spaces,
+        Self::Repeats,
+        Self::Cuts,
+    ];
+
+    /// Returns the word for the part: `shapes`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shapes => "shapes",
+            Self::Wrappers => "wrappers",
+            Self::Spaces => "spaces",
+            Self::Repeats => "repeats",
+            Self::Cuts => "cuts",
+        }
+    }
 }
 
 /// A message with its forms.
@@ -115,9 +158,10 @@ impl Memory {
                 .chain([Segment::new(Kind::Tools, Self::tool(ToolForm::Anthropic))])
                 .collect(),
             layout,
+            off: BTreeSet::new(),
             counter: Arc::clone(&opening.counter),
             entries: Vec::new(),
-            shapes: Shapes::default(),
+            shapes: Shapes::new(opening.view.registry()),
             wrappers: Wrappers::default(),
             repeats: Repeats::default(),
             seen: BTreeMap::new(),
@@ -125,19 +169,28 @@ impl Memory {
         }
     }
 
+    /// Switches a part off, to measure what it is worth. Call it before the first message.
+    pub fn without(mut self, part: Part) -> Self {
+        self.off.insert(part);
+        self
+    }
+
+    fn has(&self, part: Part) -> bool {
+        !self.off.contains(&part)
+    }
+
     /// Gives the messages that the agent has seen their last form.
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
+            let referred = self.referred(at);
             let entry = &self.entries[at];
-            let referred = self
-                .repeats
-                .without(&entry.message, &entry.lines, &*self.counter);
-            let lines = match entry.message.kind {
-                Kind::Result => cut::middle(referred.clone(), at, &*self.counter),
-                _ => referred.clone(),
+            let lines = if entry.message.kind == Kind::Result && self.has(Part::Cuts) {
+                cut::middle(referred.clone(), at, &*self.counter)
+            } else {
+                referred.clone()
             };
             let segment = entry.segment(&lines);
-            if entry.is_numbered {
+            if entry.is_numbered && self.has(Part::Repeats) {
                 self.repeats.add(at, lines);
             }
             self.entries[at].settled = Some(segment);
@@ -146,24 +199,57 @@ impl Memory {
         self.settled = self.settled.max(seen);
     }
 
-    /// Returns a message as an agent sees it first.
-    fn whole(&mut self, at: usize) -> Segment {
-        let entry = &mut self.entries[at];
-        if let Some(whole) = &entry.whole {
-            return whole.clone();
-        }
-        // If another agent has seen it, later messages may have lines of it that they refer to.
-        let lines = match &entry.referred {
+    /// Returns the lines of a message, with references to lines of messages in their last form. Once
+    /// the message has its last form, its references stay: later ones could lead to later messages.
+    fn referred(&self, at: usize) -> Vec<String> {
+        let entry = &self.entries[at];
+        match &entry.referred {
             Some(referred) => referred.clone(),
             None => self
                 .repeats
                 .without(&entry.message, &entry.lines, &*self.counter),
-        };
-        let lines = match entry.message.kind {
-            Kind::Result => cut::longest(lines, at, &*self.counter),
-            _ => lines,
-        };
+        }
+    }
+
+    /// Returns a message as an agent sees it first.
+    fn whole(&mut self, at: usize) -> Segment {
+        if let Some(whole) = &self.entries[at].whole {
+            return whole.clone();
+        }
+        let mut lines = self.referred(at);
+        if self.entries[at].message.kind == Kind::Result && self.has(Part::Cuts) {
+            lines = cut::longest(lines, at, &*self.counter);
+        }
+        let entry = &mut self.entries[at];
         entry.whole.insert(entry.segment(&lines)).clone()
+    }
+
+    /// Returns a message as text, and the definitions of shapes that the text is the first to need.
+    fn text(&mut self, message: &Message) -> (String, String) {
+        let mut definitions = String::new();
+        if !self.has(Part::Shapes) {
+            return (message.plain(), definitions);
+        }
+        let is_result = message.kind == Kind::Result;
+        let mut view = |json: &Json, recorded: &str| {
+            // Arguments under their names say more than `R1(..)`, unless a registry knows them.
+            if !is_result && json.is_object() && !self.shapes.is_learnt(json) {
+                return None;
+            }
+            let shown = self.shapes.view(json, recorded, &*self.counter)?;
+            definitions.push_str(&shown.definitions);
+            Some(shown.text)
+        };
+        let text = match message.kind {
+            Kind::Result => {
+                let recorded = message.plain();
+                let json: Option<Json> = serde_json::from_str(&recorded).ok();
+                let text = json.and_then(|json| view(&json, &recorded));
+                text.unwrap_or(recorded)
+            }
+            _ => message.plain_with(view),
+        };
+        (text, definitions)
     }
 
     /// Returns whether the newest message is a single call, so that the next result answers it.
@@ -202,31 +288,15 @@ impl Entry {
 
 impl Policy for Memory {
     fn push(&mut self, message: &Message) {
-        let mut definitions = String::new();
-        let counter = Arc::clone(&self.counter);
-        let mut view = |json: &Json, recorded: &str| {
-            let shown = self.shapes.view(json, recorded, &*counter)?;
-            definitions.push_str(&shown.definitions);
-            Some(shown.text)
-        };
-        let text = match message.kind {
-            Kind::Result => {
-                let recorded = message.plain();
-                let json = serde_json::from_str(&recorded).ok();
-                let text = json.and_then(|json| view(&json, &recorded));
-                text.unwrap_or(recorded)
-            }
-            Kind::Call => message.plain_with(|json| {
-                let recorded = json.to_string();
-                view(json, &recorded).unwrap_or(recorded)
-            }),
-            _ => message.plain(),
-        };
-        let mut lines = lines::lines(message.kind, &text);
+        let (text, mut definitions) = self.text(message);
+        let spaces = self.has(Part::Spaces);
+        let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = message.speaker();
         let mut mark = ": ";
         if message.kind == Kind::Result {
-            if let Some(bare) = self.wrappers.bare(&speaker, &lines, &*counter) {
+            let bare = self.has(Part::Wrappers).then_some(&mut self.wrappers);
+            let bare = bare.and_then(|known| known.bare(&speaker, &lines, &*self.counter));
+            if let Some(bare) = bare {
                 definitions.extend(bare.definition);
                 (speaker, lines) = (bare.speaker, bare.lines);
             } else if self.answers_one_call() {
@@ -235,7 +305,10 @@ impl Policy for Memory {
             }
         }
         let is_numbered = text.len() >= NUMBERED && message.kind != Kind::System;
-        let number = if is_numbered { format!("p{} ", message.index) } else { String::new() };
+        let number = match is_numbered {
+            true => format!("p{} ", message.index),
+            false => String::new(),
+        };
         self.entries.push(Entry {
             message: message.clone(),
             head: format!("{number}{speaker}{mark}{definitions}"),
@@ -255,23 +328,22 @@ impl Policy for Memory {
         self.settle(seen);
         let roles = self.roles();
         let mut prompt = self.tools.clone();
-        let mut last = Vec::new();
+        let mut own = Vec::new();
         for at in 0..all {
-            if at >= roles && !self.entries[at].message.is_for(&agent.name) {
+            let message = &self.entries[at].message;
+            if at >= roles && !message.is_for(&agent.name) {
                 continue;
             }
-            if self.layout == Layout::Own && self.entries[at].message.only_for.is_some() {
-                last.push(self.whole(at));
-                continue;
-            }
+            let is_own = self.layout == Layout::Own && message.only_for.is_some();
             let settled = self.entries[at].settled.clone();
             let segment = match settled.filter(|_| at < seen) {
                 Some(segment) => segment,
                 None => self.whole(at),
             };
-            prompt.push(segment);
+            let part = if is_own { &mut own } else { &mut prompt };
+            part.push(segment);
         }
-        prompt.extend(last);
+        prompt.append(&mut own);
         if roles > 0 {
             let who = format!("You are {}.\n", agent.name);
             prompt.push(Segment::new(Kind::Primer, who));
@@ -284,3 +356,6 @@ impl Policy for Memory {
         Some(Cow::Borrowed(self.entries.get(index)?.message.original()))
     }
 }
+
+#[cfg(test)]
+mod tests;

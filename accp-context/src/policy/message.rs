@@ -139,11 +139,15 @@ impl Message {
     /// assert_eq!(message.plain(), "I look.\n> stock(item: rye, bags: 4)");
     /// ```
     pub fn plain(&self) -> String {
-        self.plain_with(Json::to_string)
+        self.plain_with(|_, _| None)
     }
 
-    /// Does the same with lists and objects among the arguments written by `write`.
-    pub(crate) fn plain_with(&self, mut write: impl FnMut(&Json) -> String) -> String {
+    /// Does the same, but writes arguments as `write` does, where that gives a text: the arguments
+    /// of a call, with their plain text, and the lists and objects among them.
+    pub(crate) fn plain_with(
+        &self,
+        mut write: impl FnMut(&Json, &str) -> Option<String>,
+    ) -> String {
         let recorded = self.recorded();
         let mut out = recorded.texts().join("\n");
         for call in recorded.calls() {
@@ -151,15 +155,14 @@ impl Message {
                 out.push('\n');
             }
             let tool = call.tool().unwrap_or_default();
-            let _ = match call.arguments().as_deref() {
+            let arguments = call.arguments();
+            let _ = match arguments.as_deref() {
                 Some(Json::Object(fields)) => {
-                    let fields = fields.iter().map(|(key, value)| match value {
-                        Json::String(text) => format!("{key}: {text}"),
-                        Json::Object(_) | Json::Array(_) => format!("{key}: {}", write(value)),
-                        other => format!("{key}: {other}"),
-                    });
-                    let fields: Vec<String> = fields.collect();
-                    write!(out, "> {tool}({})", fields.join(", "))
+                    let plain = plain_fields(fields, &mut |_, _| None);
+                    match write(&Json::Object(fields.clone()), &plain) {
+                        Some(text) => write!(out, "> {tool} {text}"),
+                        None => write!(out, "> {tool}({})", plain_fields(fields, &mut write)),
+                    }
                 }
                 Some(other) => write!(out, "> {tool}({other})"),
                 None => {
@@ -175,4 +178,21 @@ impl Message {
     pub fn original(&self) -> &str {
         self.text.trim_end_matches('\n')
     }
+}
+
+/// Returns `key: value, key: value`.
+fn plain_fields(
+    fields: &serde_json::Map<String, Json>,
+    write: &mut impl FnMut(&Json, &str) -> Option<String>,
+) -> String {
+    let fields = fields.iter().map(|(key, value)| match value {
+        Json::String(text) => format!("{key}: {text}"),
+        Json::Object(_) | Json::Array(_) => {
+            let recorded = value.to_string();
+            format!("{key}: {}", write(value, &recorded).unwrap_or(recorded))
+        }
+        other => format!("{key}: {other}"),
+    });
+    let fields: Vec<String> = fields.collect();
+    fields.join(", ")
 }

@@ -4,9 +4,9 @@ use accp_frame::TokenCounter;
 
 use super::repeats::first;
 
-/// The tokens of a result that is shown whole at first sight, and of the head and tail of a longer
-/// one.
-const SIGHT: usize = 4000;
+/// The tokens of a listing that is shown whole at first sight, and of the head and tail of a longer
+/// one. Other results are shown whole up to half as much again: their middles are needed next.
+const SIGHT: usize = 2000;
 const SIGHT_HEAD: usize = 1400;
 const SIGHT_TAIL: usize = 720;
 /// A gap of fewer tokens is not worth its mark.
@@ -30,6 +30,8 @@ struct Limits {
     most: usize,
     head: usize,
     tail: usize,
+    /// Whether the head ends and the tail begins within a line.
+    within: bool,
 }
 
 impl Form {
@@ -54,9 +56,14 @@ impl Form {
     fn limits(self) -> Limits {
         let (most, head, tail) = match self {
             Self::Listing => (60, 30, 10),
-            Self::Page | Self::Output => { let v: Vec<usize> = std::env::var("LIM").unwrap_or("800,60,20".into()).split(',').map(|x| x.parse().unwrap()).collect(); (v[0], v[1], v[2]) }
+            Self::Page | Self::Output => (1000, 120, 60),
         };
-        Limits { most, head, tail }
+        Limits {
+            most,
+            head,
+            tail,
+            within: false,
+        }
     }
 }
 
@@ -97,10 +104,15 @@ pub(super) fn longest(
     message: usize,
     counter: &dyn TokenCounter,
 ) -> Vec<String> {
+    let most = match Form::of(&lines) {
+        Form::Listing => SIGHT,
+        Form::Page | Form::Output => 3 * SIGHT / 2,
+    };
     let limits = Limits {
-        most: SIGHT,
+        most,
         head: SIGHT_HEAD,
         tail: SIGHT_TAIL,
+        within: true,
     };
     ends(lines, message, limits, counter)
 }
@@ -117,42 +129,58 @@ fn ends(
     if all <= limits.most {
         return lines;
     }
-    let head = fitting(tokens.iter(), limits.head);
-    let tail = fitting(tokens[head..].iter().rev(), limits.tail);
+    let (head, head_room) = fitting(tokens.iter(), limits.head);
+    let (tail, tail_room) = fitting(tokens[head..].iter().rev(), limits.tail);
     let end = lines.len() - tail;
     let gone: usize = tokens[head..end].iter().sum();
     if gone <= GAP {
         return lines;
     }
     let mut out = lines[..head].to_vec();
-    let mut from = head;
-    if head == 0 {
-        // The first line alone is too long.
-        let room = lines[0].len() * limits.head / tokens[0].max(1);
-        let characters = lines[0].char_indices();
-        let beginning = characters.take_while(|(at, _)| *at < room);
-        out.push(beginning.map(|(_, character)| character).collect());
-        from = 1;
-    }
-    let left_out = lines
-        .get(from)
-        .filter(|_| from < end)
-        .unwrap_or(&lines[head]);
+    // A line that is too long is cut within, where the whole would show too little.
+    let part = |at: usize, room: usize| {
+        let is_cut = limits.within || head == 0;
+        (is_cut && room > GAP).then(|| lines[at].len() * room / tokens[at].max(1))
+    };
+    let first_part = part(head, head_room).map(|bytes| &lines[head][..floor(&lines[head], bytes)]);
+    let last_part = part(end - 1, tail_room).filter(|_| end - 1 > head || first_part.is_none());
+    let last_part = last_part.map(|bytes| {
+        let line = &lines[end - 1];
+        &line[floor(line, line.len().saturating_sub(bytes))..]
+    });
+    out.extend(first_part.map(str::to_owned));
+    let from = head + usize::from(first_part.is_some());
+    let left_out = lines.get(from).filter(|_| from < end);
+    let left_out = left_out.unwrap_or(&lines[head]);
     let count = end - head;
     let noun = if count == 1 { "line" } else { "lines" };
     out.push(format!("[{count} {noun}: p{message}: {}]", first(left_out)));
+    out.extend(last_part.map(str::to_owned));
     out.extend_from_slice(&lines[end..]);
     out
 }
 
-/// Returns the number of lines from the beginning that fit into this many tokens.
-fn fitting<'t>(tokens: impl Iterator<Item = &'t usize>, room: usize) -> usize {
-    let mut sum = 0;
-    let fits = tokens.take_while(|&&tokens| {
-        sum += tokens;
-        sum <= room
-    });
-    fits.count()
+/// Returns the last place at or before `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Returns the number of lines from the beginning that fit into this many tokens, and the tokens
+/// that are left.
+fn fitting<'t>(tokens: impl Iterator<Item = &'t usize>, mut room: usize) -> (usize, usize) {
+    let mut count = 0;
+    for tokens in tokens {
+        if *tokens > room {
+            break;
+        }
+        room -= tokens;
+        count += 1;
+    }
+    (count, room)
 }
 
 #[cfg(test)]

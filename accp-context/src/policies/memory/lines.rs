@@ -16,11 +16,13 @@ const VAIN: usize = 16;
 /// - In the words of agents, without the indentation of JSON over several lines. In a code block,
 ///   indentation stays.
 /// - With a backslash before what reads as a mark of ours.
-pub(super) fn lines(kind: Kind, text: &str) -> Vec<String> {
+///
+/// Unless `spaces` says so, all white space stays.
+pub(super) fn lines(kind: Kind, text: &str, spaces: bool) -> Vec<String> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     match kind {
-        Kind::Result => without_padding(&mut lines),
-        Kind::Agent | Kind::Call => without_indentation(text, &mut lines),
+        Kind::Result if spaces => without_padding(&mut lines),
+        Kind::Agent | Kind::Call if spaces => without_indentation(text, &mut lines),
         _ => {}
     }
     lines.into_iter().map(guarded).collect()
@@ -50,7 +52,9 @@ fn number(line: &str) -> Option<usize> {
     let line = line.trim_start_matches(' ');
     let end = line.find(|character: char| !character.is_ascii_digit())?;
     let number = line[..end].parse().ok()?;
-    line[end..].starts_with(['\t', ':', '|', '→']).then_some(number)
+    line[end..]
+        .starts_with(['\t', ':', '|', '→'])
+        .then_some(number)
 }
 
 /// Takes the indentation of JSON away that begins with a line of its own.
@@ -98,7 +102,7 @@ mod tests {
     use super::*;
 
     fn shown(kind: Kind, text: &str) -> String {
-        lines(kind, text).join("\n")
+        lines(kind, text, true).join("\n")
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use accp_frame::TokenCounter;
 
+use super::wrappers::defines;
 use crate::policy::{Kind, Message};
 
 /// The tokens that a reference has to save: in a result, and in the words of an agent. Whoever needs
 /// a text again needs it as one piece, so a reference in the middle of words has to save more.
 const RESULT: usize = 40;
 const WORDS: usize = 150;
+
 /// The newest messages with a line at which a repeat of it is looked for.
 const PLACES: usize = 40;
 /// A line of fewer bytes begins no reference.
@@ -69,6 +71,8 @@ impl Repeats {
                 let noun = if count == 1 { "line" } else { "lines" };
                 let mark = format!("[{count} {noun} as in p{}: {}]", run.message, first(line));
                 let tokens = counter.count(&same.join("\n"));
+                // Single lines elsewhere make no text that a reader can follow.
+                let worth = if count == 1 { WORDS } else { worth };
                 if tokens > counter.count(&mark) + worth {
                     out.push(mark);
                     rest = after;
@@ -109,7 +113,11 @@ pub(super) fn first(line: &str) -> String {
 /// Returns a line of a message, with `\` before what reads as a mark of ours.
 pub(super) fn guarded(line: &str) -> String {
     let bare = line.trim_start_matches('\\');
-    let guard = if is_mark(bare) { "\\" } else { "" };
+    let guard = if is_mark(bare) || defines(bare) {
+        "\\"
+    } else {
+        ""
+    };
     format!("{guard}{line}")
 }
 
@@ -190,6 +198,7 @@ mod tests {
             "[12 lines as in p7: def union]",
             "[1 line: p3: x]",
             "\\[2 lines: p3: x]",
+            "[From here on, run' says",
         ] {
             assert_eq!(guarded(line), format!("\\{line}"));
             assert!(!is_mark(&guarded(line)));

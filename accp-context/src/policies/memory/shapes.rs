@@ -6,19 +6,24 @@ use accp_frame::{TokenCounter, Value};
 use accp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::view::{Transcript, View};
+use crate::view::{Transcript, View, schema_of};
 
 /// A shape is declared when so many records had it.
 const OFTEN: usize = 2;
+/// An object of more scalars may be a list whose order says something.
+const PAIRS: usize = 12;
 
 /// The shapes of the records of a conversation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shapes {
+    /// The schemas that a registry has beside the standard ones, as JSON.
+    learnt: serde_json::Map<String, Json>,
     /// The shapes that are declared; the code of each is `R` and its number, from 1.
     declared: Vec<Shape>,
+    tokenizer: Option<String>,
     /// Shapes that are not declared yet, and how many records had them.
     counted: Vec<(Shape, usize)>,
-    view: Option<View>,
+    view: View,
     transcript: Transcript,
 }
 
@@ -37,6 +42,41 @@ pub(super) struct Shown {
 }
 
 impl Shapes {
+    /// Begins with the shapes that a registry has beside the standard ones.
+    pub(super) fn new(registry: &Registry) -> Self {
+        let standard = Registry::standard();
+        let mut json = registry.to_json();
+        let schemas = json.get_mut("schemas").and_then(Json::as_object_mut);
+        let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
+        learnt.retain(|name, _| standard.schema_by_name(name).is_none());
+        for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
+            // A value that is the default would not stand in the prompt.
+            schema.remove("defaults");
+        }
+        let mut shapes = Self {
+            learnt,
+            tokenizer: registry.tokenizer.clone(),
+            declared: Vec::new(),
+            counted: Vec::new(),
+            view: View::new(Arc::new(Registry::empty())),
+            transcript: Transcript::default(),
+        };
+        if let Some(registry) = shapes.registry() {
+            shapes.view = View::new(Arc::new(registry));
+        }
+        shapes
+    }
+
+    /// Returns whether a registry knows the shape of a record.
+    pub(super) fn is_learnt(&self, json: &Json) -> bool {
+        let value = Value::from_data(json);
+        let schema = match &value {
+            Value::Map(map) => schema_of(self.view.registry(), map),
+            _ => None,
+        };
+        schema.is_some_and(|schema| self.learnt.contains_key(&schema.name))
+    }
+
     /// Returns a JSON object or list as a view; `None` for any other value, and where the view is
     /// no shorter than the recorded text.
     pub(super) fn view(
@@ -45,14 +85,12 @@ impl Shapes {
         recorded: &str,
         counter: &dyn TokenCounter,
     ) -> Option<Shown> {
-        if !json.is_object() && !json.is_array() {
+        if !json.is_object() && !json.is_array() || is_in_order_of_its_own(json) {
             return None;
         }
         self.count(json);
         self.declare();
-        let view = self
-            .view
-            .get_or_insert_with(|| View::new(Arc::new(Registry::standard())));
+        let view = &self.view;
         let block = view.value(&Value::from_data(json));
         let mut transcript = self.transcript.clone();
         let text = transcript.push(view, &block);
@@ -81,7 +119,7 @@ impl Shapes {
 
     fn count_record(&mut self, record: &serde_json::Map<String, Json>) {
         let has = |shape: &Shape| shape.keys().eq(record.keys());
-        if self.declared.iter().any(has) {
+        if self.declared.iter().any(has) || self.is_learnt(&Json::Object(record.clone())) {
             return;
         }
         match self.counted.iter_mut().find(|(shape, _)| has(shape)) {
@@ -101,11 +139,40 @@ impl Shapes {
         // A record is counted before those in it, and they are declared first.
         for (shape, _) in often.into_iter().rev() {
             self.declared.push(shape);
-            match registry(&self.declared) {
-                Some(registry) => self.view = Some(View::new(Arc::new(registry))),
+            match self.registry() {
+                Some(registry) => self.view = View::new(Arc::new(registry)),
                 None => drop(self.declared.pop()),
             }
         }
+    }
+
+    /// Returns the registry of all shapes.
+    fn registry(&self) -> Option<Registry> {
+        let code = |keys: &[String]| {
+            let at = self
+                .declared
+                .iter()
+                .position(|shape| shape.keys().eq(keys))?;
+            Some(format!("R{}", at + 1))
+        };
+        let mut schemas = self.learnt.clone();
+        for (at, shape) in self.declared.iter().enumerate() {
+            let own = format!("R{}", at + 1);
+            // A schema that holds itself would have no end.
+            let below = shape.fields.iter().filter_map(|(key, below)| {
+                let code = code(below.as_ref()?)?;
+                (code != own).then(|| (key.clone(), Json::from(code)))
+            });
+            let types: serde_json::Map<String, Json> = below.collect();
+            let fields: Vec<&String> = shape.keys().collect();
+            let schema = json!({ "code": own, "fields": fields, "types": types });
+            schemas.insert(format!("record_{}", at + 1), schema);
+        }
+        let mut registry = json!({ "schemas": schemas });
+        if let Some(tokenizer) = &self.tokenizer {
+            registry["tokenizer"] = Json::from(tokenizer.as_str());
+        }
+        Registry::from_json(&registry.to_string()).ok()
     }
 }
 
@@ -131,30 +198,18 @@ impl Shape {
     }
 }
 
+/// Returns whether an object is a long list of pairs in an order of its own: a view sorts keys.
+fn is_in_order_of_its_own(json: &Json) -> bool {
+    json.as_object().is_some_and(|pairs| {
+        let is_pair = |value: &Json| !value.is_object() && !value.is_array();
+        pairs.len() > PAIRS && pairs.values().all(is_pair) && !pairs.keys().is_sorted()
+    })
+}
+
 /// Returns the keys of a record.
 fn keys(value: &Json) -> Option<Vec<String>> {
     let record = value.as_object()?;
     (record.len() > 1).then(|| record.keys().cloned().collect())
-}
-
-fn registry(shapes: &[Shape]) -> Option<Registry> {
-    let code = |keys: &[String]| {
-        let at = shapes.iter().position(|shape| shape.keys().eq(keys))?;
-        Some(format!("R{}", at + 1))
-    };
-    let schemas = shapes.iter().enumerate().map(|(at, shape)| {
-        // A schema that holds itself would have no end.
-        let below = shape.fields.iter().filter_map(|(key, below)| {
-            let code = code(below.as_ref()?)?;
-            (code != format!("R{}", at + 1)).then(|| (key.clone(), Json::from(code)))
-        });
-        let types: serde_json::Map<String, Json> = below.collect();
-        let fields: Vec<&String> = shape.keys().collect();
-        let schema = json!({ "code": format!("R{}", at + 1), "fields": fields, "types": types });
-        (format!("record_{}", at + 1), schema)
-    });
-    let schemas: serde_json::Map<String, Json> = schemas.collect();
-    Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
 }
 
 #[cfg(test)]
@@ -182,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_shape_is_declared_once() {
-        let mut shapes = Shapes::default();
+        let mut shapes = Shapes::new(&Registry::standard());
         let flight = |number: &str, seats: u32| json!({ "flight": number, "seats_left": seats });
         let flights = json!([flight("WF31", 4), flight("WF35", 2)]);
         let first = shown(&mut shapes, &flights).unwrap();
@@ -190,6 +245,46 @@ mod tests {
         let second = shown(&mut shapes, &json!([flight("WF7", 1), flight("WF9", 0)])).unwrap();
         assert_eq!(second, "R1[\nWF7,1\nWF9,0]");
         assert_eq!(shown(&mut shapes, &json!("no record")), None);
+    }
+
+    #[test]
+    fn records_below_a_field_need_no_code() {
+        let mut shapes = Shapes::new(&Registry::standard());
+        let seats = |all: u32| json!({ "coach": all, "first": 2 });
+        let flight = |number: &str| json!({ "flight": number, "seats": seats(40), "note": null });
+        let text = shown(&mut shapes, &json!([flight("WF31"), flight("WF35")])).unwrap();
+        let expected = "@=R2(flight,seats:R1,note)\n@=R1(coach,first)\n\
+            R2[seats:(40,2),note:~\nWF31\nWF35]";
+        assert_eq!(text, expected);
+        // A record that has something else there is still read back.
+        let other = json!([{ "flight": "WF7", "seats": "sold out", "note": "a" }]);
+        let text = shown(&mut shapes, &other).unwrap();
+        assert_eq!(text, "[R2(WF7,sold out,a)]");
+        let read = shapes.view.read_value(&text).unwrap();
+        assert_eq!(read, Value::from_data(&other).into_owned());
+    }
+
+    #[test]
+    fn shapes_of_a_registry_are_known_and_their_defaults_stand_in_the_prompt() {
+        let registry = r#"{ "schemas": { "stock": {
+            "code": "ST1", "fields": ["item", "bags"], "defaults": { "bags": 4 } } } }"#;
+        let registry = Registry::from_json(registry).unwrap();
+        let mut shapes = Shapes::new(&registry);
+        let stock = json!({ "item": "rye flour, fine", "bags": 4 });
+        assert!(shapes.is_learnt(&stock) && !shapes.is_learnt(&json!({ "item": 1, "of": 2 })));
+        let text = shown(&mut shapes, &json!([stock, stock, stock])).unwrap();
+        assert_eq!(
+            text,
+            "@=ST1(item,bags)\nST1[item:\"rye flour, fine\",bags:4\n\n\n]"
+        );
+    }
+
+    #[test]
+    fn long_lists_of_pairs_keep_their_order() {
+        let mut shapes = Shapes::new(&Registry::standard());
+        let pairs = (0..20).rev().map(|n| (format!("n{n:02}"), json!(n)));
+        let pairs: serde_json::Map<String, Json> = pairs.collect();
+        assert_eq!(shown(&mut shapes, &Json::Object(pairs)), None);
     }
 
     fn any_json() -> impl Strategy<Value = Json> {
@@ -211,13 +306,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_is_read_back(results in prop::collection::vec(any_json(), 1..5)) {
-            let mut shapes = Shapes::default();
+            let mut shapes = Shapes::new(&Registry::standard());
             for json in &results {
                 if let Some(text) = shown(&mut shapes, json) {
                     let lines = text.split('\n');
                     let value: Vec<&str> = lines.skip_while(|line| line.starts_with("@=")).collect();
-                    let view = shapes.view.as_ref().unwrap();
-                    let read = view.read_value(&value.join("\n")).unwrap();
+                    let read = shapes.view.read_value(&value.join("\n")).unwrap();
                     prop_assert_eq!(read, Value::from_data(json).into_owned(), "{}", text);
                 }
             }

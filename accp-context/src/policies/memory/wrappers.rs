@@ -14,6 +14,9 @@ const RESULTS: usize = 8;
 /// The most wrappers of one tool.
 const MOST: usize = 4;
 
+/// The beginning of a definition.
+const DEFINES: &str = "[From here on, ";
+
 /// The wrappers of each tool.
 #[derive(Debug, Default)]
 pub(super) struct Wrappers(HashMap<String, Tool>);
@@ -53,7 +56,9 @@ impl Wrappers {
         let tool = self.0.entry(speaker.to_owned()).or_default();
         let known = tool.wrappers.iter().enumerate();
         let known = known.filter(|(_, wrapper)| wrapper.fits(lines));
-        let known = known.max_by_key(|(_, wrapper)| wrapper.len()).map(|(at, _)| at);
+        let known = known
+            .max_by_key(|(_, wrapper)| wrapper.len())
+            .map(|(at, _)| at);
         let is_new = known.is_none();
         let at = match known {
             Some(at) => at,
@@ -74,8 +79,8 @@ impl Tool {
     /// Looks for a wrapper that this result and an earlier one have. If there is none, later results
     /// are compared with this one.
     fn find(&mut self, lines: &[String], counter: &dyn TokenCounter) -> Option<usize> {
-        let first: Vec<String> = lines.iter().take(LINES).cloned().collect();
-        let last: Vec<String> = lines.iter().rev().take(LINES).cloned().collect();
+        let first: Vec<String> = lines.iter().take(LINES + 1).cloned().collect();
+        let last: Vec<String> = lines.iter().rev().take(LINES + 1).cloned().collect();
         let shared = self.results.iter().map(|[others, ends]| {
             let before = first.iter().zip(others).take_while(|(a, b)| a == b).count();
             let after = last.iter().zip(ends).take_while(|(a, b)| a == b).count();
@@ -84,7 +89,11 @@ impl Tool {
                 after: last[..after].iter().rev().cloned().collect(),
             }
         });
-        let shared = shared.filter(|wrapper| wrapper.fits(lines));
+        // Results that share more repeat each other, and their wrapper is not known yet.
+        let is_short = |lines: &[String]| lines.len() <= LINES;
+        let shared = shared.filter(|wrapper| {
+            is_short(&wrapper.before) && is_short(&wrapper.after) && wrapper.fits(lines)
+        });
         let longest = shared.max_by_key(Wrapper::len);
         let longest = longest.filter(|wrapper| {
             self.wrappers.len() < MOST && counter.count(&wrapper.text("\n")) >= TOKENS
@@ -116,6 +125,85 @@ impl Wrapper {
     }
 
     fn definition(&self, speaker: &str) -> String {
-        format!("[{speaker} stands for a text with these lines around it:\n{}]\n", self.text("\n..\n"))
+        let around = self.text("\n..\n");
+        format!("{DEFINES}{speaker} says a text with these lines around it:\n{around}]\n")
+    }
+}
+
+/// Returns whether a line reads as the beginning of a definition.
+pub(super) fn defines(line: &str) -> bool {
+    line.starts_with(DEFINES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Bytes;
+
+    impl TokenCounter for Bytes {
+        fn name(&self) -> &'static str {
+            "bytes"
+        }
+        fn count(&self, text: &str) -> usize {
+            text.len()
+        }
+    }
+
+    fn bare(wrappers: &mut Wrappers, text: &str) -> Option<(String, String)> {
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let bare = wrappers.bare("run", &lines, &Bytes)?;
+        let lines = bare.lines.join("\n");
+        Some((
+            bare.speaker,
+            format!("{}{lines}", bare.definition.unwrap_or_default()),
+        ))
+    }
+
+    #[test]
+    fn a_wrapper_is_said_once() {
+        let mut wrappers = Wrappers::default();
+        assert_eq!(
+            bare(&mut wrappers, "<code>0</code>\n<out>\na\nb\n</out>"),
+            None
+        );
+        let definition = "[From here on, run' says a text with these lines around it:\n\
+            <code>0</code>\n<out>\n..\n</out>]\n";
+        let second = bare(&mut wrappers, "<code>0</code>\n<out>\nc\n</out>").unwrap();
+        assert_eq!(second, ("run'".to_owned(), format!("{definition}c")));
+        let empty = bare(&mut wrappers, "<code>0</code>\n<out>\n</out>").unwrap();
+        assert_eq!(empty, ("run'".to_owned(), String::new()));
+        // Another wrapper has a name of its own.
+        assert_eq!(
+            bare(&mut wrappers, "<code>1</code>\n<out>\nd\n</out>"),
+            None
+        );
+        let other = bare(&mut wrappers, "<code>1</code>\n<out>\ne\n</out>").unwrap();
+        assert_eq!(other.0, "run''");
+        let first = bare(&mut wrappers, "<code>0</code>\n<out>\nf\n</out>").unwrap();
+        assert_eq!(first, ("run'".to_owned(), "f".to_owned()));
+    }
+
+    #[test]
+    fn texts_that_share_little_have_no_wrapper() {
+        let mut wrappers = Wrappers::default();
+        for text in ["ok\na", "ok\nb", "a\nok", "ok", ""] {
+            assert_eq!(bare(&mut wrappers, text), None, "{text}");
+        }
+        assert!(wrappers.bare("other", &["ok".to_owned()], &Bytes).is_none());
+    }
+
+    #[test]
+    fn a_tool_has_few_wrappers() {
+        let mut wrappers = Wrappers::default();
+        for n in 0..100 {
+            for text in ["a", "b"] {
+                let text = format!("<code>{n}</code>\n{text}{n}\n<code>{n}</code>");
+                bare(&mut wrappers, &text);
+            }
+        }
+        let tool = &wrappers.0["run"];
+        assert_eq!((tool.wrappers.len(), tool.results.len()), (MOST, RESULTS));
     }
 }
