@@ -295,7 +295,8 @@ impl Policy for Memory {
         let mut mark = ": ";
         if message.kind == Kind::Result {
             let bare = self.has(Part::Wrappers).then_some(&mut self.wrappers);
-            let bare = bare.and_then(|known| known.bare(&speaker, &lines, &*self.counter));
+            let bare =
+                bare.and_then(|known| known.bare(message.index, &speaker, &lines, &*self.counter));
             if let Some(bare) = bare {
                 definitions.extend(bare.definition);
                 (speaker, lines) = (bare.speaker, bare.lines);

@@ -56,7 +56,7 @@ impl Form {
     fn limits(self) -> Limits {
         let (most, head, tail) = match self {
             Self::Listing => (60, 30, 10),
-            Self::Page | Self::Output => (1000, 120, 60),
+            Self::Page | Self::Output => (1000, 200, 100),
         };
         Limits {
             most,

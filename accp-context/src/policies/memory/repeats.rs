@@ -198,7 +198,7 @@ mod tests {
             "[12 lines as in p7: def union]",
             "[1 line: p3: x]",
             "\\[2 lines: p3: x]",
-            "[From here on, run' says",
+            "[From here on, run/p2 says",
         ] {
             assert_eq!(guarded(line), format!("\\{line}"));
             assert!(!is_mark(&guarded(line)));

@@ -20,7 +20,6 @@ pub(super) struct Shapes {
     learnt: serde_json::Map<String, Json>,
     /// The shapes that are declared; the code of each is `R` and its number, from 1.
     declared: Vec<Shape>,
-    tokenizer: Option<String>,
     /// Shapes that are not declared yet, and how many records had them.
     counted: Vec<(Shape, usize)>,
     view: View,
@@ -50,12 +49,13 @@ impl Shapes {
         let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
         learnt.retain(|name, _| standard.schema_by_name(name).is_none());
         for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
-            // A value that is the default would not stand in the prompt.
+            // A value that is the default would not stand in the prompt, and a model has to know
+            // the full names.
             schema.remove("defaults");
+            schema.remove("abbreviations");
         }
         let mut shapes = Self {
             learnt,
-            tokenizer: registry.tokenizer.clone(),
             declared: Vec::new(),
             counted: Vec::new(),
             view: View::new(Arc::new(Registry::empty())),
@@ -168,11 +168,7 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        let mut registry = json!({ "schemas": schemas });
-        if let Some(tokenizer) = &self.tokenizer {
-            registry["tokenizer"] = Json::from(tokenizer.as_str());
-        }
-        Registry::from_json(&registry.to_string()).ok()
+        Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
 

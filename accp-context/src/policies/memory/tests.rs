@@ -75,7 +75,7 @@ fn a_result_is_whole_once_and_the_result_of_one_call_needs_no_name() {
         second[2]
     );
     let mark = second[2].lines().find(|line| line.starts_with('['));
-    assert_eq!(mark, Some("[355 lines: p2: line 31 of it]"));
+    assert_eq!(mark, Some("[325 lines: p2: line 51 of it]"));
     assert_eq!(second[..2], first[..2]);
     assert_eq!(second, prompt(&mut memory, "assistant"));
 }
@@ -120,12 +120,12 @@ fn the_words_around_results_are_said_once() {
     }
     let texts = prompt(&mut memory, "assistant");
     let definition = format!(
-        "[From here on, bash' says a text with these lines around it:\n{}]\n",
+        "[From here on, bash/p1 says a text with these lines around it:\n{}]\n",
         around("..")
     );
     assert_eq!(texts[0], format!("bash: {}\n", around("a")));
-    assert_eq!(texts[1], format!("bash': {definition}b\n"));
-    assert_eq!(texts[2], "bash': c\n");
+    assert_eq!(texts[1], format!("bash/p1: {definition}b\n"));
+    assert_eq!(texts[2], "bash/p1: c\n");
 }
 
 #[test]
