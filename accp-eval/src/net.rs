@@ -20,7 +20,7 @@ mod text;
 pub use account::Net;
 pub(crate) use account::{Account, Readings, Told};
 pub use memory::Remembered;
-pub(crate) use prices::SETTINGS;
+pub(crate) use prices::{Recovery, SETTINGS};
 pub use prices::{Cost, Costs, Prices};
 pub use rules::rules;
 pub(crate) use study::Study;

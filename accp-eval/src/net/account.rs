@@ -143,17 +143,17 @@ impl Account {
         (self.net, self.told.unwrap_or_default())
     }
 
-    /// Counts a prompt of `tokens` tokens, of which the first `shared` are in the cache.
+    /// Counts a prompt of a turn, of `tokens` tokens, of which the first `shared` are in the cache.
+    /// Returns what the agent does to get all that the prompt lacks.
     pub(crate) fn prompt(
         &mut self,
         study: &Study,
         readings: &mut Readings,
-        turn: usize,
-        prompt: &[Segment],
+        (turn, prompt): (usize, &[Segment]),
         (tokens, shared): (u64, u64),
-    ) {
+    ) -> Recovery {
         let Some(at) = study.turns.get(&turn) else {
-            return;
+            return Recovery::default();
         };
         let looks: Vec<Arc<Look>> = prompt
             .iter()
@@ -245,6 +245,7 @@ impl Account {
         }
         let costs = Costs::of(self.prices, tokens, shared, &recoveries);
         self.net.costs.add(&costs);
+        recoveries[0][0]
     }
 }
 

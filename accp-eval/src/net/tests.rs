@@ -278,7 +278,7 @@ fn a_recovery_is_priced_by_the_rules() {
     "#);
     let first = count("Go. \np1: an invoice\n");
     let second = count("\np1: an invoice\n");
-    let window = count("the invoice of May has the number 4711\n");
+    let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
     let expected = first * 1.25 + second * 1.25
         // The first turn: the result is new and does not stand.
