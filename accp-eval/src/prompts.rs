@@ -58,7 +58,11 @@ pub(crate) fn dump(place: [&str; 3], kept: &Kept, study: &Study) -> String {
     for prompt in &kept.prompts {
         let agent = &prompt.agent;
         let segments: Vec<Json> = prompt.segments.iter().map(segment_json).collect();
-        let Counted { tokens, begins, recovery } = &prompt.counted;
+        let Counted {
+            tokens,
+            begins,
+            recovery,
+        } = &prompt.counted;
         let rest = json!({
             "agent": &*agent.name,
             "cache": &*agent.cache,

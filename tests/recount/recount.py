@@ -332,12 +332,27 @@ def identifiers(message):
 
 def shown_whole(prompt, message):
     """Says whether a message that is new to an agent stands in its prompt."""
+    keys = set(keys_of(message))
+    stand = [key for key in keys if prompt.shows(key)]
+    if sum(map(size_of, stand)) * 100 < sum(map(size_of, keys)) * 98:
+        return False
+    made_of = [segment.get("message") for segment in prompt.segments]
+    own = message.index if message.index in made_of else None
+    alone = [at for at, of in enumerate(made_of) if of == own]
+    named = [pair for at in alone for pair in handles(prompt.readings[at])]
+    refers = [of is not None and any(low <= of <= high for low, high in named) for of in made_of]
+    wider = [at for at, of in enumerate(made_of) if of == own or refers[at]]
+    return stands_in(prompt, alone, message) or bool(named) and stands_in(prompt, wider, message)
+
+
+def stands_in(prompt, segments, message):
+    """Says whether the lines of a message stand in these segments, and enough of them in order."""
     characters = standing = following = breaks = 0
     before = None
     for line, first in required(message):
-        size = ends(line)[-1]
+        size = size_of(line)
         characters += size
-        places = where(prompt, line)
+        places = where(prompt, line, segments)
         standing += size if places else 0
         if first:
             following += size if places else 0
@@ -347,6 +362,10 @@ def shown_whole(prompt, message):
             breaks += 1
         before = places
     return standing * 100 >= characters * 98 and (breaks <= 4 or following * 2 >= characters)
+
+
+def size_of(text):
+    return ends(text)[-1]
 
 
 def follows(before, after):
@@ -359,12 +378,13 @@ def follows(before, after):
     return False
 
 
-def where(prompt, line):
+def where(prompt, line, segments=None):
     """Gives where a line begins and where it ends, segment by segment, in characters."""
     out = {}
     if line not in prompt.all:
         return out
-    for number, read in enumerate(prompt.readings):
+    for number in range(len(prompt.readings)) if segments is None else segments:
+        read = prompt.readings[number]
         found, at = [], read.find(line)
         while at >= 0:
             found.append(at)
@@ -381,10 +401,19 @@ def required(message):
     out = []
     for low, high in sight_windows(message):
         start, stop = span(message.text, low, high)
-        found = [atoms(line) for line in lines(message, start, stop)]
+        found = [atoms(line) for line, _ in lines(message, start, stop)]
         found = [line for line in found if re.search(r"\w", plain(line))]
         out += [(line, at == 0) for at, line in enumerate(found)]
     return out
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def keys_of(message):
+    """Gives the keys under which the scalars stand that have to stand."""
+    parts = [span(message.text, low, high) for low, high in sight_windows(message)]
+    found = [keys for start, stop in parts for _, keys in lines(message, start, stop)]
+    texts = {atoms(key) for keys in found for key in keys}
+    return [text for text in texts if re.search(r"\w", plain(text))]
 
 
 def sight_windows(message):
@@ -394,15 +423,15 @@ def sight_windows(message):
 
 
 def lines(message, start, stop):
-    """Gives the lines of a message, or of JSON of its scalars, between two of its characters."""
+    """Gives the lines of a message, or of JSON of its scalars with their keys, in a part of it."""
     for piece, first in zip(message.pieces, message.starts):
         value, at = parsed(piece), 0
         if value is not None:
-            for leaf in scalars(value):
+            for keys, leaf in keyed(value):
                 found = piece.find(json.dumps(leaf, ensure_ascii=False)[1:-1], at)
                 at = found if found >= 0 else at
                 if start <= first + at < stop:
-                    yield from map(without_number, leaf.splitlines())
+                    yield from ((without_number(line), keys) for line in leaf.splitlines())
             continue
         for line in piece.splitlines(keepends=True):
             low, high = max(start - first - at, 0), min(stop - first - at, len(line))
@@ -412,8 +441,22 @@ def lines(message, start, stop):
                     part = re.sub(r"^\w+", "", part)
                 if re.match(r"\w", line[high : high + 1]):
                     part = re.sub(r"\w+$", "", part)
-                yield without_number(part)
+                yield without_number(part), ()
             at += len(line)
+
+
+def keyed(value, keys=()):
+    """Gives the scalars of JSON, each with the keys under which it stands."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from keyed(inner, (*keys, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keyed(inner, keys)
+    elif isinstance(value, str) and (inner := parsed(value)) is not None:
+        yield from keyed(inner, keys)
+    else:
+        yield keys, spelling(value)
 
 
 def without_number(line):

@@ -53,8 +53,9 @@ fn add(out: &mut String, text: &str) {
 /// Returns the text without guards: a `\` at the beginning of a line, before `@` or `[` or before
 /// more `\` and one of these.
 fn without_guards(text: &str) -> Cow<'_, str> {
-    let is_guarded =
-        |line: &str| line.starts_with('\\') && line.trim_start_matches('\\').starts_with(['@', '[']);
+    let is_guarded = |line: &str| {
+        line.starts_with('\\') && line.trim_start_matches('\\').starts_with(['@', '['])
+    };
     if !text.lines().any(is_guarded) {
         return Cow::Borrowed(text);
     }
@@ -137,7 +138,7 @@ impl Leads {
 }
 
 /// Returns the messages that a text names as `p12`, `p12-15` or `p12-p15`.
-fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let number = |text: &str| -> Option<(usize, usize)> {
         let digits = text
             .find(|character: char| !character.is_ascii_digit())
