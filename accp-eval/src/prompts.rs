@@ -1,20 +1,29 @@
 //! Prompts as JSON Lines, written for other programs to recount, and read from other programs.
 //!
 //! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
-//! the prompt), `agent`, `cache` (prompts with the same value share a cache), `policy`, and
-//! `segments` in order. A segment has `kind` and `text`. Where the policy says so, a segment also
-//! has `message` (the index of the message that it shows) and `records` (lists of
-//! `[key, value]`). The prompt is the texts joined without a separator.
+//! the prompt), `agent`, `cache` (the agent's name if it has a system prompt of its own; costs do
+//! not look at it), `policy`, and `segments` in order. A segment has `kind` and `text`. Where the
+//! policy says so, a segment also has `message` (the index of the message that it shows) and
+//! `records` (lists of `[key, value]`). The prompt is the texts joined without a separator. The
+//! prompts of the policy `json` show which messages the agent reads.
+//!
+//! What the instrument counted follows from the prompts, and is there to compare: `tokens`, `begins`
+//! (the tokens of the longest common beginning, also below the minimum), `carried` (the tokens of
+//! the windows that the agent carries from earlier turns), and what it fetches in the turn:
+//! `sources`, `windows` (their tokens) and `lost` (sources that are searched for).
 //!
 //! A line with `need` is a need of a turn and follows from the prompts: `quote`, `argument`,
 //! `identifier`, or `sight` for a message at first sight; its `text`, its `source` (the index of a
 //! message), whether it is `real`, and its `fate`: `shown`, `fetched`, `miss` or `lost`.
 //!
 //! A line with `message` (the index) and `original` in place of `turn` and `segments` is a message
-//! that the policy can give back when the conversation is over, as compact JSON.
+//! that the policy can give back when the conversation is over, as compact JSON. The policy `json`
+//! gives back each message in our form (`role`, `name`, `content`, `tool_calls`), of whatever format
+//! the recording is. So a dump is all that a program needs to recount net cost
+//! (`tests/recount/recount.py`).
 //!
-//! A program that writes prompts to be measured may leave out `agent` and `cache`, needs and
-//! originals, and may add `milliseconds` to a prompt.
+//! A program that writes prompts to be measured may leave out `agent` and `cache`, what was counted,
+//! needs and originals, and may add `milliseconds` to a prompt.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -26,7 +35,7 @@ use accp_context::policy::{Agent, Kind, Message, Policy, Record, Segment};
 use serde_json::{Value as Json, json};
 
 use crate::net::Study;
-use crate::replay::Kept;
+use crate::replay::{Counted, Kept};
 use crate::transcript::{Transcript, Transcripts};
 
 /// The name of a policy that reads its prompts from a file begins with this.
@@ -49,7 +58,22 @@ pub(crate) fn dump(place: [&str; 3], kept: &Kept, study: &Study) -> String {
     for prompt in &kept.prompts {
         let agent = &prompt.agent;
         let segments: Vec<Json> = prompt.segments.iter().map(segment_json).collect();
-        let rest = json!({ "agent": &*agent.name, "cache": &*agent.cache, "segments": segments });
+        let Counted {
+            tokens,
+            begins,
+            recovery,
+        } = &prompt.counted;
+        let rest = json!({
+            "agent": &*agent.name,
+            "cache": &*agent.cache,
+            "segments": segments,
+            "tokens": tokens,
+            "begins": begins,
+            "carried": recovery.carried,
+            "sources": recovery.sources,
+            "windows": recovery.windows,
+            "lost": recovery.lost,
+        });
         line(Some(prompt.turn), rest);
     }
     for told in &kept.told {

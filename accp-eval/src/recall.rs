@@ -12,7 +12,7 @@ use accp_context::policy::{Kind, Message, Record};
 use crate::transcript::Transcript;
 
 pub(crate) use binding::Wanted;
-pub(crate) use escape::{frames_read, json_unescaped};
+pub(crate) use escape::json_unescaped;
 pub(crate) use expect::{Expected, Needs, identifiers};
 pub(crate) use find::words;
 pub(crate) use look::Look;

@@ -10,7 +10,7 @@ use accp_tokens::Bpe;
 
 use crate::cost::Spent;
 use crate::measure::{FirstSight, Measure};
-use crate::net::{Account, Prices, Readings, Study, Told};
+use crate::net::{Account, Prices, Readings, Recovery, Study, Told};
 use crate::recall::{Expected, Look, Needs, Wanted};
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 use crate::transcript::Transcript;
@@ -41,6 +41,16 @@ pub(crate) struct Prompt {
     pub(crate) turn: usize,
     pub(crate) agent: Agent,
     pub(crate) segments: Vec<Segment>,
+    pub(crate) counted: Counted,
+}
+
+/// What was counted of a prompt.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) tokens: u64,
+    /// The tokens with which the newest prompt of some agent begins too.
+    pub(crate) begins: u64,
+    pub(crate) recovery: Recovery,
 }
 
 /// Replays one conversation under policies, and measures them.
@@ -117,8 +127,9 @@ impl<'t> Instrument<'t> {
                 let Self {
                     study, readings, ..
                 } = self;
-                let tokens = (spent.total(), begins);
-                account.prompt(study, readings, message.index, &prompt, tokens);
+                let tokens = spent.total();
+                let place = (message.index, &*prompt);
+                let recovery = account.prompt(study, readings, place, (tokens, begins));
                 replay.turns.push(spent.total());
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
@@ -131,6 +142,11 @@ impl<'t> Instrument<'t> {
                         turn: message.index,
                         agent,
                         segments: prompt,
+                        counted: Counted {
+                            tokens,
+                            begins,
+                            recovery,
+                        },
                     });
                 }
             }

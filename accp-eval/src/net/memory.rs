@@ -36,7 +36,7 @@ pub(crate) struct Memory {
 struct Call {
     tool: Needle,
     arguments: Vec<Needle>,
-    /// The bytes from the tool's name on in which the arguments stand.
+    /// The characters from the beginning of the tool's name on in which the arguments begin.
     reach: usize,
 }
 
@@ -72,7 +72,7 @@ impl Memory {
         let task = task.or_else(|| messages.iter().find(has_words));
         let task = task.map(|message| message.index);
         let mut known = HashSet::new();
-        let mut known_by: BTreeMap<Arc<str>, HashSet<Needle>> = BTreeMap::new();
+        let mut known_by: BTreeMap<Arc<str>, [HashSet<Needle>; 2]> = BTreeMap::new();
         let mut calls = Vec::new();
         for (message, said) in messages.iter().zip(said) {
             let index = message.index;
@@ -94,7 +94,7 @@ impl Memory {
             let Some(agent) = transcript.agent(message) else {
                 continue;
             };
-            let known = known_by.entry(Arc::clone(&agent.name)).or_default();
+            let [done, known] = known_by.entry(Arc::clone(&agent.name)).or_default();
             let did = memory.did.entry(Arc::clone(&agent.name)).or_default();
             let blocks = said.code_blocks().map(collapse);
             let words: Vec<&str> = said.words().into_iter().flat_map(sentences).collect();
@@ -106,7 +106,7 @@ impl Memory {
                 let needle = finder.add(beginning(action));
                 did.extend(
                     needle
-                        .filter(|needle| known.insert(*needle))
+                        .filter(|needle| done.insert(*needle))
                         .map(|n| (index, n)),
                 );
             }
@@ -194,7 +194,7 @@ fn called(message: &Message, finder: &mut Finder) -> impl Iterator<Item = Call> 
                 finder.add(beginning(&collapse(line)))
             });
             let told: BTreeSet<Needle> = told.collect();
-            let length: usize = arguments.iter().map(String::len).sum();
+            let length: usize = arguments.iter().map(|text| text.chars().count()).sum();
             Some(Call {
                 tool,
                 arguments: told.into_iter().collect(),
@@ -209,7 +209,10 @@ impl Call {
     /// Returns whether the tool's name stands in a text, with all arguments near behind it.
     fn stands(&self, look: &Look) -> bool {
         look.places(self.tool).iter().any(|&(_, at)| {
-            let near = at..at.saturating_add(u32::try_from(self.reach).unwrap_or(u32::MAX));
+            let at = at as usize;
+            let behind = look.reading[at..].char_indices().nth(self.reach);
+            let end = behind.map_or(look.reading.len(), |(bytes, _)| at + bytes);
+            let near = at as u32..u32::try_from(end).unwrap_or(u32::MAX);
             self.arguments.iter().all(|&argument| {
                 let places = look.places(argument);
                 let first = places.partition_point(|&(_, place)| place < near.start);

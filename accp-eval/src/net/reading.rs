@@ -8,32 +8,31 @@ use serde_json::Value as Json;
 
 use super::finder::{Finder, Needle};
 use super::text::{IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured};
-use crate::recall::{frames_read, json_unescaped};
+use crate::recall::json_unescaped;
 
 /// The most levels of JSON escapes that are undone.
 const LEVELS: usize = 3;
 
 /// Returns the readings of a segment's text, collapsed, each followed by [`SEPARATOR`]: of JSON its
-/// scalars, strings that hold JSON both as they are and taken apart. Of other text itself without
-/// the guards of its lines, then with each level of JSON escapes undone, then with its frames read.
+/// scalars, strings that hold JSON both as they are and taken apart. Of other text itself, without
+/// the guards of its lines where it has any, and of that with each level of JSON escapes undone.
 pub(crate) fn reading(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     if let Some(json) = structured(text) {
         add_scalars(&mut out, &json);
         return out;
     }
-    let plain = without_guards(text);
-    add(&mut out, &plain);
-    let mut last = plain;
+    add(&mut out, text);
+    let mut last = without_guards(text);
+    if last != text {
+        add(&mut out, &last);
+    }
     for _ in 0..LEVELS {
         let Some(next) = json_unescaped(&last) else {
             break;
         };
         add(&mut out, &next);
         last = Cow::Owned(next);
-    }
-    if let Some(read) = frames_read(text) {
-        add(&mut out, &read);
     }
     out
 }
@@ -51,10 +50,12 @@ fn add(out: &mut String, text: &str) {
     out.push(SEPARATOR);
 }
 
-/// Returns the text without the `\` that views write before a line that begins with `@`.
+/// Returns the text without guards: a `\` at the beginning of a line, before `@` or `[` or before
+/// more `\` and one of these.
 fn without_guards(text: &str) -> Cow<'_, str> {
-    let is_guarded =
-        |line: &str| line.starts_with('\\') && line.trim_start_matches('\\').starts_with('@');
+    let is_guarded = |line: &str| {
+        line.starts_with('\\') && line.trim_start_matches('\\').starts_with(['@', '['])
+    };
     if !text.lines().any(is_guarded) {
         return Cow::Borrowed(text);
     }
@@ -137,7 +138,7 @@ impl Leads {
 }
 
 /// Returns the messages that a text names as `p12`, `p12-15` or `p12-p15`.
-fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let number = |text: &str| -> Option<(usize, usize)> {
         let digits = text
             .find(|character: char| !character.is_ascii_digit())
@@ -196,7 +197,7 @@ mod tests {
         let json = r#"{"role":"tool","content":"{\"a\": \"x\\ny\", \"n\": 4}"}"#;
         let expected = ["tool", r#"{"a": "x\ny", "n": 4}"#, "x y", "4"];
         assert_eq!(texts(json), expected);
-        assert_eq!(texts("a  b\n\\@c\n"), ["a b @c"]);
+        assert_eq!(texts("a  b\n\\@c\n"), ["a b \\@c", "a b @c"]);
         assert_eq!(texts(r"say \n it"), [r"say \n it", "say it"]);
     }
 

@@ -11,7 +11,7 @@ use super::text::{Collapsed, IsWhole, Scalar, each_scalar, floor};
 /// A message taken apart into its pieces.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// The pieces as they were recorded, each followed by a line feed.
+    /// The pieces as they were recorded, with a line feed between them.
     pub(crate) raw: String,
     pub(crate) pieces: Vec<Piece>,
     /// The byte of `raw` at which each token ends.
@@ -77,6 +77,9 @@ impl Said {
     }
 
     fn add(&mut self, text: &str, is_argument: bool) {
+        if !self.pieces.is_empty() {
+            self.raw.push('\n');
+        }
         self.pieces.push(Piece {
             text: Collapsed::of(text),
             at: self.raw.len(),
@@ -84,7 +87,6 @@ impl Said {
             is_argument,
         });
         self.raw.push_str(text);
-        self.raw.push('\n');
     }
 
     /// Returns the tokens of the message.
@@ -211,7 +213,7 @@ mod tests {
             ("not JSON", true),
         ];
         assert_eq!(pieces, expected);
-        assert_eq!(said.raw, "Look\n at  it.\na/b\nR 1\nnot JSON\n");
+        assert_eq!(said.raw, "Look\n at  it.\na/b\nR 1\nnot JSON");
         let place = said.place(0, &(5..10));
         assert_eq!(&said.raw[place.clone()], "at  it");
         let tokens = said.tokens_of(&place);

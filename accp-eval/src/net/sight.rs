@@ -1,11 +1,15 @@
 //! The rule of first sight: a message that is new to an agent stands in its next prompt.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
 
 use super::finder::{Finder, Needle, is_word};
 use super::reading::Look;
 use super::said::Said;
-use super::text::{collapse, scalars, structured};
+use super::text::{collapse, structured};
 
 /// The tokens that a first sight shows of a longer message.
 pub(crate) const SIGHT: usize = 2000;
@@ -23,6 +27,8 @@ const BREAKS: usize = 4;
 pub(crate) struct Required {
     units: Vec<Unit>,
     characters: usize,
+    /// The keys of these scalars, with their characters.
+    keys: BTreeMap<Needle, usize>,
     /// The tokens that the agent fetches if the message does not stand.
     pub(crate) windows: Vec<Range<usize>>,
 }
@@ -51,6 +57,7 @@ impl Required {
         let mut required = Self {
             units: Vec::new(),
             characters: 0,
+            keys: BTreeMap::new(),
             windows,
         };
         let lines = lines(said);
@@ -59,10 +66,17 @@ impl Required {
             let start = shown.as_ptr().addr() - said.raw.as_ptr().addr();
             let end = start + shown.len();
             let mut first = part > 0;
-            for (place, line) in &lines {
+            for Line { place, text, keys } in &lines {
+                let line = text;
                 let Some(line) = clipped(line, place, start, end) else {
                     continue;
                 };
+                for key in keys.iter() {
+                    let key = collapse(key);
+                    let needle = finder.add(&key);
+                    let known = needle.map(|needle| (needle, key.chars().count()));
+                    required.keys.extend(known);
+                }
                 let text = collapse(without_number(&line));
                 let Some(needle) = finder.add(&text) else {
                     continue;
@@ -78,6 +92,14 @@ impl Required {
             }
         }
         required
+    }
+
+    /// Returns whether enough keys of the message's JSON stand in these segments.
+    pub(crate) fn has_keys(&self, looks: &[Arc<Look>]) -> bool {
+        let stands = |key: Needle| looks.iter().any(|look| !look.places(key).is_empty());
+        let standing = self.keys.iter().filter(|(key, _)| stands(**key));
+        let standing: usize = standing.map(|(_, characters)| characters).sum();
+        standing * 100 >= self.keys.values().sum::<usize>() * STANDS
     }
 
     /// Returns whether the message stands in these segments: 98 % of its characters in lines that
@@ -140,9 +162,17 @@ fn follows(
     })
 }
 
-/// Returns the lines of a message with their places in its raw text: of JSON the lines of its
-/// scalars.
-fn lines(said: &Said) -> Vec<(Range<usize>, String)> {
+/// A line of a message, or of a scalar of its JSON.
+struct Line {
+    /// Its place in the raw text of the message; of a scalar where it begins.
+    place: Range<usize>,
+    text: String,
+    /// The keys under which the scalar stands.
+    keys: Vec<String>,
+}
+
+/// Returns the lines of a message: of JSON the lines of its scalars.
+fn lines(said: &Said) -> Vec<Line> {
     let mut lines = Vec::new();
     for piece in 0..said.pieces.len() {
         let place = said.whole(piece);
@@ -150,23 +180,56 @@ fn lines(said: &Said) -> Vec<(Range<usize>, String)> {
         let Some(json) = structured(raw) else {
             let mut at = place.start;
             for line in raw.split_inclusive('\n') {
-                lines.push((at..at + line.len(), line.to_owned()));
+                lines.push(Line {
+                    place: at..at + line.len(),
+                    text: line.to_owned(),
+                    keys: Vec::new(),
+                });
                 at += line.len();
             }
             continue;
         };
         let mut at = 0;
-        for scalar in scalars(&json) {
+        for (keys, scalar) in keyed(&json) {
             let spelt = serde_json::Value::String(scalar.clone()).to_string();
             let spelt = &spelt[1..spelt.len() - 1];
             if let Some(next) = raw[at..].find(spelt) {
                 at += next;
             }
             let here = place.start + at;
-            lines.extend(scalar.lines().map(|line| (here..here, line.to_owned())));
+            lines.extend(scalar.lines().map(|line| Line {
+                place: here..here,
+                text: line.to_owned(),
+                keys: keys.clone(),
+            }));
         }
     }
     lines
+}
+
+/// Returns the scalars of JSON, each with the keys under which it stands.
+fn keyed(json: &Json) -> Vec<(Vec<String>, String)> {
+    let under = |key: Option<&String>, value: &Json| {
+        let mut inner = keyed(value);
+        for (keys, _) in &mut inner {
+            keys.extend(key.cloned());
+        }
+        inner
+    };
+    match json {
+        Json::Object(fields) => {
+            let fields = fields.iter();
+            fields
+                .flat_map(|(key, value)| under(Some(key), value))
+                .collect()
+        }
+        Json::Array(items) => items.iter().flat_map(|item| under(None, item)).collect(),
+        Json::String(text) => match structured(text) {
+            Some(inner) => keyed(&inner),
+            None => vec![(Vec::new(), text.clone())],
+        },
+        scalar => vec![(Vec::new(), scalar.to_string())],
+    }
 }
 
 /// Returns the part of a line that lies within these bytes of the raw text, or `None`. A scalar

@@ -278,7 +278,7 @@ fn a_recovery_is_priced_by_the_rules() {
     "#);
     let first = count("Go. \np1: an invoice\n");
     let second = count("\np1: an invoice\n");
-    let window = count("the invoice of May has the number 4711\n");
+    let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
     let expected = first * 1.25 + second * 1.25
         // The first turn: the result is new and does not stand.
@@ -323,10 +323,13 @@ fn first_sight_is_order_and_not_a_pool() {
         let text = messages[1].recorded().texts().concat();
         let (head, tail) = text.split_at(text.find("15: ").unwrap());
         vec![
-            Segment::new(Kind::Facts, format!("Go.\n{tail}\n")),
+            Segment {
+                message: Some(0),
+                ..Segment::new(Kind::Facts, format!("Go.\n{tail}\n"))
+            },
             Segment {
                 message: Some(1),
-                ..Segment::new(Kind::Result, format!("{head}[15 lines as above]\n"))
+                ..Segment::new(Kind::Result, format!("{head}[15 lines as in p0]\n"))
             },
         ]
     };
@@ -345,4 +348,66 @@ fn first_sight_is_order_and_not_a_pool() {
         )]
     };
     assert_eq!(seen(pool), (1, 2));
+}
+
+/// Values without their keys do not stand, and neither do lines that stand elsewhere without a
+/// reference: a model could not read either.
+#[test]
+fn first_sight_is_what_a_model_can_read() {
+    let rows: Vec<Json> = (0..20)
+        .map(|n| json!({ "flight": format!("HAT{n:03}"), "seats": n * 7, "status": "available" }))
+        .collect();
+    let listing: Vec<String> = (0..30)
+        .map(|n| format!("let value_{n} = {};", n * 37))
+        .collect();
+    let conversation = json!({ "id": "c", "messages": [
+        { "role": "tool", "name": "t", "content": Json::from(rows).to_string() },
+        { "role": "tool", "name": "t", "content": listing.join("\n") },
+        { "role": "assistant", "content": "Done." },
+        { "role": "tool", "name": "t", "content": listing.join("\n") },
+        { "role": "assistant", "content": "Done again." },
+    ] });
+    let seen = |show| {
+        let (net, _) = net(&conversation, &shows(show), Prices::default());
+        (net.seen.found, net.seen.wanted)
+    };
+    assert_eq!(
+        seen(|messages| messages.iter().map(Segment::of).collect()),
+        (3, 3)
+    );
+    // The records by position, with and without their keys.
+    fn records(messages: &[Message], keys: &str) -> Vec<Segment> {
+        let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
+        let text = messages[0].recorded().texts().concat();
+        let bare = text.replace("\"flight\":", "").replace("\"seats\":", "");
+        let bare = bare
+            .replace("\"status\":", "")
+            .replace(['{', '}', '"', '[', ']'], " ");
+        segments[0] = Segment {
+            message: Some(0),
+            ..Segment::new(Kind::Result, format!("{keys}{bare}\n"))
+        };
+        segments
+    }
+    assert_eq!(seen(|messages| records(messages, "")), (2, 3));
+    assert_eq!(
+        seen(|messages| records(messages, "@=R(flight,seats,status)\n")),
+        (3, 3)
+    );
+    // The second listing stands where the first one does; a handle says so.
+    fn repeated(messages: &[Message], mark: &str) -> Vec<Segment> {
+        let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
+        if let Some(again) = segments.get_mut(3) {
+            *again = Segment {
+                message: Some(3),
+                ..Segment::new(Kind::Result, format!("{mark}\n"))
+            };
+        }
+        segments
+    }
+    assert_eq!(seen(|messages| repeated(messages, "[30 lines]")), (2, 3));
+    assert_eq!(
+        seen(|messages| repeated(messages, "[30 lines as in p1]")),
+        (3, 3)
+    );
 }

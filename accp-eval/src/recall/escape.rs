@@ -27,7 +27,7 @@ pub(crate) fn readings(text: &str) -> Vec<Cow<'_, str>> {
 
 /// Returns the text with the escapes in its frames undone, including the escapes of text values.
 /// Returns `None` if no line is a frame.
-pub(crate) fn frames_read(text: &str) -> Option<String> {
+fn frames_read(text: &str) -> Option<String> {
     let mut found = false;
     let lines = text.split_inclusive('\n').map(|line| {
         let frame = line.trim_end_matches('\n');

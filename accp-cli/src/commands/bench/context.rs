@@ -94,7 +94,11 @@ pub(crate) struct Args {
     /// Write every prompt of every policy to this file, one JSON object a line with `corpus`,
     /// `conversation`, `turn`, `agent`, `cache`, `policy` and `segments` (`kind`, `text`,
     /// `message`), every need as a line with `need`, `text`, `source`, `real` and `fate`, and every
-    /// message that the policy can give back at the end as a line with `message` and `original`
+    /// message that the policy can give back at the end as a line with `message` and `original`.
+    /// A prompt also has what was counted: `tokens`, `begins` (tokens of the longest common
+    /// beginning), `carried` (tokens of windows fetched in earlier turns), `sources`, `windows` (the
+    /// tokens of those) and `lost` (sources) of this turn. The originals of the policy `json` are all
+    /// messages, so the file is enough to recount the figures
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
@@ -107,7 +111,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", requires = "html")]
     show: Vec<String>,
 
-    /// json: one object a line for each corpus and policy
+    /// json: one object a line for each corpus and policy, where `tokens` is the sum over all prompts
+    /// and `tokens_share` its share of the base's
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
