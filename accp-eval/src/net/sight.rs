@@ -71,7 +71,7 @@ impl Required {
                 let Some(line) = clipped(line, place, start, end) else {
                     continue;
                 };
-                for key in keys.iter() {
+                for key in keys {
                     let key = collapse(key);
                     let needle = finder.add(&key);
                     let known = needle.map(|needle| (needle, key.chars().count()));
