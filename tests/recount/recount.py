@@ -336,13 +336,9 @@ def shown_whole(prompt, message):
     stand = [key for key in keys if prompt.shows(key)]
     if sum(map(size_of, stand)) * 100 < sum(map(size_of, keys)) * 98:
         return False
-    made_of = [segment.get("message") for segment in prompt.segments]
-    own = message.index if message.index in made_of else None
-    alone = [at for at, of in enumerate(made_of) if of == own]
-    named = [pair for at in alone for pair in handles(prompt.readings[at])]
-    refers = [of is not None and any(low <= of <= high for low, high in named) for of in made_of]
-    wider = [at for at, of in enumerate(made_of) if of == own or refers[at]]
-    return stands_in(prompt, alone, message) or bool(named) and stands_in(prompt, wider, message)
+    own = [at for at, of in enumerate(prompt.segments) if of.get("message") == message.index]
+    every = range(len(prompt.segments))
+    return bool(own) and stands_in(prompt, own, message) or stands_in(prompt, every, message)
 
 
 def stands_in(prompt, segments, message):

@@ -10,7 +10,7 @@ use super::finder::Needle;
 use super::memory::Remembered;
 use super::misquoted::Quoted;
 use super::prices::{Costs, Prices, Recovery};
-use super::reading::{Leads, Look, handles, reading};
+use super::reading::{Leads, Look, reading};
 use super::study::Study;
 use super::text::floor;
 use crate::share::Recall;
@@ -249,42 +249,21 @@ impl Account {
     }
 }
 
-/// Returns whether a message stands in a prompt: the keys of its JSON anywhere, and its lines in the
-/// segments made of the message and in those of the messages that these name. If no segment is made
-/// of it, then in those that are made of no message and of those that they name.
+/// Returns whether a message stands in a prompt: the keys of its JSON anywhere, and its lines in its
+/// own segments, or in all together.
 fn stands(study: &Study, message: usize, prompt: &[Segment], looks: &[Arc<Look>]) -> bool {
     let required = &study.required[message];
     if !required.has_keys(looks) {
         return false;
     }
-    let segments = || prompt.iter().zip(looks);
-    let is_own = |segment: &Segment| segment.message == Some(message);
-    let has_own = prompt.iter().any(is_own);
-    let own: Vec<bool> = prompt
-        .iter()
-        .map(|segment| is_own(segment) || !has_own && segment.message.is_none())
-        .collect();
-    let made_of = |of: &dyn Fn(&Segment, bool) -> bool| -> Vec<&Look> {
-        let chosen = segments().zip(&own);
-        let chosen = chosen.filter(|((segment, _), own)| of(segment, **own));
-        chosen.map(|((_, look), _)| &**look).collect()
-    };
-    let alone = made_of(&|_, own| own);
-    if required.stands(&alone) {
+    let own = prompt.iter().zip(looks);
+    let own = own.filter(|(segment, _)| segment.message == Some(message));
+    let own: Vec<&Look> = own.map(|(_, look)| &**look).collect();
+    if !own.is_empty() && required.stands(&own) {
         return true;
     }
-    let named: Vec<_> = alone
-        .iter()
-        .flat_map(|look| handles(&look.reading))
-        .collect();
-    let is_named = |segment: &Segment| {
-        segment.message.is_some_and(|message| {
-            named
-                .iter()
-                .any(|(first, last)| (first..=last).contains(&&message))
-        })
-    };
-    !named.is_empty() && required.stands(&made_of(&|segment, own| own || is_named(segment)))
+    let all: Vec<&Look> = looks.iter().map(|look| &**look).collect();
+    required.stands(&all)
 }
 
 fn fate(shown: bool, hit: bool, lost: bool) -> &'static str {

@@ -138,7 +138,7 @@ impl Leads {
 }
 
 /// Returns the messages that a text names as `p12`, `p12-15` or `p12-p15`.
-pub(super) fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
+fn handles(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let number = |text: &str| -> Option<(usize, usize)> {
         let digits = text
             .find(|character: char| !character.is_ascii_digit())

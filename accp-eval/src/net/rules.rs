@@ -58,9 +58,8 @@ const RULES: &str = "\
   moreover lines that follow hold half of them, or at most four do not follow. A line follows if
   it begins at most 120 characters behind an end of the line before it, in one segment, readings
   one behind another; the first line follows if it stands. Lines count in the segments made of the
-  message and in those of messages that these name by handles; if no segment is made of it, in
-  those made of no message and in those of messages that these name. The keys of the scalars stand
-  anywhere in the prompt: 98 % of their characters, each key once. Otherwise the whole is a miss.
+  message alone, or else in all segments. The keys of the scalars stand anywhere in the prompt:
+  98 % of their characters, each key once. Otherwise the whole is a miss.
 - A need is a hit when it stands in the prompt, or in a window that the agent fetched in an
   earlier turn; otherwise a miss. A miss is lost unless one segment has a handle of its source and
   a clue. A handle: the segment is made of the source, or it is made of no message, is no system

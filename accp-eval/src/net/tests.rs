@@ -394,20 +394,4 @@ fn first_sight_is_what_a_model_can_read() {
         seen(|messages| records(messages, "@=R(flight,seats,status)\n")),
         (3, 3)
     );
-    // The second listing stands where the first one does; a handle says so.
-    fn repeated(messages: &[Message], mark: &str) -> Vec<Segment> {
-        let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
-        if let Some(again) = segments.get_mut(3) {
-            *again = Segment {
-                message: Some(3),
-                ..Segment::new(Kind::Result, format!("{mark}\n"))
-            };
-        }
-        segments
-    }
-    assert_eq!(seen(|messages| repeated(messages, "[30 lines]")), (2, 3));
-    assert_eq!(
-        seen(|messages| repeated(messages, "[30 lines as in p1]")),
-        (3, 3)
-    );
 }
