@@ -123,7 +123,10 @@ impl<R: BufRead> Iterator for Documents<R> {
         }
         let first = self.pending.pop()?;
         if formats::is_entry(&first.json) {
-            return Some(self.entries(first));
+            return Some(self.entries(first, |_| true));
+        }
+        if formats::is_message(&first.json) {
+            return Some(self.entries(first, formats::is_next));
         }
         Some(Ok(first))
     }
@@ -147,12 +150,20 @@ impl<R: BufRead> Documents<R> {
         self.input.bytes()
     }
 
-    /// Reads the rest of a file whose lines are the entries of one conversation.
-    fn entries(&mut self, first: Document) -> Result<Document, ReadError> {
+    /// Reads the values from here on that are entries or messages of one conversation.
+    fn entries(
+        &mut self,
+        first: Document,
+        belongs: impl Fn(&Json) -> bool,
+    ) -> Result<Document, ReadError> {
         let mut entries = vec![first.json];
         loop {
-            let read = self.pending.drain(..).rev();
-            entries.extend(read.map(|document| document.json));
+            while let Some(next) = self.pending.pop_if(|next| belongs(&next.json)) {
+                entries.push(next.json);
+            }
+            if !self.pending.is_empty() {
+                break;
+            }
             match self.read() {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -289,6 +300,16 @@ impl<R: BufRead> Documents<R> {
                 "not JSON: {cause}; expected recorded conversations, one object a line with \
                  `messages`, each a `role` and a `content`"
             )
+        };
+        let is_stream = ["data:", "event:"]
+            .iter()
+            .any(|begins| self.buffer.starts_with(begins.as_bytes()));
+        let message = if is_stream {
+            "not JSON: a stream of events; record the whole answer, or the events as a JSON array \
+             beside the request: {\"request\": .., \"response\": [..]}"
+                .to_owned()
+        } else {
+            message
         };
         let lines = (error.line() as u64).saturating_sub(1);
         let place = within(begins, lines, (error.column() as u64).saturating_sub(1));
