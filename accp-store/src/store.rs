@@ -1,8 +1,10 @@
 //! The trait that every store implements.
 
+use accp_context::policies::search::Query;
 use accp_runtime::session::Time;
 use accp_session::{Batch, Cold, Entry, Stored};
 
+use crate::search::{self, Match};
 use crate::{SideId, StoreError};
 
 /// Keeps sides of sessions.
@@ -65,6 +67,22 @@ pub trait Store {
     /// deleted it.
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError>;
 
+    /// Looks for words in the frames of a side that still have their texts, also in the values of
+    /// cold state that a frame refers to. Returns at most `limit` entries that have any of the
+    /// words, the best first: by BM25, and the later of two that are as good. Words are runs of
+    /// letters and digits; capitals and small letters are the same. Frames of the session itself
+    /// are not looked through.
+    ///
+    /// By default the whole log is looked through in memory.
+    fn search(
+        &mut self,
+        side: &SideId,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<Match>, StoreError> {
+        search::look_through(self, side, &Query::new(words), limit)
+    }
+
     /// Returns the value under a key; `None` when the key was never put.
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError>;
 
@@ -125,6 +143,19 @@ pub struct Freed {
     pub entries: u64,
     /// The number of bytes of deleted texts and values.
     pub bytes: u64,
+}
+
+impl Summary {
+    /// Returns the name of the side for people: a host's is its session, a member's is
+    /// `session@agent`.
+    pub fn name(&self) -> String {
+        let side = &self.side;
+        if self.host {
+            side.session().to_owned()
+        } else {
+            format!("{}@{}", side.session(), side.agent())
+        }
+    }
 }
 
 /// Summary of a side.

@@ -91,6 +91,21 @@ fn a_session_at_a_glance() {
 }
 
 #[test]
+fn words_are_found_in_the_log() {
+    let folder = bakery();
+    let search = |words: &[&str]| {
+        let ask = [&["session", "search", "chats.db", "stock/1"], words].concat();
+        fine(&folder, &ask)
+    };
+    insta::assert_snapshot!(search(&["flour", "--limit", "3"]), @"");
+    insta::assert_snapshot!(search(&["no-such-word"]), @"");
+    insta::assert_snapshot!(search(&["flour", "--limit", "1", "--format", "json"]), @"");
+    let (code, error) = fault(&folder, &["session", "search", "chats.db", "other", "rye"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("holds no session `other`"), "{error}");
+}
+
+#[test]
 fn the_log_is_told_entry_by_entry() {
     let folder = bakery();
     insta::assert_snapshot!(fine(&folder, &["session", "replay", "chats.db", "plan/1"]), @r#"
