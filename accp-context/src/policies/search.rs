@@ -70,7 +70,7 @@ impl Query {
     ///
     /// let text = "rye is on the first shelf, and spelt on the second; there are 4 bags of spelt";
     /// let part = Query::new("bags of spelt").part(text, 24);
-    /// assert_eq!(&text[part.expect("it has them")], "there are 4 bags of spelt");
+    /// assert_eq!(&text[part.expect("it has them")], "4 bags of spelt");
     /// ```
     pub fn part(&self, text: &str, most: usize) -> Option<Range<usize>> {
         let hits: Vec<_> = self.hits(text).collect();
