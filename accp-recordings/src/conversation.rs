@@ -314,8 +314,8 @@ fn without_format(json: &Json) -> String {
                     {\"request\": .., \"response\": [..]}";
         return format!("a piece of a streamed answer; {cure}");
     }
-    let mut said = match json {
-        Json::Object(map) if map.len() > 0 => {
+    let said = match json {
+        Json::Object(map) if !map.is_empty() => {
             let mut names: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
             let more = names.len() > KEYS;
             names.truncate(KEYS);
@@ -324,12 +324,10 @@ fn without_format(json: &Json) -> String {
         }
         other => found(other).to_owned(),
     };
-    if let Some(place) = formats::place(json) {
-        said.push_str(&format!(
-            "; a conversation stands at `{place}`: give that value alone, or under `messages`"
-        ));
-    }
-    said
+    let cure = formats::place(json).map(|place| {
+        format!("; a conversation stands at `{place}`: give that value alone, or under `messages`")
+    });
+    said + &cure.unwrap_or_default()
 }
 
 /// Returns the kind of a JSON value, for an error.

@@ -1,15 +1,15 @@
 //! Full-text search in the log of a side.
 
-use accp_context::policies::search::{Query, Ranking};
+use std::sync::Arc;
+
+use accp_context::policies::search::Query;
 use accp_registry::lexical;
 use accp_session::{Entry, EntryKind};
 
-use crate::{Kept, SideId, Store, StoreError};
-
 /// The most characters of a snippet.
 const SNIPPET: usize = 160;
-/// The number of entries that are read at once.
-const PIECE: usize = 1_000;
+/// The number of entries that a search reads at once.
+pub(crate) const PIECE: usize = 1_000;
 
 /// An entry of the log that has words which were looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,15 @@ pub struct Match {
     /// word. What an entry says are its frame and the values that the frame refers to, each in the
     /// text form without its escapes.
     pub snippet: String,
+}
+
+/// The bytes of a value in cold state.
+pub(crate) enum Bytes {
+    Here(Arc<[u8]>),
+    /// They have expired.
+    Gone,
+    /// They may still come.
+    Lacking,
 }
 
 /// What an entry says, as far as it can be looked for.
@@ -36,7 +45,7 @@ impl Document {
     /// is not a frame of an agent, or has lost its text.
     pub(crate) fn of<E>(
         entry: &Entry,
-        mut value: impl FnMut(&str) -> Result<Option<Kept>, E>,
+        mut value: impl FnMut(&str) -> Result<Bytes, E>,
     ) -> Result<Option<Self>, E> {
         let is_said = matches!(entry.kind, EntryKind::Frame | EntryKind::Part);
         if !is_said || entry.text.is_empty() {
@@ -45,14 +54,13 @@ impl Document {
         let mut text = lexical::decode_text(&entry.text).into_owned();
         let mut is_whole = true;
         for key in keys(&entry.text) {
-            let kept = value(key)?;
-            let is_gone = kept.as_ref().is_some_and(|kept| kept.expired);
-            match kept.and_then(|kept| kept.value.bytes).filter(|_| !is_gone) {
-                Some(bytes) => {
+            match value(key)? {
+                Bytes::Here(bytes) => {
                     text.push('\n');
                     text.push_str(&lexical::decode_text(&String::from_utf8_lossy(&bytes)));
                 }
-                None => is_whole &= is_gone,
+                Bytes::Gone => {}
+                Bytes::Lacking => is_whole = false,
             }
         }
         Ok(Some(Self { text, is_whole }))
@@ -77,29 +85,6 @@ fn keys(frame: &str) -> Vec<&str> {
         }
     }
     all
-}
-
-/// Looks through the whole log of a side.
-pub(crate) fn look_through<S: Store + ?Sized>(
-    store: &mut S,
-    side: &SideId,
-    query: &Query,
-    limit: usize,
-) -> Result<Vec<Match>, StoreError> {
-    let mut ranking = Ranking::new(query);
-    let mut next = 0;
-    loop {
-        let piece = store.entries(side, next, PIECE)?;
-        let Some(last) = piece.last() else { break };
-        next = last.position.saturating_add(1);
-        for entry in piece {
-            if let Some(document) = Document::of(&entry, |key| store.cold(side, key))? {
-                let text = document.text.as_str();
-                ranking.add(document.to_match(entry.position, query), [text]);
-            }
-        }
-    }
-    Ok(ranking.best(limit))
 }
 
 #[cfg(test)]

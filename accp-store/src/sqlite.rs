@@ -278,7 +278,8 @@ impl Transactional for SqliteStore {
         let expires = |write: &Write<'_, _>| !write.batch.expired.is_empty();
         let brings = |write: &Write<'_, _>| !write.batch.cold.is_empty();
         self.index = self.index.take().filter(|index| {
-            !group.iter().any(expires) && !(index.lacks && group.iter().any(brings))
+            let is_stale = group.iter().any(expires) || index.lacks && group.iter().any(brings);
+            !is_stale
         });
         let error = |fault: Fault| fault.in_file(&self.file);
         let transaction = begin(&mut self.conn).map_err(error)?;

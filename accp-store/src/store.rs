@@ -1,10 +1,10 @@
 //! The trait that every store implements.
 
-use accp_context::policies::search::Query;
+use accp_context::policies::search::{Query, Ranking};
 use accp_runtime::session::Time;
 use accp_session::{Batch, Cold, Entry, Stored};
 
-use crate::search::{self, Match};
+use crate::search::{Bytes, Document, Match, PIECE};
 use crate::{SideId, StoreError};
 
 /// Keeps sides of sessions.
@@ -80,7 +80,22 @@ pub trait Store {
         words: &str,
         limit: usize,
     ) -> Result<Vec<Match>, StoreError> {
-        search::look_through(self, side, &Query::new(words), limit)
+        let query = Query::new(words);
+        let mut ranking = Ranking::new(&query);
+        let mut next = 0;
+        loop {
+            let piece = self.entries(side, next, PIECE)?;
+            let Some(last) = piece.last() else { break };
+            next = last.position.saturating_add(1);
+            for entry in piece {
+                let value = |key: &str| Ok::<_, StoreError>(self.cold(side, key)?.into());
+                if let Some(document) = Document::of(&entry, value)? {
+                    let found = document.to_match(entry.position, &query);
+                    ranking.add(found, [document.text.as_str()]);
+                }
+            }
+        }
+        Ok(ranking.best(limit))
     }
 
     /// Returns the value under a key; `None` when the key was never put.
@@ -123,6 +138,16 @@ pub struct Kept {
     pub value: Cold,
     /// True once the key has expired.
     pub expired: bool,
+}
+
+impl From<Option<Kept>> for Bytes {
+    fn from(kept: Option<Kept>) -> Self {
+        match kept {
+            Some(kept) if kept.expired => Self::Gone,
+            Some(Kept { value, .. }) => value.bytes.map_or(Self::Lacking, Self::Here),
+            None => Self::Lacking,
+        }
+    }
 }
 
 /// The limit of what [`Store::retain`] may delete.

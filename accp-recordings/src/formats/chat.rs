@@ -59,14 +59,14 @@ pub(super) fn detect(json: &Json) -> bool {
 fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
     match json {
         Json::Array(messages) => Some((messages, "")),
-        other => match other.get("messages") {
-            Some(messages) => Some((messages.as_array()?, "/messages")),
-            None => {
-                let choices = other.get("choices")?.as_array()?;
-                let is_answer = |choice: &Json| choice["message"].is_object();
-                (!choices.is_empty() && choices.iter().all(is_answer)).then_some((&[], ""))
+        other => {
+            if let Some(messages) = other.get("messages") {
+                return Some((messages.as_array()?, "/messages"));
             }
-        },
+            let choices = other.get("choices")?.as_array()?;
+            let is_answer = |choice: &Json| choice["message"].is_object();
+            (!choices.is_empty() && choices.iter().all(is_answer)).then_some((&[], ""))
+        }
     }
 }
 

@@ -149,14 +149,14 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
         for key in ["tools", "id"] {
             let inner = map_at(&mut map, &path).and_then(|inner| inner.shift_remove(key));
             if let Some(value) = inner {
-                match map.contains_key(key) {
-                    false => {
-                        map.insert(key.to_owned(), value);
-                    }
-                    true => {
-                        map_at(&mut map, &path).map(|inner| inner.insert(key.to_owned(), value));
-                    }
-                }
+                // A key of the same name keeps the one inside in its place.
+                let is_free = !map.contains_key(key);
+                let inner = if is_free {
+                    Some(&mut map)
+                } else {
+                    map_at(&mut map, &path)
+                };
+                inner.map(|inner| inner.insert(key.to_owned(), value));
             }
         }
         map.extend(model.rest);
@@ -252,7 +252,7 @@ fn asked(json: &Json, depth: usize) -> Option<(Vec<&'static str>, Format)> {
 }
 
 fn pointer(path: &[&str]) -> String {
-    path.iter().map(|key| format!("/{key}")).collect()
+    path.iter().flat_map(|key| ["/", key]).collect()
 }
 
 /// Takes the messages of an answer, and leaves what else it says. `text` tells whether a text is

@@ -169,18 +169,18 @@ fn joined(pieces: Vec<Json>) -> (Vec<Json>, Json) {
         }
         rests.push(Json::Object(piece.into_map()));
     }
-    let candidates = all.into_iter().map(|(_, mut pieces)| match pieces.len() {
-        1 => pieces.remove(0),
-        _ => {
-            let mut parts = Vec::new();
-            for piece in &pieces {
-                let more = piece["content"]["parts"].as_array();
-                more.into_iter()
-                    .flatten()
-                    .for_each(|part| add(part, &mut parts));
-            }
-            json!({ "content": { "role": "model", "parts": parts }, "pieces": pieces })
+    let candidates = all.into_iter().map(|(_, mut pieces)| {
+        if pieces.len() == 1 {
+            return pieces.remove(0);
         }
+        let mut parts = Vec::new();
+        for piece in &pieces {
+            let more = piece["content"]["parts"].as_array();
+            more.into_iter()
+                .flatten()
+                .for_each(|part| add(part, &mut parts));
+        }
+        json!({ "content": { "role": "model", "parts": parts }, "pieces": pieces })
     });
     (candidates.collect(), Json::Array(rests))
 }

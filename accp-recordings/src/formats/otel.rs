@@ -4,6 +4,7 @@
 mod attributes;
 mod flat;
 mod messages;
+mod otlp;
 mod tools;
 
 use serde_json::{Map, Value as Json, json};

@@ -74,10 +74,9 @@ impl Answer {
         const KNOWN: [&str; 4] = ["role", "content", "reasoning_content", "tool_calls"];
         for choice in piece["choices"].as_array().into_iter().flatten() {
             let delta = &choice["delta"];
-            let map = delta.as_object().into_iter().flatten();
-            let is_known =
-                |(key, value): (&String, &Json)| KNOWN.contains(&key.as_str()) || is_void(value);
-            map.map(is_known).all(|known| known).then_some(())?;
+            let mut all = delta.as_object().into_iter().flatten();
+            let known = all.all(|(key, value)| KNOWN.contains(&key.as_str()) || is_void(value));
+            known.then_some(())?;
             let said = |key: &str| delta[key].as_str().unwrap_or_default();
             self.thinking.push_str(said("reasoning_content"));
             self.text.push_str(said("content"));

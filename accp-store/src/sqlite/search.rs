@@ -10,10 +10,7 @@ use super::fault::Fault;
 use super::side::Side;
 use super::{cold, read};
 use crate::SideId;
-use crate::search::{Document, Match};
-
-/// The number of entries that are read at once.
-const PIECE: usize = 1_000;
+use crate::search::{Bytes, Document, Match, PIECE};
 
 /// The side whose words are in the table, and up to where.
 #[derive(Debug)]
@@ -55,7 +52,7 @@ impl Index {
                 let entry = read::entry(conn, id, position)?;
                 let lost = || Fault::Corrupt(format!("table `log` lacks position {position}"));
                 let entry = entry.ok_or_else(lost)?;
-                let document = Document::of(&entry, |key| cold::value(conn, side.number, key))?;
+                let document = Document::of(&entry, |key| value(conn, &side, key))?;
                 let document = document.ok_or_else(lost)?;
                 Ok(document.to_match(position, query))
             })
@@ -93,7 +90,7 @@ impl Index {
         while self.last < side.last {
             let piece = read::entries(conn, &self.side, self.last + 1, PIECE)?;
             for entry in &piece {
-                let value = |key: &str| cold::value(conn, side.number, key);
+                let value = |key: &str| value(conn, side, key);
                 if let Some(document) = Document::of(entry, value)? {
                     let mut all = String::new();
                     for word in words(&document.text) {
@@ -108,6 +105,10 @@ impl Index {
         }
         Ok(())
     }
+}
+
+fn value(conn: &Connection, side: &Side, key: &str) -> Result<Bytes, Fault> {
+    Ok(cold::value(conn, side.number, key)?.into())
 }
 
 /// Returns the positions of the best entries.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json};
 use crate::formats::fields::merge;
 
 use super::flat::{self, FLAT};
+use super::otlp::{ATTRIBUTES, plain, taken};
 use super::tools::{self, Tool};
 
 /// The attributes that hold messages, in the order in which they were said.
@@ -40,9 +41,6 @@ const SAID: [&str; 9] = [
     "finish_reason",
     "index",
 ];
-
-/// The keys of the attributes of a span. Jaeger calls them tags.
-pub(super) const ATTRIBUTES: [&str; 2] = ["attributes", "tags"];
 
 #[derive(Debug, Clone, Copy)]
 enum Holder {
@@ -236,22 +234,6 @@ fn remove(map: &mut Map<String, Json>, key: &str) -> Option<Json> {
         })
 }
 
-/// Returns an attribute of a span.
-pub(super) fn get(map: &Map<String, Json>, key: &str) -> Option<Json> {
-    let inner = ATTRIBUTES.iter().find_map(|name| match map.get(*name)? {
-        Json::Object(attributes) => attributes.get(key).cloned(),
-        Json::Array(entries) => {
-            let entry = entries.iter().find(|entry| entry["key"] == key)?;
-            Some(plain(entry.get("value")?.clone()))
-        }
-        _ => None,
-    });
-    map.get(key)
-        .cloned()
-        .or(inner)
-        .filter(|value| !value.is_null())
-}
-
 /// Returns the first value of an attribute anywhere in the document.
 pub(super) fn first(json: &Json, key: &str) -> Option<Json> {
     match json {
@@ -314,62 +296,6 @@ fn said(attributes: &mut Json) -> Map<String, Json> {
         _ => {}
     }
     out
-}
-
-/// Returns an object of OTLP, which is a list of entries.
-fn table(json: Json) -> Map<String, Json> {
-    let entries = match json {
-        Json::Array(entries) => entries,
-        _ => Vec::new(),
-    };
-    let entries = entries.into_iter().map(|mut entry| {
-        let key = entry["key"].as_str().unwrap_or_default().to_owned();
-        (key, plain(taken(&mut entry, "value")))
-    });
-    entries.collect()
-}
-
-/// Takes the value of a key, if this is an object that has it.
-fn taken(json: &mut Json, key: &str) -> Json {
-    json.get_mut(key).map_or(Json::Null, Json::take)
-}
-
-/// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so
-/// on. Other JSON stays.
-pub(super) fn plain(json: Json) -> Json {
-    let Json::Object(mut map) = json else {
-        return json;
-    };
-    if map.len() != 1 {
-        return Json::Object(map);
-    }
-    for key in [
-        "stringValue",
-        "intValue",
-        "doubleValue",
-        "boolValue",
-        "bytesValue",
-        "string_value",
-        "int_value",
-        "double_value",
-        "bool_value",
-        "bytes_value",
-    ] {
-        if let Some(value) = map.shift_remove(key) {
-            return value;
-        }
-    }
-    let mut list = |keys: [&str; 2]| {
-        let key = keys.into_iter().find(|key| map.contains_key(*key))?;
-        map.get_mut(key).map(|holder| taken(holder, "values"))
-    };
-    if let Some(Json::Array(values)) = list(["arrayValue", "array_value"]) {
-        return values.into_iter().map(plain).collect();
-    }
-    if let Some(values) = list(["kvlistValue", "kvlist_value"]) {
-        return Json::Object(table(values));
-    }
-    Json::Object(map)
 }
 
 /// Returns the message of an event: its body, and what its attributes say.

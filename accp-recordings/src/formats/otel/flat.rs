@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::attributes::{ATTRIBUTES, plain};
+use super::otlp::{ATTRIBUTES, plain};
 
 /// The beginnings of such attributes, and the role of a message without one.
 pub(super) const FLAT: [(&str, &str); 2] = [

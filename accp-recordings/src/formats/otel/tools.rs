@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::formats::draft::Draft;
 use crate::leaves::Leaves;
 
-use super::attributes::get;
+use super::otlp::get;
 
 const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 const RESULT: &str = "gen_ai.tool.call.result";

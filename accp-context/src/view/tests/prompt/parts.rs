@@ -60,25 +60,25 @@ fn a_text_with_hidden_characters_is_shortened_as_it_is() {
         .with("out", text.clone());
     let mut short = limits(10_000, 1);
     short.message = 120;
-    let shown = shown(short, &[message.clone()]);
+    let shown = shown(short, std::slice::from_ref(&message));
     let said = shown
         .split_once("{out:")
         .unwrap()
         .1
         .trim_end()
         .trim_end_matches('}');
-    let held: String = serde_json::from_str(said).unwrap();
-    let (head, rest) = held.split_once("\n[").unwrap();
-    assert!(text.starts_with(head) && head.len() > 100, "{held}");
+    let cut_text: String = serde_json::from_str(said).unwrap();
+    let (head, rest) = cut_text.split_once("\n[").unwrap();
+    assert!(text.starts_with(head) && head.len() > 100, "{cut_text}");
     let (mark, tail) = rest.split_once("]\n").unwrap();
-    assert!(text.ends_with(tail), "{held}");
+    assert!(text.ends_with(tail), "{cut_text}");
     assert!(
         mark.contains("$cold.p1; ") && !mark.contains('\\'),
         "{mark}"
     );
     // It can be read: the mark is part of the text.
     let read = prompt(limits(10, 1)).view().read(&shown).unwrap();
-    assert_eq!(read, [message.with("out", held)]);
+    assert_eq!(read, [message.with("out", cut_text)]);
 }
 
 /// A block of facts without a fact would only take room. The next facts name its messages.
