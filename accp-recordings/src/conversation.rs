@@ -315,6 +315,9 @@ fn without_format(json: &Json) -> String {
         return format!("a piece of a streamed answer; {cure}");
     }
     let said = match json {
+        Json::Object(map) if map.get(MESSAGES).is_some_and(|json| !json.is_array()) => {
+            format!("an object whose `{MESSAGES}` is {}", found(&map[MESSAGES]))
+        }
         Json::Object(map) if !map.is_empty() => {
             let mut names: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
             let more = names.len() > KEYS;

@@ -90,6 +90,8 @@ pub struct Documents<R> {
     /// Values that were read and not yet returned, in reverse order.
     pending: Vec<Document>,
     has_begun: bool,
+    /// A value was returned that is a conversation by itself.
+    has_whole: bool,
     has_failed: bool,
 }
 
@@ -125,9 +127,11 @@ impl<R: BufRead> Iterator for Documents<R> {
         if formats::is_entry(&first.json) {
             return Some(self.entries(first, |_| true));
         }
-        if formats::is_message(&first.json) {
+        // Among whole conversations a message alone is a mistake.
+        if !self.has_whole && formats::is_message(&first.json) {
             return Some(self.entries(first, formats::is_next));
         }
+        self.has_whole = true;
         Some(Ok(first))
     }
 }
@@ -141,6 +145,7 @@ impl<R: BufRead> Documents<R> {
             array: None,
             pending: Vec::new(),
             has_begun: false,
+            has_whole: false,
             has_failed: false,
         }
     }
