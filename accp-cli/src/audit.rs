@@ -1,15 +1,16 @@
 //! An audit of a log: checks whether its entries agree with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use accp_runtime::Message;
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
 use accp_session::{Entry, EntryKind, Target, references};
-use accp_store::{DriverError, SideId};
+use accp_store::{DriverError, Log, SideId};
 
 use crate::outcome::Failure;
-use crate::store_file::{Log, Shared, Side};
+use crate::store_file::{Shared, Side};
 
 /// The findings in a log that was read from its beginning to its end.
 #[derive(Debug, Default)]
@@ -38,7 +39,7 @@ impl Audit {
     /// Reads the log of a session.
     pub(crate) fn of(store: &Shared, id: &SideId, side: &mut Side) -> Result<Self, Failure> {
         let mut audit = Self::default();
-        for entry in Log::new(store, id, 1) {
+        for entry in Log::new(Arc::clone(store), id, 1) {
             let entry = entry?;
             if audit.entries == 0 && entry.position == 1 {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));

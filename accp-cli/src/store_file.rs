@@ -7,7 +7,7 @@ use accp_recordings::{Unresolved, resolve};
 use accp_registry::Registry;
 use accp_runtime::session::{Options, Reference, Rules, Session, State, Time, Transmit};
 use accp_runtime::{AgentId, Value};
-use accp_session::{Entry, Stored};
+use accp_session::Stored;
 use accp_store::{
     Driver, DriverError, SideId, SqliteStore, Store, StoreError, StoreErrorKind, Summary,
 };
@@ -51,16 +51,6 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open_read_only(path)?)
 }
 
-/// Returns the name of a side for people: a host's is its session, a member's is `session@agent`.
-pub(crate) fn called(summary: &Summary) -> String {
-    let side = &summary.side;
-    if summary.host {
-        side.session().to_owned()
-    } else {
-        format!("{}@{}", side.session(), side.agent())
-    }
-}
-
 /// Lists all sides of a file, with the host's side first in each session.
 pub(crate) fn list(store: &mut impl Store) -> Result<Vec<Summary>, StoreError> {
     let mut all = store.list()?;
@@ -79,7 +69,7 @@ pub(crate) fn find(
 ) -> Result<Summary, Failure> {
     let mut all = list(store)?;
     let file = path.display();
-    let names: Vec<_> = all.iter().map(called).collect();
+    let names: Vec<_> = all.iter().map(Summary::name).collect();
     let known = match names.len() {
         0 => "it holds none".to_owned(),
         1..=20 => {
@@ -202,49 +192,6 @@ pub(crate) fn fold(side: &SideId, stored: &Stored) -> Result<State, Failure> {
     let session = Session::restore_host(options(side)?, rules, stored, now);
     let session = session.map_err(|error| DriverError::Restore(side.clone(), error))?;
     Ok(session.state().clone())
-}
-
-/// The number of entries that are read at once.
-const PIECE: usize = 1_000;
-
-/// An iterator over a log, from a position to its end.
-pub(crate) struct Log<'l> {
-    store: Shared,
-    side: &'l SideId,
-    next: u64,
-    piece: std::vec::IntoIter<Entry>,
-}
-
-impl<'l> Log<'l> {
-    /// Reads from a position on.
-    pub(crate) fn new(store: &Shared, side: &'l SideId, from: u64) -> Self {
-        Self {
-            store: Arc::clone(store),
-            side,
-            next: from,
-            piece: Vec::new().into_iter(),
-        }
-    }
-}
-
-impl Iterator for Log<'_> {
-    type Item = Result<Entry, StoreError>;
-
-    /// Returns the next entry that has its text.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.piece.as_slice().is_empty() {
-            match self.store.entries(self.side, self.next, PIECE) {
-                Ok(piece) => self.piece = piece.into_iter(),
-                Err(error) => {
-                    self.next = u64::MAX;
-                    return Some(Err(error));
-                }
-            }
-        }
-        let entry = self.piece.next()?;
-        self.next = entry.position.saturating_add(1);
-        Some(Ok(entry))
-    }
 }
 
 impl From<StoreError> for Failure {

@@ -5,6 +5,7 @@
 mod clear;
 mod last;
 mod memory;
+pub mod search;
 mod views;
 mod whole;
 

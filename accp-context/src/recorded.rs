@@ -87,7 +87,8 @@ impl<'c> Recorded<'c> {
     }
 
     /// Returns the message as a model saw it, without the keys that only say how the message, its
-    /// parts and its calls were recorded.
+    /// parts and its calls were recorded. A call with its function in an object of its own is shown
+    /// like one without: what a model reads does not depend on who recorded it.
     pub fn shown(self) -> Json {
         let mut message = self.0.clone();
         strip(&mut message, &[Self::ABOUT]);
@@ -96,10 +97,14 @@ impl<'c> Recorded<'c> {
             (CALLS, &[Self::ABOUT, Call::SPELLING]),
         ] {
             let items = message.get_mut(key).and_then(Json::as_array_mut);
-            items
-                .into_iter()
-                .flatten()
-                .for_each(|item| strip(item, about));
+            for item in items.into_iter().flatten() {
+                strip(item, about);
+                if key == CALLS
+                    && let Some(flat) = flat(item)
+                {
+                    *item = flat;
+                }
+            }
         }
         message
     }
@@ -136,6 +141,40 @@ impl<'c> Recorded<'c> {
 fn strip(json: &mut Json, keys: &[&str]) {
     if let Some(map) = json.as_object_mut() {
         map.retain(|key, _| !keys.contains(&key.as_str()));
+    }
+}
+
+/// Returns a call `{id, type, function: {name, arguments}}` as `{id, name, arguments}`, if it says
+/// nothing else and its arguments are an object.
+fn flat(call: &Json) -> Option<Json> {
+    let (call, function) = (call.as_object()?, call.get("function")?.as_object()?);
+    let known = |key: &String| ["id", "type", "function"].contains(&key.as_str());
+    let is_function = call.get("type").is_none_or(|kind| kind == "function");
+    if !is_function || !call.keys().all(known) || function.len() > 2 {
+        return None;
+    }
+    let arguments = match function.get("arguments")? {
+        Json::String(text) => {
+            let value: Json = serde_json::from_str(text).ok()?;
+            keeps_numbers(&value, text).then_some(value)?
+        }
+        value => value.clone(),
+    };
+    let mut flat = serde_json::Map::new();
+    flat.extend(call.get("id").map(|id| ("id".to_owned(), id.clone())));
+    flat.insert("name".to_owned(), function.get("name")?.clone());
+    flat.insert("arguments".to_owned(), arguments);
+    flat["arguments"].is_object().then_some(Json::Object(flat))
+}
+
+/// Returns whether the numbers of a JSON text are spelt like those of its value. An integer of more
+/// than 64 bits would lose its last digits.
+fn keeps_numbers(value: &Json, text: &str) -> bool {
+    match value {
+        Json::Number(number) => text.contains(&number.to_string()),
+        Json::Array(items) => items.iter().all(|item| keeps_numbers(item, text)),
+        Json::Object(map) => map.values().all(|value| keeps_numbers(value, text)),
+        _ => true,
     }
 }
 
@@ -267,6 +306,27 @@ mod tests {
         ];
         assert_eq!(told, expected);
         assert!(!message.shown().to_string().contains("raw"));
+    }
+
+    #[test]
+    fn a_call_is_shown_in_one_form() {
+        let shown = |call: Json| {
+            let message = json!({ "role": "assistant", "tool_calls": [call] });
+            Recorded::of(&message).shown()["tool_calls"][0].clone()
+        };
+        let call = |arguments: &str| {
+            json!({ "id": "c", "type": "function",
+                "function": { "name": "get", "arguments": arguments } })
+        };
+        let flat = json!({ "id": "c", "name": "get", "arguments": { "n": 1, "at": "B/12" } });
+        assert_eq!(shown(call("{ \"n\": 1, \"at\": \"B/12\" }")), flat);
+        assert_eq!(shown(flat.clone()), flat);
+        for odd in ["{broken", "[1]", "{\"n\":123456789012345678901}", ""] {
+            assert_eq!(shown(call(odd)), call(odd), "{odd}");
+        }
+        let mut more = call("{}");
+        more["index"] = 0.into();
+        assert_eq!(shown(more.clone()), more);
     }
 
     #[test]

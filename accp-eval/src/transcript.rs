@@ -31,7 +31,7 @@ pub enum TranscriptError {
         "expected a recorded conversation, an object with `messages`, found {0}; record each \
          conversation as one object a line"
     )]
-    Messages(&'static str),
+    Messages(String),
     /// A message has no role.
     #[error(
         "expected `messages[{index}]` to be an object with a `role`, found {found}; give the \

@@ -89,14 +89,14 @@ fn a_conversation_has_the_same_figures_in_each_format() {
         for (row, expected) in found.rows.iter().zip(&expected.rows) {
             assert_eq!(needs(row), needs(expected), "{format}");
         }
-        // Text without JSON is the same text, so it costs the same. Its share of the base differs
-        // by what the JSON of the base differs: a chat of OpenAI has the arguments of a call as a
-        // text with escapes, and the other formats as an object.
+        // Text without JSON is the same text, so it costs the same. So does the JSON of the base,
+        // in which a call has one form; only in Gemini's format a result names its tool.
         let (plain, same) = (&found.rows[1], &expected.rows[1]);
         assert_eq!(plain.held[0].cost, same.held[0].cost, "{format}");
         let tokens = |corpus: &Corpus| corpus.rows[0].measure.spent.total() as f64;
         let differs = tokens(&found) / tokens(&expected);
-        assert!((0.85..=1.0).contains(&differs), "{format}: {differs}");
+        let most = if format == Format::Gemini { 1.1 } else { 1.0 };
+        assert!((1.0..=most).contains(&differs), "{format}: {differs}");
     }
 }
 

@@ -51,13 +51,13 @@ pub struct Conversation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotConversation {
-    /// The JSON has none of the formats; holds the kind of JSON found instead.
+    /// The JSON has none of the formats; holds what was found instead, and what can be done.
     #[error(
         "expected a conversation: an object whose `messages` is an array of objects with `role` \
          and `content`, or that array, or another of the formats {formats}; found {0}",
         formats = names()
     )]
-    Messages(&'static str),
+    Messages(String),
     /// The message with this index, from 0, is not an object; holds the kind of JSON found instead.
     #[error(
         "expected `messages[{0}]` to be an object with `role` and `content`, found {1} (read as \
@@ -108,7 +108,7 @@ impl Conversation {
     pub fn new(json: Json) -> Result<Self, NotConversation> {
         match formats::detect(&json) {
             Some(format) => Self::read(json, format),
-            None => Err(NotConversation::Messages(found(&json))),
+            None => Err(NotConversation::Messages(without_format(&json))),
         }
     }
 
@@ -297,13 +297,40 @@ fn refused(json: &Json, format: Format, fault: Fault) -> NotConversation {
         .and_then(|index| index.parse().ok());
     match (format, index) {
         (Format::OpenAi, Some(index)) => NotConversation::Message(index, at),
-        (Format::OpenAi, None) => NotConversation::Messages(at),
+        (Format::OpenAi, None) => NotConversation::Messages(without_format(json)),
         _ => NotConversation::Part {
             format,
             pointer: fault.pointer,
             expected: fault.expected,
         },
     }
+}
+
+/// Returns what a document is that has no format, and what can be done.
+fn without_format(json: &Json) -> String {
+    const KEYS: usize = 6;
+    if formats::is_piece(json) {
+        let cure = "record the whole answer, or all pieces in an array beside the request: \
+                    {\"request\": .., \"response\": [..]}";
+        return format!("a piece of a streamed answer; {cure}");
+    }
+    let said = match json {
+        Json::Object(map) if map.get(MESSAGES).is_some_and(|json| !json.is_array()) => {
+            format!("an object whose `{MESSAGES}` is {}", found(&map[MESSAGES]))
+        }
+        Json::Object(map) if !map.is_empty() => {
+            let mut names: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
+            let more = names.len() > KEYS;
+            names.truncate(KEYS);
+            let more = if more { " and others" } else { "" };
+            format!("an object with {}{more}", names.join(", "))
+        }
+        other => found(other).to_owned(),
+    };
+    let cure = formats::place(json).map(|place| {
+        format!("; a conversation stands at `{place}`: give that value alone, or under `messages`")
+    });
+    said + &cure.unwrap_or_default()
 }
 
 /// Returns the kind of a JSON value, for an error.
@@ -355,6 +382,7 @@ mod tests {
         for (json, expected) in [
             (json!(null), "Messages(\"null\")"),
             (json!({}), "Messages(\"an object without it\")"),
+            (json!([{ "n": 1 }]), "Messages(\"an array\")"),
             (json!([{}, "x"]), "Message(1, \"a string\")"),
             (json!({ "messages": [1] }), "Message(0, \"a number\")"),
         ] {

@@ -5,6 +5,7 @@ mod anthropic;
 mod chat;
 mod claude_code;
 mod draft;
+mod envelope;
 mod fault;
 mod fields;
 mod gemini;
@@ -17,17 +18,25 @@ mod parts;
 mod responses;
 mod said;
 mod sharegpt;
+mod stream;
 mod tools;
 
 use serde_json::{Map, Value as Json};
 
 use crate::format::Format;
 pub(crate) use claude_code::is_entry;
+pub(crate) use envelope::{is_message, is_next, place};
 pub(crate) use fault::{Cannot, Fault, Model};
 pub(crate) use said::{Said, numbered_like};
+pub(crate) use stream::is_piece;
 
 /// Finds out the format of a document by its content; `None` if it has none of them.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
+    direct(json).or_else(|| envelope::detect(json))
+}
+
+/// Finds out the format of a document that is not wrapped.
+fn direct(json: &Json) -> Option<Format> {
     // Sure signs of a format come first; plain messages are OpenAI's.
     let found = match json {
         json if otel::detect(json) => Format::Otel,
@@ -38,16 +47,32 @@ pub(crate) fn detect(json: &Json) -> Option<Format> {
         json if gemini::detect(json) => Format::Gemini,
         json if responses::detect(json) => Format::Responses,
         json if anthropic::detect(json) => Format::Anthropic,
-        json => return chat::messages(json).map(|_| Format::OpenAi),
+        json => return chat::detect(json).then_some(Format::OpenAi),
     };
     Some(found)
+}
+
+/// Returns whether an object is a document that is not wrapped.
+fn direct_of(map: &Map<String, Json>) -> bool {
+    const KEYS: [&str; 5] = [
+        "messages",
+        "contents",
+        "candidates",
+        "conversations",
+        "choices",
+    ];
+    KEYS.iter().any(|key| map.contains_key(*key))
 }
 
 /// Returns whether this is a conversation by itself, so that an array of such is several.
 pub(crate) fn is_whole(json: &Json) -> bool {
     let list = |key: &str| json.get(key).is_some_and(Json::is_array);
     let items = json.is_object() && json.get("type").is_none() && responses::detect(json);
-    list("messages") || list("contents") || list("conversations") || items
+    let nested = || match json {
+        Json::Array(all) => !all.is_empty() && direct(json).is_some(),
+        json => direct(json).is_none() && envelope::detect(json).is_some(),
+    };
+    list("messages") || list("contents") || list("conversations") || items || nested()
 }
 
 /// Reads a document. Returns `None` if it is in the form of the model as it is.
@@ -55,8 +80,22 @@ pub(crate) fn is_whole(json: &Json) -> bool {
 /// # Errors
 /// When the document does not have this format.
 pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> {
+    if let Some(read) = envelope::read(json, format) {
+        return read.map(Some);
+    }
+    if format == Format::OpenAi && !envelope::has_beside(json) {
+        return chat::read(json);
+    }
+    model(json, format).map(Some)
+}
+
+/// Reads a document that is not wrapped into the model.
+///
+/// # Errors
+/// When the document does not have this format.
+fn model(json: &Json, format: Format) -> Result<Model, Fault> {
     let read = match format {
-        Format::OpenAi => return chat::read(json),
+        Format::OpenAi => chat::model,
         Format::Responses => responses::read,
         Format::Anthropic => anthropic::read,
         Format::Gemini => gemini::read,
@@ -66,11 +105,19 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
         Format::ShareGpt => sharegpt::read,
         Format::ClaudeCode => claude_code::read,
     };
-    read(json.clone()).map(Some)
+    let mut model = read(json.clone())?;
+    let has_answers = matches!(
+        format,
+        Format::OpenAi | Format::Anthropic | Format::Gemini | Format::LangChain
+    );
+    if has_answers {
+        envelope::beside(&mut model);
+    }
+    Ok(model)
 }
 
 /// The keys of documents that tell the formats apart.
-const SIGNS: [&str; 20] = [
+const SIGNS: [&str; 24] = [
     "messages",
     "system",
     "contents",
@@ -91,6 +138,10 @@ const SIGNS: [&str; 20] = [
     "resourceLogs",
     "resource_spans",
     "resource_logs",
+    "request",
+    "response",
+    "repeated",
+    "config",
 ];
 
 /// Writes a conversation in this format. `None` if the format holds more than one conversation or

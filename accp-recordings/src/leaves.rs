@@ -90,13 +90,20 @@ pub(crate) fn each(json: &Json, pointer: &str, take: &mut dyn FnMut(&str, &Json)
     }
 }
 
+/// The pointers in an entry of OTLP to a text. The key of the entry stands beside.
+const VALUE: [&str; 3] = ["/value/stringValue", "/value/string_value", "/value"];
+
 /// Calls `take` for each leaf of a file that is not one of the words of its format. OTLP writes
 /// the keys of objects as strings, under `key`.
 pub(crate) fn each_of_file(json: &Json, format: Format, take: &mut dyn FnMut(&str, &Json)) {
     each(json, "", &mut |pointer, leaf| {
-        let key = pointer.rsplit('/').next().unwrap_or_default();
+        let is_otel = format == Format::Otel;
+        let entry = VALUE.iter().find_map(|end| pointer.strip_suffix(end));
+        let named = || json.pointer(&format!("{}/key", entry?))?.as_str();
+        let own = pointer.rsplit('/').next().unwrap_or_default();
+        let key = if is_otel { named().unwrap_or(own) } else { own };
         let word = leaf.as_str().unwrap_or_default();
-        let is_key = format == Format::Otel && key == "key";
+        let is_key = is_otel && own == "key";
         if !is_key && !is_word(format, key, word) {
             take(pointer, leaf);
         }

@@ -90,6 +90,8 @@ pub struct Documents<R> {
     /// Values that were read and not yet returned, in reverse order.
     pending: Vec<Document>,
     has_begun: bool,
+    /// A value was returned that is a conversation by itself.
+    has_whole: bool,
     has_failed: bool,
 }
 
@@ -123,8 +125,13 @@ impl<R: BufRead> Iterator for Documents<R> {
         }
         let first = self.pending.pop()?;
         if formats::is_entry(&first.json) {
-            return Some(self.entries(first));
+            return Some(self.entries(first, |_| true));
         }
+        // Among whole conversations a message alone is a mistake.
+        if !self.has_whole && formats::is_message(&first.json) {
+            return Some(self.entries(first, formats::is_next));
+        }
+        self.has_whole = true;
         Some(Ok(first))
     }
 }
@@ -138,6 +145,7 @@ impl<R: BufRead> Documents<R> {
             array: None,
             pending: Vec::new(),
             has_begun: false,
+            has_whole: false,
             has_failed: false,
         }
     }
@@ -147,12 +155,20 @@ impl<R: BufRead> Documents<R> {
         self.input.bytes()
     }
 
-    /// Reads the rest of a file whose lines are the entries of one conversation.
-    fn entries(&mut self, first: Document) -> Result<Document, ReadError> {
+    /// Reads the values from here on that are entries or messages of one conversation.
+    fn entries(
+        &mut self,
+        first: Document,
+        belongs: impl Fn(&Json) -> bool,
+    ) -> Result<Document, ReadError> {
         let mut entries = vec![first.json];
         loop {
-            let read = self.pending.drain(..).rev();
-            entries.extend(read.map(|document| document.json));
+            while let Some(next) = self.pending.pop_if(|next| belongs(&next.json)) {
+                entries.push(next.json);
+            }
+            if !self.pending.is_empty() {
+                break;
+            }
             match self.read() {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -290,6 +306,16 @@ impl<R: BufRead> Documents<R> {
                  `messages`, each a `role` and a `content`"
             )
         };
+        let is_stream = ["data:", "event:"]
+            .iter()
+            .any(|begins| self.buffer.starts_with(begins.as_bytes()));
+        let message = if is_stream {
+            "not JSON: a stream of events; record the whole answer, or the events as a JSON array \
+             beside the request: {\"request\": .., \"response\": [..]}"
+                .to_owned()
+        } else {
+            message
+        };
         let lines = (error.line() as u64).saturating_sub(1);
         let place = within(begins, lines, (error.column() as u64).saturating_sub(1));
         self::error(place, &message)
@@ -356,136 +382,4 @@ fn unheld_integer(json: &[u8]) -> Option<(usize, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Vec<Result<(u64, Json), String>> {
-        let documents = Documents::new(text.as_bytes());
-        let told = documents.map(|document| match document {
-            Ok(Document { line, json }) => Ok((line, json)),
-            Err(error) => Err(error.to_string()),
-        });
-        told.collect()
-    }
-
-    #[test]
-    fn lines_and_whole_documents_are_read() {
-        let one = serde_json::json!({ "messages": [] });
-        assert_eq!(
-            read("{\"messages\":[]}\n\n{\"messages\":[]}"),
-            [Ok((1, one.clone())), Ok((3, one.clone()))]
-        );
-        let pretty = "{\n  \"messages\": []\n}\n";
-        assert_eq!(read(pretty), [Ok((1, one.clone()))]);
-        assert_eq!(read(&format!("\u{feff}{pretty}")), [Ok((1, one.clone()))]);
-        let twice = read(&format!("\n{pretty}{pretty}"));
-        assert_eq!(twice, [Ok((2, one.clone())), Ok((5, one))]);
-    }
-
-    #[test]
-    fn the_elements_of_an_array_are_read_one_by_one() {
-        let one = serde_json::json!({ "messages": [{ "role": "user" }] });
-        let text =
-            "[{\"messages\": [{\"role\": \"user\"}]},\n {\"messages\":\n[{\"role\":\"user\"}]} ]\n";
-        assert_eq!(read(text), [Ok((1, one.clone())), Ok((2, one.clone()))]);
-        let mut documents = Documents::new(text.as_bytes());
-        assert!(documents.next().is_some_and(|first| first.is_ok()));
-        assert_eq!(documents.bytes(), 33, "no further than the first element");
-        let bare = serde_json::json!([{ "role": "user" }, { "role": "assistant" }]);
-        let line = "[{\"role\":\"user\"},{\"role\":\"assistant\"}]";
-        let twice = format!("{line}\n{line} []");
-        let empty = serde_json::json!([]);
-        assert_eq!(
-            read(&twice),
-            [Ok((1, bare.clone())), Ok((2, bare)), Ok((2, empty))]
-        );
-        for (text, fault) in [
-            ("[{\"messages\":[]}", "1:1: the JSON ends too early"),
-            (
-                "[{\"messages\":[]} {}]",
-                "1:18: not JSON: expected `,` or `]`",
-            ),
-            ("[{\"messages\":[]},]", "1:18: not JSON: expected value"),
-            (
-                "[{\"messages\":[]},\n  {\"n\": }]",
-                "2:9: not JSON: expected value",
-            ),
-            ("{\"messages\":[]},", "1:16: not JSON: expected value"),
-        ] {
-            let found = read(text);
-            let message = found.last().unwrap().as_ref().unwrap_err();
-            assert!(message.starts_with(fault), "{text}: {message}");
-        }
-    }
-
-    #[test]
-    fn the_message_of_a_document_may_stand_on_the_second_line() {
-        let one = serde_json::json!({ "messages": [{ "role": "user" }] });
-        let text = "{\"messages\":[\n{\"role\":\"user\"}\n]}\n";
-        assert_eq!(read(text), [Ok((1, one))]);
-    }
-
-    #[test]
-    fn an_integer_that_would_change_is_refused() {
-        let text = "{\"messages\":[{\"n\":[1e400,18446744073709551615,-9223372036854775808]}]}";
-        assert!(unheld_integer(text.as_bytes()).is_none());
-        for digits in [
-            "18446744073709551616",
-            "-9223372036854775809",
-            "123456789012345678901234567890",
-        ] {
-            let text = format!(
-                "{{\"messages\":[]}}\n{{\"messages\":[{{\"t\":\"\\\"{digits}\",\"n\":{digits}}}]}}"
-            );
-            let found = read(&text);
-            let message = found[1].as_ref().unwrap_err();
-            assert!(
-                message.starts_with("2:") && message.contains(digits),
-                "{message}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_line_that_is_cut_is_the_one_named() {
-        let found = read("{\"messages\":[\n{\"messages\":[]}\n{\"messages\":[]}\n");
-        let message = found[0].as_ref().unwrap_err();
-        assert!(
-            message.starts_with("1:") && message.contains("the file is cut"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn what_is_no_conversation_file_is_told_by_place() {
-        insta::assert_debug_snapshot!(read("Dear all,\nplease find\n"), @r#"
-        [
-            Err(
-                "1:1: not JSON: expected value; expected recorded conversations, one object a line with `messages`, each a `role` and a `content`",
-            ),
-        ]
-        "#);
-        insta::assert_debug_snapshot!(read("{\"messages\":[]}\n{\"messages\":[{\"ro"), @r#"
-        [
-            Ok(
-                (
-                    1,
-                    Object {
-                        "messages": Array [],
-                    },
-                ),
-            ),
-            Err(
-                "2:17: the JSON ends too early (EOF while parsing a string): the file is cut; restore it, or remove this line",
-            ),
-        ]
-        "#);
-        insta::assert_debug_snapshot!(read("{\n  \"messages\": [\n    {\"role\": }\n"), @r#"
-        [
-            Err(
-                "3:14: not JSON: expected value",
-            ),
-        ]
-        "#);
-    }
-}
+mod tests;

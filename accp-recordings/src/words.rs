@@ -58,58 +58,74 @@ const LANGCHAIN: Words = (
     ],
 );
 
+const ITEMS: Words = (
+    "type",
+    &[
+        "message",
+        "reasoning",
+        "function_call",
+        "custom_tool_call",
+        "function_call_output",
+        "custom_tool_call_output",
+        "input_text",
+        "output_text",
+        "text",
+        "summary_text",
+        "reasoning_text",
+        "refusal",
+        "input_image",
+        "input_file",
+        "input_audio",
+    ],
+);
+const CONTENTS: Words = ("role", &["model", "function", "user", "system"]);
+const TURNS: &[&str] = &[
+    "human",
+    "user",
+    "gpt",
+    "chatgpt",
+    "bing",
+    "bard",
+    "assistant",
+    "model",
+    "observation",
+    "function_response",
+    "tool_response",
+    "function",
+    "function_call",
+    "tool_call",
+];
+
 /// Returns whether a reader of this format says this word under this key in the model's words.
 pub(crate) fn is_word(format: Format, key: &str, word: &str) -> bool {
     let words: &[Words] = match format {
         Format::OpenAi => &[PARTS, BLOCKS, ROLES],
         Format::Anthropic | Format::ClaudeCode => &[BLOCKS, RESULTS, ROLES],
-        Format::LangChain | Format::LangSmith => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN],
-        Format::Responses => &[(
-            "type",
-            &[
-                "message",
-                "reasoning",
-                "function_call",
-                "custom_tool_call",
-                "function_call_output",
-                "custom_tool_call_output",
-                "input_text",
-                "output_text",
-                "text",
-                "summary_text",
-                "reasoning_text",
-                "refusal",
-                "input_image",
-                "input_file",
-                "input_audio",
-            ],
-        )],
-        Format::Gemini => &[("role", &["model", "function", "user", "system"])],
+        Format::LangChain => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN],
+        // Runs hold what was asked and answered in the words of any provider.
+        Format::LangSmith => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN, ITEMS, CONTENTS],
+        Format::Responses => &[ITEMS, ROLES],
+        Format::Gemini => &[CONTENTS],
         Format::Otel => &[
             PARTS,
             BLOCKS,
             ROLES,
-            ("type", &["tool_call_response", "blob", "uri", "file_data"]),
+            (
+                "type",
+                &[
+                    "tool_call_response",
+                    "blob",
+                    "uri",
+                    "file_data",
+                    "binary",
+                    "image-url",
+                    "audio-url",
+                    "video-url",
+                    "document-url",
+                ],
+            ),
         ],
-        Format::ShareGpt => &[(
-            "from",
-            &[
-                "human",
-                "user",
-                "gpt",
-                "chatgpt",
-                "bing",
-                "bard",
-                "assistant",
-                "model",
-                "observation",
-                "function_response",
-                "tool_response",
-                "function",
-                "function_call",
-                "tool_call",
-            ],
-        )],
+        Format::ShareGpt => &[("from", TURNS), ("role", TURNS)],
     };
     words
         .iter()

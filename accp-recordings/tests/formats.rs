@@ -1,6 +1,8 @@
 //! One conversation, recorded in each format, and recordings with what is rare.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[path = "formats/awkward.rs"]
+mod awkward;
 #[path = "formats/loss.rs"]
 mod loss;
 #[path = "formats/written.rs"]
@@ -10,6 +12,7 @@ use accp_context::Recorded;
 use accp_context::policy::{Frames, Message};
 use accp_recordings::{Conversation, ConvertOptions, Converter, Format, conversations};
 use accp_runtime::{Registry, TokenCounter, Value};
+use awkward::AWKWARD;
 use serde_json::{Value as Json, json};
 
 macro_rules! samples {
@@ -17,10 +20,12 @@ macro_rules! samples {
         [$((
             $name,
             Format::$format,
-            include_str!(concat!("samples/", $name)),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/", $name)),
         ),)*]
     };
 }
+
+use samples;
 
 /// The same conversation in each format.
 const BAKERY: [(&str, Format, &str); 9] = samples![
@@ -109,7 +114,7 @@ fn things(conversation: &Conversation) -> Vec<String> {
 
 #[test]
 fn the_format_is_found_out() {
-    for (name, format, sample) in BAKERY.into_iter().chain(ODD) {
+    for (name, format, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
         assert_eq!(one(sample).format(), format, "{name}");
     }
 }
@@ -248,7 +253,7 @@ fn the_rare_is_shown() {
 #[test]
 fn the_rare_is_in_the_frames_of_a_prompt() {
     let registry = Registry::shared();
-    for (name, _, sample) in ODD {
+    for (name, _, sample) in ODD.into_iter().chain(AWKWARD) {
         let conversation = one(sample);
         let mut frames = Frames::default();
         let mut shown = String::new();
@@ -280,7 +285,7 @@ fn the_rare_is_in_the_frames_of_a_prompt() {
 
 #[test]
 fn every_sample_comes_back_from_its_frames() {
-    for (name, _, sample) in BAKERY.into_iter().chain(ODD) {
+    for (name, _, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
         let conversation = one(sample);
         let mut converter = Converter::new(ConvertOptions::default(), Bytes);
         assert_eq!(converter.verify(&conversation), Ok(()), "{name}");
@@ -296,7 +301,7 @@ fn a_format_can_be_forced_and_tells_what_it_misses() {
     let wrong = Conversation::read(chat, Format::Gemini);
     insta::assert_snapshot!(wrong.unwrap_err(), @"expected an object with `contents` at the top (read as gemini)");
     let wrong = Conversation::new(serde_json::json!({ "notes": [] }));
-    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object without it");
+    insta::assert_snapshot!(wrong.unwrap_err(), @"expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object with `notes`");
 }
 
 /// An item of the assistant without words is still a message of its own: it has its role and id.

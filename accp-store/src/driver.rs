@@ -10,7 +10,7 @@ mod rows;
 mod summaries;
 mod values;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use accp_runtime::session::{
     Event, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
@@ -19,7 +19,7 @@ use accp_runtime::session::{
 use accp_runtime::{AgentId, Value};
 use accp_session::{Batch, Output, Read, Resolver};
 
-use crate::{SideId, Store, StoreError};
+use crate::{Match, SideId, Store, StoreError};
 use course::{Course, Reading, side_of};
 use look_up::look_up;
 use values::Values;
@@ -337,6 +337,23 @@ impl<S: Store, L: Link> Driver<S, L> {
                 }
             }
         }
+    }
+
+    /// Looks for words in the frames that have left hot state, as far as their texts are kept, and in
+    /// the values that they refer to: what a model can no longer see. Returns at most `limit`
+    /// frames, the best first ([`Store::search`]).
+    ///
+    /// # Errors
+    /// [`DriverError::Store`], after which the session is not put aside.
+    pub fn search(&mut self, words: &str, limit: usize) -> Result<Vec<Match>, DriverError> {
+        let hot = self.session().state().hot().positions();
+        let hot: BTreeSet<u64> = hot.collect();
+        let most = limit.saturating_add(hot.len());
+        let all = self.store.search(self.course.side(), words, most)?;
+        let left = all
+            .into_iter()
+            .filter(|found| !hot.contains(&found.position));
+        Ok(left.take(limit).collect())
     }
 
     /// Reads the values of a frame that stand behind references, so that

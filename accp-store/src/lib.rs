@@ -49,8 +49,10 @@ mod conflict;
 pub mod conformance;
 mod driver;
 mod error;
+mod log;
 mod memory;
 mod rows;
+mod search;
 mod sharing;
 mod side;
 #[cfg(feature = "sqlite")]
@@ -60,8 +62,10 @@ mod store;
 pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
 pub use error::{StoreError, StoreErrorKind};
+pub use log::Log;
 pub use memory::MemoryStore;
 pub use rows::{Rows, RowsError, Transactional, Write, WriteRows};
+pub use search::Match;
 pub use side::SideId;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

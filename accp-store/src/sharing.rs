@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use accp_session::{Batch, Entry, Stored};
 
 use crate::{
-    Freed, Kept, Retention, SideId, Store, StoreError, StoreErrorKind, Summary, Transactional,
-    Write,
+    Freed, Kept, Match, Retention, SideId, Store, StoreError, StoreErrorKind, Summary,
+    Transactional, Write,
 };
 
 /// Implements [`Store`] for a pointer to a store.
@@ -31,6 +31,15 @@ macro_rules! forward {
 
         fn entry(&mut $self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
             $store.entry(side, position)
+        }
+
+        fn search(
+            &mut $self,
+            side: &SideId,
+            words: &str,
+            limit: usize,
+        ) -> Result<Vec<Match>, StoreError> {
+            $store.search(side, words, limit)
         }
 
         fn cold(&mut $self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {

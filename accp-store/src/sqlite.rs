@@ -7,6 +7,7 @@ mod fault;
 mod read;
 mod row;
 mod schema;
+mod search;
 mod side;
 mod verify;
 
@@ -18,9 +19,12 @@ use accp_session::{Batch, Entry, Stored};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{
-    Freed, Kept, Retention, SideId, Store, StoreError, Summary, Transactional, Write, WriteRows,
+    Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary, Transactional, Write,
+    WriteRows,
 };
+use accp_context::policies::search::Query;
 use fault::Fault;
+use search::Index;
 use side::Side;
 
 /// Keeps sides of sessions in one SQLite file, in the format of `docs/format.md`.
@@ -61,6 +65,8 @@ pub struct SqliteStore {
     file: String,
     /// Whether all sides were read and found in their index.
     surveyed: bool,
+    /// The words of the side that was searched last.
+    index: Option<Index>,
 }
 
 impl SqliteStore {
@@ -134,6 +140,7 @@ impl SqliteStore {
                 conn,
                 file,
                 surveyed: false,
+                index: None,
             }),
             Err(fault) => Err(fault.in_file(&file)),
         }
@@ -167,6 +174,8 @@ impl SqliteStore {
         side: &SideId,
         write: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
+        // What is deleted is not found any more.
+        self.index = None;
         let error = |fault: Fault| in_side(fault.in_file(&self.file), Some(side));
         let transaction = begin(&mut self.conn).map_err(error)?;
         let result = write(&transaction).map_err(error)?;
@@ -196,6 +205,26 @@ impl Store for SqliteStore {
 
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
         self.read(Some(side), |conn| read::entry(conn, side, position))
+    }
+
+    fn search(
+        &mut self,
+        side: &SideId,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<Match>, StoreError> {
+        let query = Query::new(words);
+        self.read(Some(side), |_| Ok(()))?; // the side is not hidden
+        let error = |fault: Fault| in_side(fault.in_file(&self.file), Some(side));
+        let mut index = self.index.take();
+        let transaction = self.conn.transaction();
+        let transaction = transaction.map_err(|fault| error(fault.into()))?;
+        let found = Index::search(&mut index, &transaction, side, &query, limit);
+        let found = found.map_err(error)?;
+        // The file has not changed; the index, which is in memory, has.
+        transaction.commit().map_err(|fault| error(fault.into()))?;
+        self.index = index;
+        Ok(found)
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
@@ -245,6 +274,13 @@ impl Transactional for SqliteStore {
         if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
             return Ok(());
         }
+        // The index follows new entries, but not values that come late or expire.
+        let expires = |write: &Write<'_, _>| !write.batch.expired.is_empty();
+        let brings = |write: &Write<'_, _>| !write.batch.cold.is_empty();
+        self.index = self.index.take().filter(|index| {
+            let is_stale = group.iter().any(expires) || index.lacks && group.iter().any(brings);
+            !is_stale
+        });
         let error = |fault: Fault| fault.in_file(&self.file);
         let transaction = begin(&mut self.conn).map_err(error)?;
         for Write { side, batch, rows } in group {
@@ -299,6 +335,8 @@ fn settle(conn: &Connection) -> Result<(), Fault> {
     conn.pragma_update(None, "synchronous", "FULL")?;
     // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
     conn.pragma_update(None, "fullfsync", true)?;
+    // The index of words never reaches the disk.
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
     // The file may come from an untrusted source.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;

@@ -1,8 +1,10 @@
 //! The trait that every store implements.
 
+use accp_context::policies::search::{Query, Ranking};
 use accp_runtime::session::Time;
 use accp_session::{Batch, Cold, Entry, Stored};
 
+use crate::search::{Bytes, Document, Match, PIECE};
 use crate::{SideId, StoreError};
 
 /// Keeps sides of sessions.
@@ -65,6 +67,37 @@ pub trait Store {
     /// deleted it.
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError>;
 
+    /// Looks for words in the frames of a side that still have their texts, also in the values of
+    /// cold state that a frame refers to. Returns at most `limit` entries that have any of the
+    /// words, the best first: by BM25, and the later of two that are as good. Words are runs of
+    /// letters and digits; capitals and small letters are the same. Frames of the session itself
+    /// are not looked through.
+    ///
+    /// By default the whole log is looked through in memory.
+    fn search(
+        &mut self,
+        side: &SideId,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<Match>, StoreError> {
+        let query = Query::new(words);
+        let mut ranking = Ranking::new(&query);
+        let mut next = 0;
+        loop {
+            let piece = self.entries(side, next, PIECE)?;
+            let Some(last) = piece.last() else { break };
+            next = last.position.saturating_add(1);
+            for entry in piece {
+                let value = |key: &str| Ok::<_, StoreError>(self.cold(side, key)?.into());
+                if let Some(document) = Document::of(&entry, value)? {
+                    let found = document.to_match(entry.position, &query);
+                    ranking.add(found, [document.text.as_str()]);
+                }
+            }
+        }
+        Ok(ranking.best(limit))
+    }
+
     /// Returns the value under a key; `None` when the key was never put.
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError>;
 
@@ -107,6 +140,16 @@ pub struct Kept {
     pub expired: bool,
 }
 
+impl From<Option<Kept>> for Bytes {
+    fn from(kept: Option<Kept>) -> Self {
+        match kept {
+            Some(kept) if kept.expired => Self::Gone,
+            Some(Kept { value, .. }) => value.bytes.map_or(Self::Lacking, Self::Here),
+            None => Self::Lacking,
+        }
+    }
+}
+
 /// The limit of what [`Store::retain`] may delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retention {
@@ -125,6 +168,19 @@ pub struct Freed {
     pub entries: u64,
     /// The number of bytes of deleted texts and values.
     pub bytes: u64,
+}
+
+impl Summary {
+    /// Returns the name of the side for people: a host's is its session, a member's is
+    /// `session@agent`.
+    pub fn name(&self) -> String {
+        let side = &self.side;
+        if self.host {
+            side.session().to_owned()
+        } else {
+            format!("{}@{}", side.session(), side.agent())
+        }
+    }
 }
 
 /// Summary of a side.

@@ -1,7 +1,7 @@
 //! A store whose commits go through a closure.
 
 use accp_session::{Batch, Entry, Stored};
-use accp_store::{Freed, Kept, Retention, SideId, Store, StoreError, Summary};
+use accp_store::{Freed, Kept, Match, Retention, SideId, Store, StoreError, Summary};
 
 /// Batches that are committed together.
 type Group<'g> = [(&'g SideId, &'g Batch)];
@@ -73,6 +73,16 @@ impl<S: Store> Store for Tapped<S> {
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError> {
         (self.look)()?;
         self.store.entry(side, position)
+    }
+
+    fn search(
+        &mut self,
+        side: &SideId,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<Match>, StoreError> {
+        (self.look)()?;
+        self.store.search(side, words, limit)
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {

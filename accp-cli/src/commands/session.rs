@@ -4,6 +4,7 @@ mod export;
 mod import;
 mod list;
 mod replay;
+mod search;
 mod show;
 mod verify;
 
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     List(list::Args),
     Show(show::Args),
     Replay(replay::Args),
+    Search(search::Args),
     Export(export::Args),
     Verify(verify::Args),
     Import(import::Args),
@@ -29,6 +31,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
         Command::List(args) => list::run(args),
         Command::Show(args) => show::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Search(args) => search::run(args),
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Import(args) => import::run(args),

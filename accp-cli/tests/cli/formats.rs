@@ -61,6 +61,146 @@ fn a_conversation_has_the_same_needs_in_each_format() {
     }
 }
 
+/// Makes a conversation of an agent that reads the stock and takes from it what it has read.
+fn stock() -> Json {
+    let mut messages = vec![
+        json!({ "role": "system", "content": "You keep the stock of a bakery." }),
+        json!({ "role": "user", "content": "Please order what is missing for order 4711." }),
+    ];
+    let call = |id: String, tool: &str, arguments: Json| {
+        let function = json!({ "name": tool, "arguments": arguments.to_string() });
+        json!({ "id": id, "type": "function", "function": function })
+    };
+    for n in 1..7 {
+        let shelf = json!({ "flour": "rye", "shelf": format!("B/{}", n + 10) });
+        let rows = (0..60).map(|row| {
+            let supplier = (row * 7 + n) % 13;
+            format!("row {row}: bag r{n:02}{row:03} of supplier miller_{supplier} holds 13 kilos")
+        });
+        let rows = rows.collect::<Vec<_>>().join("\n");
+        let bag = format!("bag r{n:02}010 of supplier miller_{} holds", (70 + n) % 13);
+        messages.extend([
+            json!({ "role": "assistant", "content": format!("I look at shelf B/{}.", n + 10),
+                "tool_calls": [call(format!("look_{n}"), "stock", shelf)] }),
+            json!({ "role": "tool", "tool_call_id": format!("look_{n}"), "content": rows }),
+            json!({ "role": "assistant", "content": null, "tool_calls": [
+                call(format!("take_{n}"), "take", json!({ "bag": format!("r{n:02}017") })),
+                call(format!("note_{n}"), "note", json!({ "text": bag })) ] }),
+            json!({ "role": "tool", "tool_call_id": format!("take_{n}"), "content": "taken" }),
+            json!({ "role": "tool", "tool_call_id": format!("note_{n}"), "content": "noted" }),
+        ]);
+    }
+    json!({ "id": "stock/1", "messages": messages })
+}
+
+/// The figures of a policy that the words of a format may not change.
+const FIGURES: [&str; 24] = [
+    "policy",
+    "needs",
+    "hits",
+    "seen",
+    "lost",
+    "net",
+    "net_real",
+    "task",
+    "later",
+    "did",
+    "decided",
+    "misquoted",
+    "tokens",
+    "p95",
+    "peak",
+    "cost",
+    "cost_total",
+    "without_cache",
+    "no_minimum",
+    "sensitivity",
+    "prompts",
+    "arguments",
+    "bound",
+    "identifiers",
+];
+
+/// The needs, the net cost, and what the prompts hold are the same.
+#[test]
+fn a_conversation_has_the_same_net_cost_in_each_format() {
+    let folder = Folder::with(&[("openai.jsonl", &format!("{}\n", stock()))]);
+    let measured = |file: &str| {
+        let policies = [
+            "--policy", "memory", "--policy", "views", "--policy", "clip:40",
+        ];
+        let ask = ["bench", "context", file, "--format", "json"];
+        let rows = fine(folder.run(&[&ask[..], &policies].concat(), "")).json();
+        let figures = |row: &Json| {
+            let all = FIGURES.iter().map(|key| (*key, row[*key].clone()));
+            all.collect::<Vec<_>>()
+        };
+        rows.iter().map(figures).collect::<Vec<_>>()
+    };
+    let expected = measured("openai.jsonl");
+    let needs = &expected[0][1];
+    assert!(
+        needs.0 == "needs" && needs.1.as_u64() > Some(10),
+        "{expected:?}"
+    );
+    // In the last two a result names its tool, which costs tokens: the needs are the same.
+    let whole = FIGURES.len();
+    for (format, same) in [
+        ("anthropic", whole),
+        ("responses", whole),
+        ("otel", whole),
+        ("gemini", 2),
+        ("langchain", 2),
+    ] {
+        let file = format!("{format}.jsonl");
+        let to = [
+            "convert",
+            "openai.jsonl",
+            "--format-out",
+            format,
+            "-o",
+            &file,
+        ];
+        fine(folder.run(&to, ""));
+        let found = measured(&file);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found[..same], expected[..same], "{format}");
+        }
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+/// A log of calls is read by every command, and an error names the place of what is wrong.
+#[test]
+fn every_command_reads_a_log_of_calls() {
+    let user = json!({ "role": "user", "content": "Is there rye?" });
+    let answer = json!({ "role": "assistant", "content": "Four bags of rye." });
+    let call = json!({ "request": { "messages": [user] }, "response": { "choices": [{ "message": answer }] } });
+    let refused = json!({ "request": { "model": "x" }, "chosen": [user] });
+    let folder = Folder::with(&[
+        ("calls.jsonl", &format!("{call}\n{call}\n")),
+        ("lines.jsonl", &format!("{user}\n{answer}\n")),
+        ("wrong.jsonl", &format!("{call}\n{refused}\n")),
+    ]);
+    let commands: [&[&str]; 4] = [
+        &["convert", "--verify"],
+        &["session", "import", "--verify"],
+        &["registry", "learn"],
+        &["bench", "context", "--policy", "memory"],
+    ];
+    for command in commands {
+        for file in ["calls.jsonl", "lines.jsonl"] {
+            fine(folder.run(&[command, &[file]].concat(), ""));
+        }
+        let run = folder.run(&[command, &["wrong.jsonl"]].concat(), "");
+        assert_eq!(run.code, Some(1), "{command:?}");
+        let place = "wrong.jsonl:2: expected a conversation";
+        let cure = "found an object with `request`, `chosen`; a conversation stands at `/chosen`";
+        let both = run.stderr.contains(place) && run.stderr.contains(cure);
+        assert!(both, "{command:?}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn every_command_reads_a_session_file() {
     let folder = Folder::with(&SAMPLES);

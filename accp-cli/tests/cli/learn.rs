@@ -228,7 +228,7 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     ];
     insta::assert_snapshot!(all.concat(), @"
     error: empty.jsonl: there is no conversation; expected recorded conversations, one object a line with `messages`
-    error: chat.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object without it
+    error: chat.jsonl:1: expected a conversation: an object whose `messages` is an array of objects with `role` and `content`, or that array, or another of the formats openai, responses, anthropic, gemini, langchain, langsmith, otel, sharegpt, claude-code; found an object whose `messages` is a string
     error: cut.json:2:15: not JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
     error: none.json: the file has no tool; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
     ");

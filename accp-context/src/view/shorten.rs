@@ -39,7 +39,7 @@ pub(super) fn shorten(
             break;
         }
         if let Some(text) = block.get(place.clone()) {
-            shorter.push((place, cut(text, room, tokens, position)));
+            shorter.push((place, shortened(text, room, tokens, position)));
             total = total.saturating_sub(tokens - room);
         }
     }
@@ -49,6 +49,19 @@ pub(super) fn shorten(
         block.replace_range(place, &text);
     }
     is_shorter
+}
+
+/// Shortens a param. A JSON string is shortened as the text that it holds, because its escapes are
+/// no words: `\n` would count as a path, and a cut could part an escape.
+fn shortened(text: &str, room: usize, tokens: usize, position: u64) -> String {
+    match serde_json::from_str::<String>(text) {
+        Ok(held) => {
+            let mut out = String::new();
+            text::write_quoted(&mut out, &cut(&held, room, tokens, position));
+            out
+        }
+        Err(_) => cut(text, room, tokens, position),
+    }
 }
 
 /// A middle with fewer bytes stays, because the mark in its place would save nothing.

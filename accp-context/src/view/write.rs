@@ -285,11 +285,15 @@ impl<'r> Writer<'r> {
         let mut end = self.out.len();
         let mut first = true;
         for (at, field) in schema.fields.iter().enumerate() {
-            if left_out.contains(&at) {
+            let is_left_out = left_out.contains(&at);
+            if is_left_out && self.is_whole {
                 continue;
             }
             if !std::mem::take(&mut first) {
                 self.out.push(',');
+            }
+            if is_left_out {
+                continue;
             }
             let start = self.out.len();
             if below == Some(&*field.name) {
@@ -330,7 +334,8 @@ impl<'r> Writer<'r> {
     }
 
     /// Writes a list of records: the columns that are the same in all records, then a line for
-    /// each.
+    /// each. In facts the cells of these columns are empty, so that each value of a line stands in
+    /// its column: a model has only the definition to read facts by.
     fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
         self.need(schema);
         let rows = || {

@@ -59,6 +59,12 @@ pub(crate) fn detect(json: &Json) -> bool {
         kind.is_some_and(|kind| MARKS.contains(&kind))
             || kind == Some("image") && block.get("source").is_some()
     });
+    let is_answer = |message: &Json| {
+        message["type"] == "message"
+            && message.get("stop_reason").is_some()
+            && message["content"].is_array()
+    };
+    let marked = marked || messages.iter().any(is_answer);
     // A chat of OpenAI may have its system prompt beside the messages, too.
     let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
     marked || (system || json.get("tools").is_some_and(is_tools)) && !messages.iter().any(openai)

@@ -40,12 +40,58 @@ const KNOWN: [&str; 23] = [
 /// Keys under which servers record the reasoning of a model.
 const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
-/// Returns the messages of a document, and their pointer.
-pub(super) fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
+/// Returns whether the document has messages of any chat.
+pub(super) fn detect(json: &Json) -> bool {
+    match json {
+        // Without a speaker and words anywhere, a list is of something else.
+        Json::Array(all) => {
+            let said = |json: &Json| {
+                let keys = ["role", "content"];
+                !json.is_object() || keys.iter().any(|key| json.get(key).is_some())
+            };
+            all.is_empty() || all.iter().any(said)
+        }
+        other => messages(other).is_some(),
+    }
+}
+
+/// Returns the messages of a document, and their pointer. A document may have answers alone.
+fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
     match json {
         Json::Array(messages) => Some((messages, "")),
-        other => Some((other.get("messages")?.as_array()?, "/messages")),
+        other => {
+            if let Some(messages) = other.get("messages") {
+                return Some((messages.as_array()?, "/messages"));
+            }
+            let choices = other.get("choices")?.as_array()?;
+            let is_answer = |choice: &Json| choice["message"].is_object();
+            (!choices.is_empty() && choices.iter().all(is_answer)).then_some((&[], ""))
+        }
     }
+}
+
+/// Reads a document into the model, also if the document has its form.
+///
+/// # Errors
+/// When there are no messages, or a message is not an object.
+pub(super) fn model(json: Json) -> Result<Model, Fault> {
+    if let Some(model) = read(&json)? {
+        return Ok(model);
+    }
+    Ok(match json {
+        Json::Array(messages) => Model {
+            messages,
+            rest: Map::new(),
+        },
+        json => {
+            let mut rest = Fields::of(json).unwrap_or_default();
+            let messages = rest.list("messages").unwrap_or_default();
+            Model {
+                messages,
+                rest: rest.into_map(),
+            }
+        }
+    })
 }
 
 /// Reads a document. Returns `None` if it is in the form of the model as it is.
@@ -186,8 +232,10 @@ fn is_call(call: &Json) -> bool {
 /// Returns a message in the form of the model.
 pub(super) fn message(map: Map<String, Json>) -> Json {
     let mut fields = Fields::of(Json::Object(map)).unwrap_or_default();
-    let role = fields.text("role").unwrap_or_default();
-    let mut draft = Draft::new(if role == "function" { "tool" } else { &role });
+    let mut draft = match fields.text("role") {
+        Some(role) => Draft::new(if role == "function" { "tool" } else { &role }),
+        None => Draft::default(),
+    };
     for key in KNOWN {
         if !matches!(key, "content" | "tool_calls" | "_recorded" | "is_error")
             && let Some(value) = fields.take(key)

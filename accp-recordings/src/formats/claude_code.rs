@@ -3,8 +3,9 @@
 use serde_json::{Map, Value as Json};
 
 use super::anthropic;
+use super::draft::Draft;
 use super::fault::{Fault, Model};
-use super::fields::Fields;
+use super::fields::{Fields, is_void};
 
 /// Returns whether the document is of this format and of no other: the entries of a file.
 pub(crate) fn detect(json: &Json) -> bool {
@@ -20,7 +21,7 @@ pub(crate) fn is_entry(json: &Json) -> bool {
     let message = json.get("message").is_some_and(Json::is_object);
     has("type")
         && json.get("messages").is_none()
-        && (has("sessionId") || has("leafUuid") || has("uuid") && message || {
+        && (has("sessionId") || has("session_id") || has("leafUuid") || has("uuid") && message || {
             let snapshot = json
                 .get("type")
                 .is_some_and(|kind| kind == "file-history-snapshot");
@@ -50,12 +51,22 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             Fault::at(pointer, "an entry, an object")
         })?;
         if model.rest.is_empty()
-            && let Some(id) = entry.get("sessionId").filter(|id| id.is_string())
+            && let Some(id) = ["sessionId", "session_id"]
+                .into_iter()
+                .find_map(|key| entry.get(key).filter(|id| id.is_string()))
         {
             model.rest.insert("id".to_owned(), id.clone());
         }
         let Some(mut message) = entry.object("message") else {
-            others.push(Json::Object(entry.into_map()));
+            match attachment(&mut entry) {
+                // A model sees what the program attaches.
+                Some(mut draft) => {
+                    draft.about(entry.into_map());
+                    flush(pending.take(), &mut model.messages);
+                    model.messages.push(draft.into_json());
+                }
+                None => others.push(Json::Object(entry.into_map())),
+            }
             continue;
         };
         if message.get("role").is_none()
@@ -76,6 +87,18 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         model.rest.insert("entries".to_owned(), Json::Array(others));
     }
     Ok(model)
+}
+
+/// Takes what an entry of the program attaches to the conversation.
+fn attachment(entry: &mut Fields) -> Option<Draft> {
+    let is_one = entry.str("type") == Some("attachment");
+    let attached = entry
+        .get("attachment")
+        .filter(|json| is_one && !is_void(json));
+    attached?;
+    let mut draft = Draft::new("user");
+    draft.opaque(&entry.take("attachment")?);
+    Some(draft)
 }
 
 fn flush(pending: Option<(Fields, Map<String, Json>)>, out: &mut Vec<Json>) {

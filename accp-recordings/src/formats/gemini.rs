@@ -20,7 +20,17 @@ const ABOUT: [&str; 6] = [
 /// Keys of a part that hold a picture, a sound or a file.
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 /// Keys of a candidate or a content that only say how it was recorded.
-const CANDIDATE: [&str; 8] = [
+const CANDIDATE: [&str; 18] = [
+    "finishMessage",
+    "finish_reason",
+    "finish_message",
+    "safety_ratings",
+    "avg_logprobs",
+    "logprobs_result",
+    "token_count",
+    "citation_metadata",
+    "grounding_metadata",
+    "pieces",
     "finishReason",
     "index",
     "safetyRatings",
@@ -37,20 +47,42 @@ pub(crate) fn detect(json: &Json) -> bool {
         Json::Array(_) => Some(json),
         _ => json.get("contents").or_else(|| json.get("candidates")),
     };
-    let contents = contents
-        .and_then(Json::as_array)
-        .filter(|all| !all.is_empty());
-    contents.is_some_and(|all| {
-        all.iter().all(|content| {
-            let parts = content
-                .get("parts")
-                .or_else(|| content.get("content")?.get("parts"));
-            let parts = parts.and_then(Json::as_array);
-            // Parts have no type, but unknown parts may have one.
-            let untyped = |parts: &Vec<Json>| parts.iter().all(|part| part.get("type").is_none());
-            parts.is_some_and(|parts| !json.is_array() || untyped(parts))
-        })
-    })
+    match contents {
+        // One content, or the words of the user: as the libraries of this provider take them.
+        Some(Json::Object(_)) => json["contents"]["parts"].is_array(),
+        Some(Json::String(_)) => json.get("model").is_some(),
+        Some(Json::Array(all)) if all.is_empty() => false,
+        Some(Json::Array(all)) => {
+            let is_content = |content: &Json| is_content(content, json.is_array());
+            // The words of the user may stand in the place of a content.
+            let is_words = |content: &Json| content.is_string() || content["text"].is_string();
+            let is_words = |content: &Json| json.get("contents").is_some() && is_words(content);
+            all.iter().all(|one| is_content(one) || is_words(one))
+                || json.is_array() && all.iter().all(is_answer)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether this is a content, or a candidate with one. A content may have no parts if the
+/// answer was stopped. Parts have no type, but in a document with `contents` unknown ones may.
+fn is_content(json: &Json, is_bare: bool) -> bool {
+    let inner = json.get("content").filter(|inner| inner.is_object());
+    let content = inner.unwrap_or(json);
+    let is_model = content["role"] == "model"
+        || json.get("finishReason").is_some()
+        || json.get("finish_reason").is_some();
+    match content.get("parts") {
+        Some(Json::Array(parts)) => !is_bare || parts.iter().all(|part| part.get("type").is_none()),
+        Some(Json::Object(_)) => !is_bare,
+        _ => !is_bare && is_model,
+    }
+}
+
+/// Returns whether this is an answer, or a piece of one: an object with candidates.
+fn is_answer(json: &Json) -> bool {
+    let candidates = json["candidates"].as_array().filter(|all| !all.is_empty());
+    candidates.is_some_and(|all| all.iter().all(|candidate| is_content(candidate, false)))
 }
 
 /// Reads a document.
@@ -61,6 +93,11 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     let mut model = Model::default();
     let mut all = Vec::new();
     match json {
+        Json::Array(pieces) if !pieces.is_empty() && pieces.iter().all(is_answer) => {
+            let (contents, rest) = joined(pieces);
+            all.push(("", contents));
+            model.rest.insert("answers".to_owned(), rest);
+        }
         Json::Array(contents) => all.push(("", contents)),
         other => {
             let expected = "an object with `contents`";
@@ -70,8 +107,25 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                     instruction(system, &mut model.messages);
                 }
             }
+            if let Some(Json::Object(mut config)) = rest.take("config") {
+                for key in ["systemInstruction", "system_instruction"] {
+                    if let Some(system) = config.shift_remove(key) {
+                        instruction(system, &mut model.messages);
+                    }
+                }
+                rest.put("config", Json::Object(config));
+            }
             for (key, at) in [("contents", "/contents"), ("candidates", "/candidates")] {
-                all.extend(rest.list(key).map(|contents| (at, contents)));
+                let contents = match rest.take(key) {
+                    Some(Json::Array(contents)) => contents,
+                    Some(one @ (Json::Object(_) | Json::String(_))) => vec![one],
+                    Some(odd) => {
+                        rest.put(key, odd);
+                        continue;
+                    }
+                    None => continue,
+                };
+                all.push((at, contents));
             }
             if all.is_empty() {
                 return Err(Fault::at("", expected));
@@ -81,12 +135,69 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     }
     for (at, contents) in all {
         for (index, content) in contents.into_iter().enumerate() {
+            if let Json::String(text) = content {
+                let mut draft = Draft::new("user");
+                draft.text(text);
+                model.messages.push(draft.into_json());
+                continue;
+            }
+            let content = match content {
+                part @ Json::Object(_) if part["text"].is_string() => json!({ "parts": [part] }),
+                content => content,
+            };
             let content = Fields::of(content)
                 .map_err(|_| Fault::at(format!("{at}/{index}"), "a content, an object"))?;
             self::content(content, "", &mut model.messages);
         }
     }
     Ok(model)
+}
+
+/// Joins the pieces of a streamed answer to one candidate for each index, and texts that follow one
+/// another to one text. The candidates keep the pieces. Returns what else the pieces say, too.
+fn joined(pieces: Vec<Json>) -> (Vec<Json>, Json) {
+    let mut all: Vec<(Json, Vec<Json>)> = Vec::new();
+    let mut rests = Vec::new();
+    for piece in pieces {
+        let mut piece = Fields::of(piece).unwrap_or_default();
+        for candidate in piece.list("candidates").into_iter().flatten() {
+            let index = candidate.get("index").cloned().unwrap_or_else(|| 0.into());
+            match all.iter_mut().find(|(known, _)| *known == index) {
+                Some((_, before)) => before.push(candidate),
+                None => all.push((index, vec![candidate])),
+            }
+        }
+        rests.push(Json::Object(piece.into_map()));
+    }
+    let candidates = all.into_iter().map(|(_, mut pieces)| {
+        if pieces.len() == 1 {
+            return pieces.remove(0);
+        }
+        let mut parts = Vec::new();
+        for piece in &pieces {
+            let more = piece["content"]["parts"].as_array();
+            more.into_iter()
+                .flatten()
+                .for_each(|part| add(part, &mut parts));
+        }
+        json!({ "content": { "role": "model", "parts": parts }, "pieces": pieces })
+    });
+    (candidates.collect(), Json::Array(rests))
+}
+
+/// Adds a part of a streamed answer. A text continues the text before it.
+fn add(part: &Json, parts: &mut Vec<Json>) {
+    let is_text = |part: &Json| {
+        let mut keys = part.as_object().into_iter().flat_map(Map::keys);
+        part["text"].is_string() && keys.all(|key| key == "text" || key == "thought")
+    };
+    match parts.last_mut() {
+        Some(last) if is_text(last) && is_text(part) && last["thought"] == part["thought"] => {
+            let text = |part: &Json| part["text"].as_str().unwrap_or_default().to_owned();
+            last["text"] = (text(last) + &text(part)).into();
+        }
+        _ => parts.push(part.clone()),
+    }
 }
 
 /// Reads the system instruction: a text, or a content.
@@ -125,6 +236,9 @@ fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
     };
     let mut draft = Draft::new(role);
     let first = out.len();
+    if let Some(part) = fields.object("parts") {
+        fields.put("parts", Json::Array(vec![Json::Object(part.into_map())]));
+    }
     for json in fields.list("parts").into_iter().flatten() {
         let response = ["functionResponse", "function_response"]
             .into_iter()
@@ -168,6 +282,9 @@ fn result(json: Json, key: &str) -> Option<Json> {
         Some(Json::String(text)) => draft.text(text),
         Some(other) => draft.opaque(&other),
         None => {}
+    }
+    for json in fields.list("parts").into_iter().flatten() {
+        self::part(&mut draft, json);
     }
     draft.rest(fields, &["willContinue", "scheduling"]);
     draft.rest(part, &ABOUT);

@@ -45,7 +45,10 @@ pub(crate) fn detect(json: &Json) -> bool {
 
 /// Returns whether this is a message of this format.
 pub(super) fn is_message(json: &Json) -> bool {
-    let constructor = json["lc"].is_number() && json["kwargs"].is_object();
+    let class = json["id"].as_array().and_then(|id| id.last());
+    let constructor = json["lc"].is_number()
+        && json["kwargs"].is_object()
+        && (json["kwargs"].get("content").is_some() || class.and_then(role).is_some());
     let typed = role(&json["type"]).is_some() || json["type"] == "chat";
     let said = json.get("content").is_some() || json["data"].get("content").is_some();
     constructor || typed && said && json.get("from").is_none()
@@ -94,7 +97,8 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
 /// Reads a message of this format, or of a provider's chat.
 pub(super) fn message(json: Json, out: &mut Vec<Json>) {
     if !is_message(&json) && json.get("role").is_some() {
-        if anthropic::detect(&Json::Array(vec![json.clone()])) {
+        let is_answer = json["type"] == "message" && json["content"].is_array();
+        if is_answer || anthropic::detect(&Json::Array(vec![json.clone()])) {
             let fields = Fields::of(json).unwrap_or_default();
             anthropic::message(fields, Map::new(), out);
         } else if let Json::Object(map) = json {
@@ -156,7 +160,8 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         .collect();
     draft.content(fields.take("content"), |draft, json| {
         // Anthropic's blocks of calls stand among the calls, too.
-        if json["type"] == "tool_use" && ids.contains(&json["id"]) {
+        let is_call = json["type"] == "tool_use" || json["type"] == "tool_call";
+        if is_call && ids.contains(&json["id"]) {
             let about = [("content".to_owned(), Json::Array(vec![json]))];
             draft.about(about.into_iter().collect());
         } else {
@@ -182,8 +187,17 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
         return calls;
     };
     if calls.is_empty() {
-        calls.extend(more.list("tool_calls").into_iter().flatten());
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
+    }
+    // Those that the message has in its own form, too, stay where they are.
+    let known: Vec<Json> = calls.iter().map(|call| call["id"].clone()).collect();
+    let all = more.list("tool_calls").unwrap_or_default();
+    let (repeated, new): (Vec<Json>, Vec<Json>) = all
+        .into_iter()
+        .partition(|call| !known.is_empty() && known.contains(&call["id"]));
+    calls.extend(new);
+    if !repeated.is_empty() {
+        more.put("tool_calls", Json::Array(repeated));
     }
     // A provider's words beside the content.
     for key in ["reasoning_content", "refusal"] {

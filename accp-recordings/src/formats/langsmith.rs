@@ -24,7 +24,10 @@ pub(crate) fn detect(json: &Json) -> bool {
 }
 
 fn is_run(json: &Json) -> bool {
-    let inputs = json.get("inputs").is_some_and(Json::is_object);
+    // An export as a table has the JSON of objects as texts.
+    let inputs = json.get("inputs").is_some_and(|inputs| {
+        inputs.is_object() || inputs.is_string() && json.get("run_type").is_some()
+    });
     inputs
         && ["run_type", "outputs", "trace_id", "child_runs"]
             .iter()
@@ -167,7 +170,14 @@ fn take(run: &mut Json, merge: &mut Merge) {
         let Some(value) = run.get_mut(key).filter(|value| !is_void(value)) else {
             continue;
         };
+        let inner = value
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok());
+        if let Some(inner @ Json::Object(_)) = inner {
+            *value = inner;
+        }
         let mut messages = Vec::new();
+        provider(value, &mut messages);
         find(value, &mut messages);
         if messages.is_empty() {
             let mut draft = Draft::new(role);
@@ -179,6 +189,23 @@ fn take(run: &mut Json, merge: &mut Merge) {
             messages.push(draft.into_json());
         }
         merge.add(messages, &mut seen);
+    }
+}
+
+/// Takes the messages out of what a provider was asked or answered, in its own words.
+fn provider(value: &mut Json, out: &mut Vec<Json>) {
+    let format = super::direct(value);
+    let format = format.filter(|format| {
+        matches!(
+            format,
+            Format::Responses | Format::Anthropic | Format::Gemini | Format::OpenAi
+        )
+    });
+    let read = format.and_then(|format| super::envelope::provider(value, format));
+    if let Some(messages) = read {
+        out.extend(messages);
+    } else if super::envelope::is_message(value) {
+        super::envelope::message(value.take(), out);
     }
 }
 

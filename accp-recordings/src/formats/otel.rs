@@ -2,14 +2,18 @@
 //! log records, as an exporter wrote them or as OTLP JSON.
 
 mod attributes;
+mod flat;
 mod messages;
+mod otlp;
+mod tools;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::fault::{Cannot, Fault, Model};
 use super::merge::{Merge, Seen};
 use super::said::Said;
-use attributes::Found;
+use crate::leaves::Leaves;
+use attributes::{Found, Value};
 
 /// Returns whether the document is of this format and of no other.
 pub(crate) fn detect(json: &Json) -> bool {
@@ -69,15 +73,20 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
         attributes::take(&mut json, &mut found);
     }
     found.sort_by_key(|found: &Found| found.time);
-    let mut seen: Vec<Seen> = Vec::new();
-    for Found { span, value, .. } in found {
-        if seen.len() <= span {
-            seen.resize_with(span + 1, Seen::default);
-        }
-        let mut messages = Vec::new();
-        messages::read(value, &mut messages);
-        merge.add(messages, &mut seen[span]);
+    // Of the spans of tools, what no message says is a message, too.
+    let mut said = Leaves::default();
+    if found
+        .iter()
+        .any(|found| matches!(found.value, Value::Tool(_)))
+    {
+        let others = found
+            .iter()
+            .filter(|found| !matches!(found.value, Value::Tool(_)));
+        add(others.cloned(), &said, &mut merge);
+        let told = std::mem::take(&mut merge);
+        told.messages.iter().for_each(|message| said.add(message));
     }
+    add(found.into_iter(), &said, &mut merge);
     if merge.messages.is_empty() {
         let expected = "spans or events with `gen_ai.input.messages`, or messages with `parts`; \
                         record them with the capture of message content switched on";
@@ -105,6 +114,19 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
         messages: merge.messages,
         rest,
     })
+}
+
+/// Adds the messages of spans and events.
+fn add(found: impl Iterator<Item = Found>, said: &Leaves, merge: &mut Merge) {
+    let mut seen: Vec<Seen> = Vec::new();
+    for Found { span, value, .. } in found {
+        if seen.len() <= span {
+            seen.resize_with(span + 1, Seen::default);
+        }
+        let mut messages = Vec::new();
+        messages::read(value, said, &mut messages);
+        merge.add(messages, &mut seen[span]);
+    }
 }
 
 /// Writes a conversation as the messages of one span, in OTLP JSON.

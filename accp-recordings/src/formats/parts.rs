@@ -46,6 +46,15 @@ fn openai(draft: &mut Draft, json: Json) {
     let Some((kind, mut part, whole)) = draft.open(json) else {
         return;
     };
+    if let Some(mut text) = part.object("text").filter(|_| kind == "text") {
+        // OpenAI's threads have the text in an object.
+        match text.text("value") {
+            Some(value) => draft.part("text", value, text, &["annotations"]),
+            None => draft.opaque(&whole),
+        }
+        draft.shown(part.into_map());
+        return;
+    }
     match kind.as_str() {
         "text" if part.str("text").is_some() => {
             let text = part.text("text").unwrap_or_default();

@@ -46,6 +46,10 @@ pub(crate) fn detect(json: &Json) -> bool {
         return items(json) && typed(json);
     }
     let output = json.get("output").is_some_and(items);
+    // A value with a type is an item.
+    if json.get("type").is_some() {
+        return false;
+    }
     let input = json.get("input");
     let said = input.is_some_and(|input| input.is_string() && json.get("model").is_some());
     json.get("messages").is_none() && (output || said || input.is_some_and(items))
@@ -56,13 +60,22 @@ fn is_item(json: &Json) -> bool {
     json["type"].is_string() || json.get("role").is_some() && json.get("content").is_some()
 }
 
-fn is_typed(json: &Json) -> bool {
+/// Returns whether this is an item with a type that only this format has.
+pub(super) fn is_typed(json: &Json) -> bool {
     let kind = json.get("type").and_then(Json::as_str).unwrap_or_default();
     let calls = kind.ends_with("_call") || kind.ends_with("_call_output");
-    kind == "message" && json.get("content").is_some()
+    // An answer of Anthropic's is of the type `message`, too.
+    kind == "message" && json.get("content").is_some() && json.get("stop_reason").is_none()
         || kind == "reasoning" && json.get("summary").is_some()
         || kind == "item_reference"
         || calls && (json.get("call_id").is_some() || json.get("id").is_some())
+}
+
+/// Returns whether a message has parts that only this format has.
+pub(super) fn is_said(json: &Json) -> bool {
+    let parts = json["content"].as_array().into_iter().flatten();
+    let mut kinds = parts.filter_map(|part| part["type"].as_str());
+    kinds.any(|kind| kind.starts_with("input_") || kind == "output_text")
 }
 
 /// Reads a document.
@@ -97,7 +110,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 Some(odd) => rest.put("input", odd),
                 None => {}
             }
-            all.extend(rest.list("output").map(|items| ("/output", items)));
+            match rest.take("output") {
+                Some(Json::Array(items)) => all.push(("/output", items)),
+                // Some logs keep the last message alone.
+                Some(item @ Json::Object(_)) if is_item(&item) => all.push(("/output", vec![item])),
+                Some(odd) => rest.put("output", odd),
+                None => {}
+            }
             if all.is_empty() && model.messages.is_empty() {
                 return Err(Fault::at("", expected));
             }
@@ -179,7 +198,9 @@ impl Turn {
             }
             _ if kind.ends_with("_call_output") => {
                 self.end(out);
-                let mut draft = Draft::result(item.take("call_id"), item.take("name"));
+                let is_local = kind == "local_shell_call_output" && item.get("call_id").is_none();
+                let id = item.take(if is_local { "id" } else { "call_id" });
+                let mut draft = Draft::result(id, item.take("name"));
                 draft.failed(&mut item);
                 if matches!(
                     kind.as_str(),

@@ -30,7 +30,10 @@ pub(crate) fn detect(json: &Json) -> bool {
         _ => json.get("conversations"),
     };
     let turns = turns.and_then(Json::as_array).filter(|all| !all.is_empty());
-    turns.is_some_and(|all| all.iter().all(|turn| turn["from"].is_string()))
+    let is_turn = |turn: &Json| {
+        turn["from"].is_string() || turn["role"].is_string() && turn.get("value").is_some()
+    };
+    turns.is_some_and(|all| all.iter().all(Json::is_object) && all.iter().any(is_turn))
 }
 
 /// Reads a document.
@@ -64,7 +67,8 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
 }
 
 fn message(mut turn: Fields) -> Json {
-    let from = turn.text("from").unwrap_or_default();
+    let speaker = turn.text("from").or_else(|| turn.text("role"));
+    let from = speaker.clone().unwrap_or_default();
     let known = ROLES.iter().find(|(theirs, _)| *theirs == from);
     let calls = from == "function_call" || from == "tool_call";
     let role = match known {
@@ -72,7 +76,11 @@ fn message(mut turn: Fields) -> Json {
         None if calls => "assistant",
         None => from.as_str(),
     };
-    let mut draft = Draft::new(role);
+    // A turn without a speaker has no role.
+    let mut draft = match speaker {
+        Some(_) => Draft::new(role),
+        None => Draft::default(),
+    };
     match turn.take("value") {
         Some(Json::String(text)) if calls => self::calls(&mut draft, text),
         value => draft.content(value, |draft, json| draft.opaque(&json)),

@@ -188,9 +188,13 @@ const WORDS: [(&str, &str); 3] = [
          redacted_thinking tool_use server_tool_use mcp_tool_use document tool_result \
          mcp_tool_result human ai system tool developer chat constructor message function_call \
          custom_tool_call function_call_output custom_tool_call_output input_text output_text \
-         summary_text reasoning_text input_image input_file tool_call_response blob uri file_data",
+         summary_text reasoning_text input_image input_file tool_call_response blob uri file_data binary image-url \
+         audio-url video-url document-url",
     ),
-    ("role", "user assistant system tool function model"),
+    (
+        "role",
+        "user assistant system tool function model human gpt observation",
+    ),
     (
         "from",
         "human user gpt chatgpt bing bard assistant model observation function_response \
@@ -213,9 +217,18 @@ fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usi
     match json {
         Json::Null => {}
         Json::Array(items) => items.iter().for_each(|item| count(item, "", leave, out)),
-        Json::Object(map) => map
-            .iter()
-            .for_each(|(key, value)| count(value, key, leave, out)),
+        Json::Object(map) => {
+            // An entry of OTLP has its key beside its value.
+            let entry = map.get("key").and_then(Json::as_str);
+            for (own, value) in map {
+                let key = match own.as_str() {
+                    "value" => entry.unwrap_or(own),
+                    "stringValue" | "string_value" => key,
+                    own => own,
+                };
+                count(value, key, leave, out);
+            }
+        }
         Json::String(text) if text.is_empty() || leave(key, text) => {}
         Json::String(text) => {
             *out.entry(text.clone()).or_default() += 1;

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use super::model::Model;
 use super::script::{self, KEYS, Script};
-use crate::{Store, StoreError};
+use crate::{SideId, Store, StoreError};
 
 /// Plays scripts until one shows a fault.
 ///
@@ -72,7 +72,34 @@ pub(super) fn compare(
                 &model.cold(side, key),
             )?;
         }
+        for asked in script::SEARCHES {
+            search(store, model, side, asked)?;
+        }
         good(store.verify(side))?;
+    }
+    Ok(())
+}
+
+/// Checks that a search finds all frames that have a word, and nothing else, and that what it shows
+/// of them stands in them.
+fn search(
+    store: &mut (impl Store + ?Sized),
+    model: &Model,
+    side: &SideId,
+    asked: &str,
+) -> Result<(), TestCaseError> {
+    let all = good(store.search(side, asked, usize::MAX))?;
+    let mut positions: Vec<u64> = all.iter().map(|found| found.position).collect();
+    let best = good(store.search(side, asked, 2))?;
+    same("the best", &best, &all[..all.len().min(2)].to_vec())?;
+    positions.sort_unstable();
+    let expected = model.search(side, asked);
+    let at = expected.iter().map(|(position, _)| *position);
+    same("search", &positions, &at.collect())?;
+    for found in all {
+        let says = expected.iter().find(|(at, _)| *at == found.position);
+        let stands = |(_, says): &(u64, String)| says.contains(&found.snippet);
+        same("shown", &says.is_some_and(stands), &true)?;
     }
     Ok(())
 }

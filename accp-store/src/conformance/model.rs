@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use accp_registry::Hash;
+use accp_registry::{Hash, lexical};
 use accp_session::{
     Batch, Cold, Due, Entry, EntryKind, LogKey, OutboxChange, Outgoing, Seen, Snapshot, Stored,
     Voucher,
@@ -103,6 +103,38 @@ impl Model {
             .filter(|entry| entry.position >= from)
             .cloned()
             .collect()
+    }
+
+    /// Returns the frames that have any of these words, and what each says: its text and the values
+    /// that it refers to.
+    pub(super) fn search(&self, id: &SideId, asked: &str) -> Vec<(u64, String)> {
+        let split = |text: &str| {
+            let words = text.split(|c: char| !c.is_alphanumeric());
+            words.map(str::to_lowercase).collect::<Vec<_>>()
+        };
+        let asked = split(asked);
+        let mut out = Vec::new();
+        for entry in self.entries(id, 0) {
+            if !matches!(entry.kind, EntryKind::Frame | EntryKind::Part) {
+                continue;
+            }
+            let mut says = lexical::decode_text(&entry.text).into_owned();
+            for key in self.cold_keys(id) {
+                let value = self.cold(id, &key).and_then(|kept| kept.value.bytes);
+                let refers = entry.text.contains(&format!("$cold.{key}|"));
+                if let Some(bytes) = value.filter(|_| refers) {
+                    says.push('\n');
+                    says.push_str(&lexical::decode_text(&String::from_utf8_lossy(&bytes)));
+                }
+            }
+            if split(&says)
+                .iter()
+                .any(|word| !word.is_empty() && asked.contains(word))
+            {
+                out.push((entry.position, says));
+            }
+        }
+        out
     }
 
     pub(super) fn cold(&self, id: &SideId, key: &str) -> Option<Kept> {

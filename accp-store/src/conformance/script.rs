@@ -281,7 +281,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         any::<u32>(),
         any::<bool>(),
         prop::sample::select(&[Due::No, Due::Yes, Due::Lapsed][..]),
-        text(),
+        frame(),
         any::<Option<[u8; 32]>>(),
     )
         .prop_map(
@@ -312,6 +312,16 @@ fn change() -> impl Strategy<Value = OutboxChange> {
         2 => put.prop_map(OutboxChange::Put),
         1 => mid().prop_map(OutboxChange::Remove),
     ]
+}
+
+/// Words that are looked for.
+pub(super) const SEARCHES: [&str; 5] = ["rye", "ONE of_Spelt", "ü value", "k101 1", " %"];
+
+/// A text of an entry: any, or a frame with words and references to values.
+fn frame() -> impl Strategy<Value = String> {
+    let frame = "@a>req:x\\{c:(Rye|oats|%C3%BC){1,2}_of__(spelt|rye)\
+        \\|(v:\\$cold\\.k101_1\\|)?(w:\\$cold\\.k102_1\\|)?\\}";
+    prop_oneof![2 => text(), 1 => frame]
 }
 
 /// Picks from so many ids that most are new.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use accp_runtime::Message;
 use accp_session::{Due, Entry, EntryKind, read_value};
-use accp_store::{Kept, Store as _};
+use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::{self, Output};
-use crate::store_file::{Log, Opened, SessionArgs, Side};
+use crate::store_file::{Opened, SessionArgs, Side};
 
 /// Write the log of a session, and the values in its cold state, for programs
 ///
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut out = Output::to(args.output.as_deref())?;
     let mut faults = 0;
     let registry = Arc::clone(opened.side.registry());
-    for entry in Log::new(&opened.store, &opened.summary.side, 1) {
+    for entry in Log::new(Arc::clone(&opened.store), &opened.summary.side, 1) {
         let entry = entry?;
         match args.format {
             ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,

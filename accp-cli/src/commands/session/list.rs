@@ -49,12 +49,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let at = summary.at;
         match args.format {
             Format::Json => out.line(json!({
-                "session": store_file::called(summary), "side": side, "entries": summary.entries,
+                "session": summary.name(), "side": side, "entries": summary.entries,
                 "bytes": summary.bytes, "due": summary.due, "members": members,
                 "last": summary.last, "at": at.map(Time::as_millis),
             }))?,
             Format::Text => table.row([
-                name(&store_file::called(summary)).into_owned(),
+                name(&summary.name()).into_owned(),
                 side,
                 summary.entries.to_string(),
                 summary.bytes.to_string(),

@@ -3,10 +3,11 @@
 use std::num::NonZeroU64;
 
 use accp_session::{Due, Entry, EntryKind};
+use accp_store::Log;
 
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
-use crate::store_file::{Log, SessionArgs};
+use crate::store_file::SessionArgs;
 use crate::words::{twin, utc};
 
 /// Show the log of a session, entry by entry, in plain words
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let registry = opened.side.registry();
     let mut out = Output::stdout();
     let mut day = String::new();
-    for entry in Log::new(&opened.store, &opened.summary.side, args.from.get()) {
+    for entry in Log::new(opened.store, &opened.summary.side, args.from.get()) {
         let entry = entry?;
         if args.to.is_some_and(|to| entry.position > to.get()) {
             break;

@@ -1,19 +1,20 @@
 //! `accp session show`: a summary of one session.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use accp_context::render_context;
 use accp_runtime::Value;
 use accp_runtime::context::{Checkpoint, ContextLimits, Digest, TokenBudget, Used};
 use accp_runtime::session::{MemberId, State, Time};
 use accp_session::{Due, EntryKind};
-use accp_store::Store as _;
+use accp_store::{Log, Store as _};
 use serde_json::{Value as Json, json};
 
 use crate::choices::Format;
 use crate::outcome::{Failure, Outcome, Verdict};
 use crate::output::Output;
-use crate::store_file::{Log, Opened, SessionArgs, called};
+use crate::store_file::{Opened, SessionArgs};
 use crate::table::Table;
 use crate::words::{name, ranges, triggers, utc};
 
@@ -80,7 +81,7 @@ impl Picture {
             expired: 0,
             value_bytes: 0,
         };
-        for entry in Log::new(&opened.store, id, 1) {
+        for entry in Log::new(Arc::clone(&opened.store), id, 1) {
             let entry = entry?;
             picture.lapsed += u64::from(entry.due == Due::Lapsed);
             match entry.kind {
@@ -114,7 +115,7 @@ impl Picture {
             "Session",
             format!(
                 "{}, as the {} keeps it",
-                name(&called(summary)),
+                name(&summary.name()),
                 side.whose()
             ),
         );
@@ -251,7 +252,7 @@ impl Picture {
             })
         });
         json!({
-            "session": called(summary),
+            "session": summary.name(),
             "side": side.whose(),
             "entries": summary.entries, "frames": self.frames, "bytes": summary.bytes,
             "first": summary.first, "last": summary.last, "snapshot": summary.snapshot,

@@ -131,7 +131,7 @@ impl Report {
             Refolded::FromSnapshot => "from the snapshot",
         });
         json!({
-            "session": store_file::called(summary), "ok": audit.faults.is_empty(), "entries": audit.entries,
+            "session": summary.name(), "ok": audit.faults.is_empty(), "entries": audit.entries,
             "frames": audit.frames, "checkpoints": audit.checkpoints, "moved": audit.moved,
             "references": audit.references, "elsewhere": audit.elsewhere,
             "refolded": refolded, "faults": audit.faults,
@@ -139,8 +139,7 @@ impl Report {
     }
 
     fn tell(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
-        let called = store_file::called(summary);
-        let (file, name) = (file.display(), name(&called));
+        let (file, name) = (file.display(), name(&summary.name()).into_owned());
         let audit = &self.audit;
         for fault in &audit.faults {
             output::error(format_args!("{file}: session `{name}`: {fault}"));
@@ -150,9 +149,7 @@ impl Report {
             return out.line(format_args!("{name}: {faults} at fault"));
         };
         let folded = match refolded {
-            Refolded::Against(position) => {
-                format!("the log folds to the snapshot at {position}")
-            }
+            Refolded::Against(at) => format!("the log folds to the snapshot at {at}"),
             Refolded::Whole => "folded from its first entry".to_owned(),
             Refolded::FromSnapshot => "folded from its snapshot".to_owned(),
         };

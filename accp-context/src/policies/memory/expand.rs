@@ -1,6 +1,5 @@
 //! The tool with which a model reads again what its prompt leaves out.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -10,6 +9,7 @@ use accp_registry::export::{Export, Options, ToolForm};
 use serde_json::Value as Json;
 
 use super::{Entry, Memory};
+use crate::policies::search::{Query, Ranking, best_line};
 use crate::policy::Kind;
 
 /// The most tokens of an answer.
@@ -52,7 +52,7 @@ impl Memory {
 
     /// Answers a model that calls the tool `expand`: with a message (`p12`), with lines of it
     /// (`p12:40-80`), with the lines around words in it (`p12 def union`), or with the message that
-    /// says most of the words, if no message is named or there is none of this number. An answer has
+    /// says most of the words ([`Ranking`]), if no message is named or there is none of this number. An answer has
     /// at most 800 tokens, but always a line, and says where it is from.
     ///
     /// # Errors
@@ -117,11 +117,19 @@ impl Memory {
         (entry.message.kind != Kind::System).then_some(entry)
     }
 
-    /// Returns the newest message with most of these words in one line.
-    fn most_like(&self, words: &BTreeSet<String>) -> Option<&Entry> {
+    /// Returns the message that says most of these words. If none has one of them as a word, pieces
+    /// of words count, and the newest of the best messages.
+    fn most_like(&self, query: &Query) -> Option<&Entry> {
         let entries = (0..self.entries.len()).filter_map(|at| self.shown(at));
+        let mut ranking = Ranking::new(query);
+        for entry in entries.clone() {
+            ranking.add(entry, entry.lines.iter().map(String::as_str));
+        }
+        if let Some(best) = ranking.best(1).pop() {
+            return Some(best);
+        }
         let counted = entries.map(|entry| {
-            let counts = entry.lines.iter().map(|line| count(line, words));
+            let counts = entry.lines.iter().map(|line| count(line, query));
             (counts.max().unwrap_or_default(), entry)
         });
         let most = counted.max_by_key(|(count, _)| *count);
@@ -129,11 +137,10 @@ impl Memory {
     }
 
     fn nothing(&self, asked: &Asked) -> String {
-        let words: Vec<&str> = asked.words.iter().map(String::as_str).collect();
         let last = self.entries.len().saturating_sub(1);
         format!(
             "No message has any of these words: {}. Name a message, p0 to p{last}, or other words.\n",
-            words.join(", ")
+            asked.words.words().join(", ")
         )
     }
 }
@@ -144,8 +151,7 @@ struct Asked {
     message: Option<usize>,
     /// From 0.
     lines: Option<Range<usize>>,
-    /// In small letters.
-    words: BTreeSet<String>,
+    words: Query,
 }
 
 impl Asked {
@@ -162,12 +168,10 @@ impl Asked {
             .strip_prefix('p')
             .and_then(|number| number.parse().ok());
         let words = if message.is_some() { rest } else { at };
-        let words = words.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let words = words.filter(|word| !word.is_empty());
         Ok(Self {
             message,
             lines: range(lines),
-            words: words.map(str::to_lowercase).collect(),
+            words: Query::new(words),
         })
     }
 }
@@ -179,17 +183,20 @@ fn range(lines: &str) -> Option<Range<usize>> {
     (0 < from && from <= to).then(|| from - 1..to)
 }
 
-/// Returns how many of the words a line has.
-fn count(line: &str, words: &BTreeSet<String>) -> usize {
+/// Returns how many of the words stand in a line, also as pieces of words.
+fn count(line: &str, query: &Query) -> usize {
     let line = line.to_lowercase();
-    words.iter().filter(|word| line.contains(*word)).count()
+    let words = query.words().iter();
+    words.filter(|word| line.contains(*word)).count()
 }
 
-/// Returns the first line with most of the words, if any line has one.
-fn best(lines: &[String], words: &BTreeSet<String>) -> Option<usize> {
-    let counted = lines.iter().map(|line| count(line, words)).enumerate();
-    let best = counted.rev().max_by_key(|(_, count)| *count)?;
-    (best.1 > 0).then_some(best.0)
+/// Returns the line that says most of the words, if any line has one.
+fn best(lines: &[String], query: &Query) -> Option<usize> {
+    best_line(lines, query).or_else(|| {
+        let counted = lines.iter().map(|line| count(line, query)).enumerate();
+        let best = counted.rev().max_by_key(|(_, count)| *count)?;
+        (best.1 > 0).then_some(best.0)
+    })
 }
 
 /// Returns as many lines of a range as an answer may have, and one at least.
@@ -290,6 +297,9 @@ mod tests {
     fn what_is_not_known_is_looked_for_and_no_system_prompt_is_told() {
         assert_eq!(head("GRÖSSE größe"), "p2 assistant, lines 1-2 of 2:");
         assert_eq!(head("p99 are"), "p2 assistant, lines 1-2 of 2:");
+        // A rare word counts more than a common one, and a piece of a word if there is no other.
+        assert_eq!(head("all of step 7"), "p1 run, lines 1-266 of 2000:");
+        assert_eq!(head("größ"), "p2 assistant, lines 1-2 of 2:");
         assert_eq!(head("secret step 1999"), "p1 run, lines 1735-2000 of 2000:");
         for at in ["p0", "secret", "", "p999999999999999999999", "p0:1-2"] {
             let answer = head(at);

@@ -16,6 +16,8 @@ pub(super) struct Old {
     counter: Arc<dyn TokenCounter + Send + Sync>,
     facts: Facts,
     items: Vec<Item>,
+    /// The positions of messages without facts, as ranges. The next facts name them.
+    silent: Vec<(u64, u64)>,
     /// The definitions in the items.
     pub(super) defined: Transcript,
     /// Tokens of all old messages, and of the facts about them.
@@ -45,6 +47,7 @@ impl Old {
             counter,
             facts: Facts::default(),
             items: Vec::new(),
+            silent: Vec::new(),
             defined: Transcript::default(),
             folded: 0,
             told: 0,
@@ -83,7 +86,8 @@ impl Old {
         tokens: usize,
         limit: usize,
     ) {
-        let ranges = ranges(messages.clone().map(|(position, _)| (position, position)));
+        let positions = messages.clone().map(|(position, _)| (position, position));
+        let ranges = ranges(self.silent.drain(..).chain(positions));
         let Some((_, last)) = ranges.last().copied() else {
             return;
         };
@@ -93,6 +97,12 @@ impl Old {
             &self.vocabulary,
             messages.map(|(_, message)| message),
         );
+        self.folded = self.folded.saturating_add(tokens);
+        // A block without facts would only take room.
+        if found.is_empty() {
+            self.silent = ranges;
+            return;
+        }
         let mut out = header(&ranges);
         let mut values = Vec::new();
         for (block, value) in found {
@@ -108,7 +118,6 @@ impl Old {
         }
         let told = self.counter.count(&out);
         self.told = self.told.saturating_add(told);
-        self.folded = self.folded.saturating_add(tokens);
         self.items.push(Item {
             part: Part {
                 kind: PartKind::Facts,

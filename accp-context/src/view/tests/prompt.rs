@@ -195,8 +195,8 @@ fn what_is_kept_of_old_messages() {
     @facts p2-4
     @=le(number,day)
     le[number:WF31
-    2026-05-01
-    2026-05-02]
+    ,2026-05-01
+    ,2026-05-02]
     @tool>done:search{result:{day:2026-05-01,from:BGO,more:7,note:"a window seat, please",number:WF35,yet:~}}
     @tool>done:search{result:{day:2026-05-03,was:$cold.p5.result}}
     @=LE(number,from,day,note,more,yet)

@@ -5,14 +5,20 @@ use serde_json::{Map, Value as Json};
 
 use crate::formats::fields::merge;
 
+use super::flat::{self, FLAT};
+use super::otlp::{ATTRIBUTES, plain, taken};
+use super::tools::{self, Tool};
+
 /// The attributes that hold messages, in the order in which they were said.
-const HOLDERS: [(&str, Holder); 6] = [
+const HOLDERS: [(&str, Holder); 8] = [
     ("gen_ai.system_instructions", Holder::System),
     ("gen_ai.input.messages", Holder::Messages("user")),
     ("gen_ai.prompt", Holder::Messages("user")),
     ("gen_ai.input_messages", Holder::Messages("user")),
     ("gen_ai.output.messages", Holder::Messages("assistant")),
     ("gen_ai.completion", Holder::Messages("assistant")),
+    ("pydantic_ai.all_messages", Holder::Messages("assistant")),
+    ("all_messages_events", Holder::Messages("assistant")),
 ];
 /// The events that are a message each, and their roles.
 const EVENTS: [(&str, &str); 5] = [
@@ -43,7 +49,7 @@ enum Holder {
 }
 
 /// What an attribute or an event holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Value {
     /// Instructions: a text, or parts.
     System(Json),
@@ -51,10 +57,12 @@ pub(super) enum Value {
     Messages(Json, &'static str),
     /// The message of an event, of this role.
     Event(&'static str, Map<String, Json>),
+    /// What a tool was asked and what it answered.
+    Tool(Tool),
 }
 
 /// What was found in a span.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Found {
     /// Nanoseconds, or 0 where no time was recorded.
     pub(super) time: u128,
@@ -65,8 +73,12 @@ pub(super) struct Found {
 
 /// Returns whether the document has an attribute or an event that holds messages.
 pub(super) fn holds(json: &Json) -> bool {
-    let named =
-        |key: &str| HOLDERS.iter().any(|(holder, _)| *holder == key) || event_role(key).is_some();
+    let named = |key: &str| {
+        HOLDERS.iter().any(|(holder, _)| *holder == key)
+            || event_role(key).is_some()
+            || flat::is_flat(key)
+            || tools::is_said(key)
+    };
     match json {
         Json::Object(map) => map.iter().any(|(key, value)| {
             // What another reader set aside holds no messages any more.
@@ -103,8 +115,9 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
             .iter_mut()
             .for_each(|item| walk(item, span, spans, out)),
         Json::Object(map) => {
-            let is_span = ["spanId", "span_id", "context", "attributes"]
+            let is_span = ["spanId", "span_id", "spanID", "context"]
                 .iter()
+                .chain(&ATTRIBUTES)
                 .any(|key| map.contains_key(*key));
             let is_event = name(map).and_then(|name| event_role(&name));
             let span = if is_span && is_event.is_none() {
@@ -115,11 +128,25 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
             };
             if let Some(role) = is_event {
                 let body = map.shift_remove("body").map_or(Json::Null, plain);
-                let time = time(map, START);
+                let time = time(map, &START);
                 let attributes = map.get_mut("attributes").map_or_else(Map::new, said);
                 let value = event(role, body, attributes);
                 out.push(Found { time, span, value });
                 return;
+            }
+            if let Some(tool) = tools::of(map) {
+                let time = time(map, &END);
+                let value = Value::Tool(tool);
+                out.push(Found { time, span, value });
+            }
+            for (begins, role) in FLAT {
+                let messages = flat::take(map, begins, role);
+                if !messages.is_empty() {
+                    let times = if role == "user" { &START[..] } else { &END };
+                    let time = time(map, times);
+                    let value = Value::Messages(Json::Array(messages), role);
+                    out.push(Found { time, span, value });
+                }
             }
             for (key, holder) in HOLDERS {
                 let Some(value) = remove(map, key) else {
@@ -127,9 +154,9 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 };
                 let value = parsed(value);
                 let (time, value) = match holder {
-                    Holder::System => (time(map, START), Value::System(value)),
+                    Holder::System => (time(map, &START), Value::System(value)),
                     Holder::Messages(role) => {
-                        let times = if role == "user" { START } else { END };
+                        let times = if role == "user" { &START[..] } else { &END };
                         (time(map, times), Value::Messages(value, role))
                     }
                 };
@@ -142,23 +169,28 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
     }
 }
 
-const START: [&str; 5] = [
+const START: [&str; 6] = [
     "startTimeUnixNano",
     "start_time_unix_nano",
+    "startTime",
     "timeUnixNano",
     "time_unix_nano",
     "observedTimeUnixNano",
 ];
-const END: [&str; 5] = [
+/// Where no end was recorded, the beginning counts.
+const END: [&str; 8] = [
     "endTimeUnixNano",
     "end_time_unix_nano",
     "timeUnixNano",
     "time_unix_nano",
     "observedTimeUnixNano",
+    "startTimeUnixNano",
+    "start_time_unix_nano",
+    "startTime",
 ];
 
 /// Returns a time of a span or an event, in nanoseconds.
-fn time(map: &Map<String, Json>, keys: [&str; 5]) -> u128 {
+fn time(map: &Map<String, Json>, keys: &[&str]) -> u128 {
     let found = keys.iter().find_map(|key| match map.get(*key)? {
         Json::String(text) => text.parse().ok(),
         Json::Number(number) => number.as_u64().map(u128::from),
@@ -177,7 +209,7 @@ fn name(map: &Map<String, Json>) -> Option<String> {
             Json::Object(attributes) => attributes.get("event.name")?.as_str().map(str::to_owned),
             Json::Array(entries) => {
                 let entry = entries.iter().find(|entry| entry["key"] == "event.name")?;
-                entry["value"]["stringValue"].as_str().map(str::to_owned)
+                plain(entry["value"].clone()).as_str().map(str::to_owned)
             }
             _ => None,
         },
@@ -189,15 +221,17 @@ fn remove(map: &mut Map<String, Json>, key: &str) -> Option<Json> {
     if let Some(value) = map.shift_remove(key) {
         return Some(value);
     }
-    match map.get_mut("attributes")? {
-        Json::Object(attributes) => attributes.shift_remove(key),
-        Json::Array(entries) => {
-            let mut all = entries.iter_mut();
-            let entry = all.find(|entry| entry["key"] == key && !entry["value"].is_null())?;
-            Some(plain(taken(entry, "value")))
-        }
-        _ => None,
-    }
+    ATTRIBUTES
+        .iter()
+        .find_map(|attributes| match map.get_mut(*attributes)? {
+            Json::Object(attributes) => attributes.shift_remove(key),
+            Json::Array(entries) => {
+                let mut all = entries.iter_mut();
+                let entry = all.find(|entry| entry["key"] == key && !entry["value"].is_null())?;
+                Some(plain(taken(entry, "value")))
+            }
+            _ => None,
+        })
 }
 
 /// Returns the first value of an attribute anywhere in the document.
@@ -262,53 +296,6 @@ fn said(attributes: &mut Json) -> Map<String, Json> {
         _ => {}
     }
     out
-}
-
-/// Returns an object of OTLP, which is a list of entries.
-fn table(json: Json) -> Map<String, Json> {
-    let entries = match json {
-        Json::Array(entries) => entries,
-        _ => Vec::new(),
-    };
-    let entries = entries.into_iter().map(|mut entry| {
-        let key = entry["key"].as_str().unwrap_or_default().to_owned();
-        (key, plain(taken(&mut entry, "value")))
-    });
-    entries.collect()
-}
-
-/// Takes the value of a key, if this is an object that has it.
-fn taken(json: &mut Json, key: &str) -> Json {
-    json.get_mut(key).map_or(Json::Null, Json::take)
-}
-
-/// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so
-/// on. Other JSON stays.
-fn plain(json: Json) -> Json {
-    let Json::Object(mut map) = json else {
-        return json;
-    };
-    if map.len() != 1 {
-        return Json::Object(map);
-    }
-    for key in [
-        "stringValue",
-        "intValue",
-        "doubleValue",
-        "boolValue",
-        "bytesValue",
-    ] {
-        if let Some(value) = map.shift_remove(key) {
-            return value;
-        }
-    }
-    if let Some(Json::Array(values)) = map.get_mut("arrayValue").map(|list| taken(list, "values")) {
-        return values.into_iter().map(plain).collect();
-    }
-    if let Some(list) = map.get_mut("kvlistValue").map(|list| taken(list, "values")) {
-        return Json::Object(table(list));
-    }
-    Json::Object(map)
 }
 
 /// Returns the message of an event: its body, and what its attributes say.

@@ -9,10 +9,13 @@ use crate::formats::media::{self, At};
 use crate::formats::parts;
 use crate::formats::said::{Said, What, carried};
 
+use crate::leaves::Leaves;
+
 use super::attributes::Value;
 
 /// Keys of a message or a part that no model saw.
-const ABOUT: [&str; 7] = [
+const ABOUT: [&str; 8] = [
+    "gen_ai.message.index",
     "finish_reason",
     "index",
     "event.name",
@@ -22,9 +25,11 @@ const ABOUT: [&str; 7] = [
     "signature",
 ];
 
-/// Reads what an attribute or an event holds.
-pub(super) fn read(value: Value, out: &mut Vec<Json>) {
+/// Reads what an attribute, an event or the span of a tool holds. `said` is what the other messages
+/// say.
+pub(super) fn read(value: Value, said: &Leaves, out: &mut Vec<Json>) {
     match value {
+        Value::Tool(tool) => out.extend(tool.messages(said)),
         Value::System(Json::Array(list)) => {
             let mut draft = Draft::new("system");
             for json in list {
@@ -73,9 +78,12 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         .text("role")
         .unwrap_or_else(|| "assistant".to_owned());
     let mut draft = Draft::new(&role);
-    if role == "tool"
-        && let Some(id) = fields.text("id")
-    {
+    let answered = fields.text("tool_call_id");
+    let answered = match answered {
+        None if role == "tool" => fields.text("id"),
+        answered => answered,
+    };
+    if let Some(id) = answered {
         draft.set("tool_call_id", id.into());
     }
     if let Some(name) = fields.text("name") {
@@ -145,8 +153,21 @@ fn part(draft: &mut Draft, json: Json) {
             draft.call(id, name, arguments, about);
             draft.shown(unknown);
         }
-        "blob" | "uri" | "file" | "file_data" => {
-            let keys = ["modality", "mime_type", "content", "uri", "file_id"];
+        "blob" | "uri" | "file" | "file_data" | "binary" | "image-url" | "audio-url"
+        | "video-url" | "document-url" => {
+            let keys = [
+                "modality",
+                "mime_type",
+                "media_type",
+                "content",
+                "uri",
+                "url",
+                "file_id",
+            ];
+            if kind == "binary" && part.get("modality").is_none() {
+                part.put("modality", "file".into());
+            }
+            let kind = kind.replace('-', "_");
             media::add(draft, &kind, part, &keys, &whole);
         }
         // The parts of older conventions are those of OpenAI's chat.

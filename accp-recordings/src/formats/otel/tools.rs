@@ -1,0 +1,63 @@
+//! Spans of tools: what a tool was asked and what it answered.
+
+use serde_json::{Map, Value as Json};
+
+use crate::format::Format;
+use crate::formats::draft::Draft;
+use crate::leaves::Leaves;
+
+use super::otlp::get;
+
+const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
+const RESULT: &str = "gen_ai.tool.call.result";
+
+/// Returns whether an attribute holds what a tool was asked or answered.
+pub(super) fn is_said(key: &str) -> bool {
+    key == ARGUMENTS || key == RESULT
+}
+
+/// What the span of a tool says. The span keeps it, too.
+#[derive(Debug, Clone)]
+pub(super) struct Tool {
+    name: Option<Json>,
+    id: Option<Json>,
+    arguments: Option<Json>,
+    result: Option<Json>,
+}
+
+/// Reads the span of a tool.
+pub(super) fn of(span: &Map<String, Json>) -> Option<Tool> {
+    let (arguments, result) = (get(span, ARGUMENTS), get(span, RESULT));
+    if arguments.is_none() && result.is_none() {
+        return None;
+    }
+    Some(Tool {
+        name: get(span, "gen_ai.tool.name"),
+        id: get(span, "gen_ai.tool.call.id"),
+        arguments,
+        result,
+    })
+}
+
+impl Tool {
+    /// Returns the messages for what no other message says: `said` are the leaves of all others.
+    pub(super) fn messages(self, said: &Leaves) -> Vec<Json> {
+        let is_new = |value: &Json| said.first_lost(value, Format::Otel).is_some();
+        let mut out = Vec::new();
+        let name = || self.name.clone().or(Some("tool".into()));
+        if let Some(arguments) = self.arguments.filter(is_new) {
+            let mut draft = Draft::new("assistant");
+            draft.call(self.id.clone(), name(), Some(arguments), Map::new());
+            out.push(draft.into_json());
+        }
+        if let Some(result) = self.result.filter(is_new) {
+            let mut draft = Draft::result(self.id.clone(), name());
+            match result {
+                Json::String(text) => draft.text(text),
+                other => draft.text(other.to_string()),
+            }
+            out.push(draft.into_json());
+        }
+        out
+    }
+}

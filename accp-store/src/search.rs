@@ -1,0 +1,99 @@
+//! Full-text search in the log of a side.
+
+use std::sync::Arc;
+
+use accp_context::policies::search::Query;
+use accp_registry::lexical;
+use accp_session::{Entry, EntryKind};
+
+/// The most characters of a snippet.
+const SNIPPET: usize = 160;
+/// The number of entries that a search reads at once.
+pub(crate) const PIECE: usize = 1_000;
+
+/// An entry of the log that has words which were looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Match {
+    /// The position of the entry.
+    pub position: u64,
+    /// A part of what the entry says that has most of the words: of at most 160 characters, or one
+    /// word. What an entry says are its frame and the values that the frame refers to, each in the
+    /// text form without its escapes.
+    pub snippet: String,
+}
+
+/// The bytes of a value in cold state.
+pub(crate) enum Bytes {
+    Here(Arc<[u8]>),
+    /// They have expired.
+    Gone,
+    /// They may still come.
+    Lacking,
+}
+
+/// What an entry says, as far as it can be looked for.
+pub(crate) struct Document {
+    /// The frame, and the values that it refers to, each on a line of its own.
+    pub(crate) text: String,
+    /// Whether the bytes of all these values are here, or will never be.
+    pub(crate) is_whole: bool,
+}
+
+impl Document {
+    /// Reads what an entry says. `value` looks up a value in cold state. Returns `None` if the entry
+    /// is not a frame of an agent, or has lost its text.
+    pub(crate) fn of<E>(
+        entry: &Entry,
+        mut value: impl FnMut(&str) -> Result<Bytes, E>,
+    ) -> Result<Option<Self>, E> {
+        let is_said = matches!(entry.kind, EntryKind::Frame | EntryKind::Part);
+        if !is_said || entry.text.is_empty() {
+            return Ok(None);
+        }
+        let mut text = lexical::decode_text(&entry.text).into_owned();
+        let mut is_whole = true;
+        for key in keys(&entry.text) {
+            match value(key)? {
+                Bytes::Here(bytes) => {
+                    text.push('\n');
+                    text.push_str(&lexical::decode_text(&String::from_utf8_lossy(&bytes)));
+                }
+                Bytes::Gone => {}
+                Bytes::Lacking => is_whole = false,
+            }
+        }
+        Ok(Some(Self { text, is_whole }))
+    }
+
+    /// Returns the match for a query that this document meets.
+    pub(crate) fn to_match(&self, position: u64, query: &Query) -> Match {
+        let part = query.part(&self.text, SNIPPET).unwrap_or_default();
+        let snippet = self.text[part].to_owned();
+        Match { position, snippet }
+    }
+}
+
+/// Returns the keys of values in cold state that a frame refers to, each once.
+fn keys(frame: &str) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for rest in frame.split("$cold.").skip(1) {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let key = &rest[..end.unwrap_or(rest.len())];
+        if key.starts_with('k') && !all.contains(&key) {
+            all.push(key);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_of_a_frame_are_those_of_values() {
+        let frame = "@a>req:x{a:$cold.k1_2|b:[$cold.k1_2,$cold.k10_3.path]|c:$cold.p7}[mid:1]";
+        assert_eq!(keys(frame), ["k1_2", "k10_3"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Search finds the same in all stores, in the same order, whatever happens to the log meanwhile.
+#![cfg(feature = "sqlite")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+
+use accp_registry::Hash;
+use accp_runtime::session::{MemberId, Mid, Time};
+use accp_session::{Batch, Cold, Due, Entry, EntryKind, Snapshot};
+use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store};
+use proptest::prelude::*;
+
+fn entry(position: u64, text: &str) -> Entry {
+    Entry {
+        position,
+        at: Time::default(),
+        kind: EntryKind::Frame,
+        sender: MemberId::HOST,
+        mid: Mid::parse(&format!("{position:012x}")),
+        sequence: position,
+        tokens: 1,
+        cut: false,
+        due: Due::No,
+        text: Arc::from(text),
+        hash: None,
+    }
+}
+
+fn value(key: &str, text: &str) -> Cold {
+    Cold {
+        key: key.into(),
+        digest: Hash::of(text.as_bytes()),
+        length: text.len() as u64,
+        bytes: Some(Arc::from(text.as_bytes())),
+    }
+}
+
+/// What happens to a log.
+#[derive(Debug, Clone)]
+enum Step {
+    Frame(String),
+    Value(usize, String),
+    Expire(usize),
+    Retain,
+    Ask(String),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let words = "(rye|oats|spelt|the|of|B12)(_(rye|oats|spelt|the|of)){0,5}";
+    let frame = (words, prop::option::of(0usize..3)).prop_map(|(words, key)| {
+        let key = key.map(|key| format!("|v:$cold.k1_{key}"));
+        Step::Frame(format!(
+            "@a>req:x{{c:{words}{}}}[mid:1]",
+            key.unwrap_or_default()
+        ))
+    });
+    let asked = "(rye|oats|spelt|the|x)( (of|rye|b12)){0,2}";
+    prop_oneof![
+        6 => frame,
+        2 => (0usize..3, words).prop_map(|(key, words)| Step::Value(key, words)),
+        1 => (0usize..3).prop_map(Step::Expire),
+        1 => Just(Step::Retain),
+        4 => asked.prop_map(Step::Ask),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_stores_find_the_same_in_the_same_order(steps in prop::collection::vec(step(), 1..40)) {
+        let side = SideId::new("launch", "hub");
+        let mut memory = MemoryStore::new();
+        let mut file = SqliteStore::open_in_memory().unwrap();
+        let mut last = 0;
+        let mut put = [false; 3];
+        for step in steps {
+            let mut batch = Batch { host: true, ..Batch::default() };
+            match step {
+                Step::Frame(text) => {
+                    last += 1;
+                    batch.entries.push(entry(last, &text));
+                }
+                Step::Value(key, text) if !put[key] => {
+                    put[key] = true;
+                    batch.cold.push(value(&format!("k1_{key}"), &text));
+                }
+                Step::Expire(key) => batch.expired.push(format!("k1_{key}")),
+                Step::Retain => {
+                    batch.snapshot = Some(Snapshot { position: last, text: String::new() });
+                    let retention = Retention { log_before: last };
+                    for store in [&mut memory as &mut dyn Store, &mut file] {
+                        store.commit(&[(&side, &batch)]).unwrap();
+                        store.retain(&side, retention).unwrap();
+                    }
+                    continue;
+                }
+                Step::Ask(words) => {
+                    for limit in [1, 3, 100] {
+                        let expected = memory.search(&side, &words, limit).unwrap();
+                        prop_assert_eq!(file.search(&side, &words, limit).unwrap(), expected);
+                    }
+                    continue;
+                }
+                Step::Value(..) => continue,
+            }
+            for store in [&mut memory as &mut dyn Store, &mut file] {
+                store.commit(&[(&side, &batch)]).unwrap();
+            }
+        }
+    }
+}
+
+/// A file that another process writes to is searched as it is now, also if it is only read.
+#[test]
+fn a_file_that_another_writes_to_is_searched_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.accp");
+    let side = SideId::new("launch", "hub");
+    let mut writer = SqliteStore::open(&path).unwrap();
+    let mut commit = |position, text: &str, retain: bool| {
+        let mut batch = Batch {
+            host: true,
+            ..Batch::default()
+        };
+        batch.entries.push(entry(position, text));
+        batch.snapshot = Some(Snapshot {
+            position,
+            text: String::new(),
+        });
+        writer.commit(&[(&side, &batch)]).unwrap();
+        if retain {
+            writer
+                .retain(
+                    &side,
+                    Retention {
+                        log_before: position,
+                    },
+                )
+                .unwrap();
+        }
+    };
+    commit(1, "@a>req:x{c:four_bags_of_rye}", false);
+    let mut reader = SqliteStore::open_read_only(&path).unwrap();
+    let positions = |reader: &mut SqliteStore, words| {
+        let found = reader.search(&side, words, 9).unwrap();
+        found
+            .into_iter()
+            .map(|found| found.position)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(positions(&mut reader, "bags"), [1]);
+    commit(2, "@a>req:x{c:no_bags_of_spelt}", false);
+    assert_eq!(positions(&mut reader, "bags"), [2, 1]);
+    assert_eq!(positions(&mut reader, "no rye bags"), [2, 1]);
+    commit(3, "@a>req:x{c:oats}", true);
+    assert_eq!(positions(&mut reader, "bags oats"), [3]);
+    assert!(positions(&mut reader, "").is_empty());
+    assert!(
+        reader
+            .search(&SideId::new("other", "hub"), "oats", 9)
+            .unwrap()
+            .is_empty()
+    );
+}
