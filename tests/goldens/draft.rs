@@ -19,17 +19,17 @@ pub const REGISTRY_HASH: &str = "f62e1c5d3bdbb7a977a770ec7e5a28b7de70c52c00967d5
 #[accp(schema = "SR", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct SalesReport<'a> {
-    /// `period` on the wire: a string; `"quarterly"` by default.
+    /// `period` on the wire: a string. Absent means `"quarterly"`; `~` is an error.
     #[accp(default)]
     pub period: Cow<'a, str>,
-    /// `revenue` on the wire: any value, optional.
+    /// `revenue` on the wire: any value. Absent and `~` mean `None`.
     pub revenue: Option<Value<'a>>,
-    /// `growth_pct` on the wire: any value, optional.
+    /// `growth_pct` on the wire: any value. Absent and `~` mean `None`.
     pub growth_pct: Option<Value<'a>>,
-    /// `segments` on the wire: a list of any values; `[]` by default.
+    /// `segments` on the wire: a list of any values. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub segments: Vec<Value<'a>>,
-    /// `notes` on the wire: any value, optional.
+    /// `notes` on the wire: any value. Absent and `~` mean `None`.
     pub notes: Option<Value<'a>>,
 }
 
@@ -39,16 +39,16 @@ pub struct SalesReport<'a> {
 #[accp(schema = "TA", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct TaskAssignment<'a> {
-    /// `assignee` on the wire: any value, optional.
+    /// `assignee` on the wire: any value. Absent and `~` mean `None`.
     pub assignee: Option<Value<'a>>,
-    /// `task` on the wire: any value, optional.
+    /// `task` on the wire: any value. Absent and `~` mean `None`.
     pub task: Option<Value<'a>>,
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `deadline` on the wire: any value, optional.
+    /// `deadline` on the wire: any value. Absent and `~` mean `None`.
     pub deadline: Option<Value<'a>>,
-    /// `deps` on the wire: a list of any values; `[]` by default.
+    /// `deps` on the wire: a list of any values. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub deps: Vec<Value<'a>>,
 }

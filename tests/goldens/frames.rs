@@ -27,17 +27,17 @@ pub struct JobRunReq<'a> {
     pub name: Cow<'a, str>,
     /// `pri` on the wire: a string.
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer; `3` by default.
+    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
     #[accp(default)]
     pub retries: i64,
-    /// `queue` on the wire: a string, optional.
+    /// `queue` on the wire: a string. Absent and `~` mean `None`.
     pub queue: Option<Cow<'a, str>>,
     /// `open`,
     /// then `done`.
     ///
-    /// `st` on the wire: a string, optional.
+    /// `st` on the wire: a string. Absent and `~` mean `None`.
     pub state: Option<Cow<'a, str>>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ pub struct RunDone<'a> {
     ///
     /// `st` on the wire: a string.
     pub state: Cow<'a, str>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -74,20 +74,20 @@ pub struct NotifyReq<'a> {
     ///
     /// `name` on the wire: a string.
     pub name: Cow<'a, str>,
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer; `3` by default.
+    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
     #[accp(default)]
     pub retries: i64,
-    /// `queue` on the wire: a string, optional.
+    /// `queue` on the wire: a string. Absent and `~` mean `None`.
     pub queue: Option<Cow<'a, str>>,
     /// `open`,
     /// then `done`.
     ///
-    /// `st` on the wire: a string, optional.
+    /// `st` on the wire: a string. Absent and `~` mean `None`.
     pub state: Option<Cow<'a, str>>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 

@@ -19,9 +19,9 @@ pub const REGISTRY_HASH: &str = "634d1e30ea451a085745dc7deb6c2039c9c1b5e5977404d
 #[accp(schema = "3D", intent = "req", operation = "2d_view", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct N2dViewReq<'a> {
-    /// `map` on the wire: a map of any values, optional.
+    /// `map` on the wire: a map of any values. Absent and `~` mean `None`.
     pub map: Option<Map<'a>>,
-    /// `vec` on the wire: a list of records of schema `VL`, optional.
+    /// `vec` on the wire: a list of records of schema `VL`. Absent and `~` mean `None`.
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
@@ -31,9 +31,9 @@ pub struct N2dViewReq<'a> {
 #[accp(schema = "3D", intent = "req", operation = "self", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct SelfReq<'a> {
-    /// `map` on the wire: a map of any values, optional.
+    /// `map` on the wire: a map of any values. Absent and `~` mean `None`.
     pub map: Option<Map<'a>>,
-    /// `vec` on the wire: a list of records of schema `VL`, optional.
+    /// `vec` on the wire: a list of records of schema `VL`. Absent and `~` mean `None`.
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
@@ -53,7 +53,7 @@ pub enum N3dModelFrame<'a> {
 #[accp(schema = "MP", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Map_<'a> {
-    /// `value` on the wire: a record of schema `VL`, optional.
+    /// `value` on the wire: a record of schema `VL`. Absent and `~` mean `None`.
     pub value: Option<Value_<'a>>,
 }
 
@@ -66,19 +66,19 @@ pub struct Value_<'a> {
     /// `type` on the wire: a string.
     #[accp(rename = "type")]
     pub type_: Cow<'a, str>,
-    /// `self` on the wire: an integer, optional.
+    /// `self` on the wire: an integer. Absent and `~` mean `None`.
     #[accp(rename = "self")]
     pub self_: Option<i64>,
-    /// `2fa` on the wire: a boolean, optional.
+    /// `2fa` on the wire: a boolean. Absent and `~` mean `None`.
     #[accp(rename = "2fa")]
     pub n2fa: Option<bool>,
-    /// `userId` on the wire: a string, optional.
+    /// `userId` on the wire: a string. Absent and `~` mean `None`.
     #[accp(rename = "userId")]
     pub user_id: Option<Cow<'a, str>>,
-    /// `gen` on the wire: `type` or `gen`, optional.
+    /// `gen` on the wire: `type` or `gen`. Absent and `~` mean `None`.
     #[accp(rename = "gen")]
     pub gen_: Option<ValueGen>,
-    /// `_x` on the wire: any value, optional.
+    /// `_x` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "_x")]
     pub x: Option<Value<'a>>,
 }
