@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use super::Member;
 use crate::gate::refusal::Refusal;
 use crate::gate::seen::{Place, SeenSet};
+use crate::log::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::{Hello, Link, PeerError};
@@ -313,10 +314,8 @@ impl Member {
             return;
         };
         // The whole state that the host has told since may hold a change of this side.
-        let effect = Scanned::of_entry(&text).map(|frame| {
-            let position = self.side.position + 1;
-            self.side.effect(position, EntryKind::Frame, &frame)
-        });
+        let shared = &self.side.state.shared;
+        let effect = Scanned::of_entry(&text).map(|frame| Effect::of(&frame, shared));
         if let Ok(Err(_)) = effect {
             if let Some(frame) = self.outbox.refused(mid) {
                 self.forget(frame, Event::Acknowledged);
