@@ -187,7 +187,8 @@ impl Member {
         if number < next && number <= plain.missed && !is_told {
             return;
         }
-        if let Some(state) = state.filter(|_| plain.seen.get(mid).is_none()) {
+        let is_offered = plain.offered.as_ref().is_some_and(|(of, _)| of == mid);
+        if let Some(state) = state.filter(|_| is_offered || plain.seen.get(mid).is_none()) {
             return self.take_state(frame, mid, number, &state, now);
         }
         let is_new = plain.seen.get(mid).is_none();

@@ -23,7 +23,9 @@ impl Member {
         let is_whole = matches!(state, StateUpdate::Full { .. });
         // What comes late is in a whole state that the host tells, or it is a piece of it.
         let is_piece = plain.whole > 0 && state.version() == held + 1;
-        let is_in = if is_next {
+        let is_in = if plain.seen.get(mid).is_some() {
+            true
+        } else if is_next {
             state.version() <= plain.whole
         } else if is_whole {
             state.version() <= held && plain.doubts == 0
