@@ -46,6 +46,9 @@ pub(crate) struct Plain {
     /// The version of the shared state that the host has told as a whole. What makes an older one is
     /// in it.
     whole: u64,
+    /// The host has said a lower number since it told its state, so it may have gone back to another
+    /// state.
+    may_be_back: bool,
     /// A whole state that came under the next number, which may be the number of another frame, and
     /// when it first came.
     offered: Option<(Mid, Time)>,
@@ -70,6 +73,7 @@ impl Plain {
             hellos: 0,
             acknowledges: false,
             whole: 0,
+            may_be_back: false,
             offered: None,
             missed: stored.outbox_sequence.saturating_sub(1),
             back: 0,
@@ -428,11 +432,9 @@ impl Member {
         self.say.hello |= !is_answer && self.hello.at().is_none();
         let number = hello.number.filter(|number| *number < NUMBERS);
         let number = number.unwrap_or(plain.number);
-        plain.back = if number < plain.number {
-            plain.back + 1
-        } else {
-            0
-        };
+        let is_lower = number < plain.number;
+        plain.may_be_back |= is_lower;
+        plain.back = if is_lower { plain.back + 1 } else { 0 };
         if self.met && (1..BACK).contains(&plain.back) {
             return self.hello.soon(self.side.clock.timers());
         }

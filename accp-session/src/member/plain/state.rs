@@ -26,9 +26,9 @@ impl Member {
         let is_in = if plain.seen.get(mid).is_some() {
             true
         } else if is_next {
-            state.version() <= plain.whole
+            state.version() <= plain.whole && !plain.may_be_back
         } else if is_whole {
-            state.version() <= held && plain.doubts == 0
+            state.version() <= held && plain.doubts == 0 && !plain.may_be_back
         } else {
             !is_piece
         };
@@ -45,7 +45,7 @@ impl Member {
         }
         let Some(plain) = &mut self.plain else { return };
         if is_whole {
-            plain.whole = state.version();
+            (plain.whole, plain.may_be_back) = (state.version(), false);
         }
         if fits {
             plain.doubts = 0;

@@ -170,3 +170,27 @@ fn the_state_of_a_host_that_has_gone_back() {
             .any(|event| matches!(event, Event::Missed(_)))
     );
 }
+
+/// The same, where the host has gone back behind the whole state that it told before, and has given
+/// new numbers since.
+#[test]
+fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
+    let mut guest = Guest::at(0);
+    let old = "@hub>sync:state{v:3|state:{a:1}}[mid:0a0000000021,seq:0,ts:1714000000]";
+    guest.hears(old);
+    for n in 1..=2 {
+        guest.hears(&format!(
+            "@dev>req:plan{{n:{n}}}[mid:0a000000001{n},seq:{n},ts:1714000000]"
+        ));
+    }
+    guest.hears(&format!("{}[mid:a1,seq:0,ts:1714000000]", super::HELLO));
+    let change = "@dev>sync:state{v:1|delta:{b:9}}[mid:0a0000000031,seq:3,ts:1714000000]";
+    let said = guest.hears(change);
+    assert!(said.iter().any(|text| text.contains("E2001")), "{said:?}");
+    guest.hears("@hub>sync:state{v:1|state:{b:9}}[mid:0a0000000032,seq:2,ts:1714000000]");
+    guest.hears(change);
+    let shared = guest.side.state().shared();
+    assert_eq!((shared.version(), shared.get("a")), (1, None));
+    guest.hears("@dev>req:plan{n:4}[mid:0a0000000014,seq:4,ts:1714000000]");
+    assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:4}");
+}
