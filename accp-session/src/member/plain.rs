@@ -54,8 +54,9 @@ pub(crate) struct Plain {
     offered: Option<(Mid, Time)>,
     /// The last number that the host could not give any more, of those that this side has missed.
     missed: u64,
-    /// Hellos of the host in a row that have gone back to a lower number.
-    back: u32,
+    /// Hellos of the host in a row that have gone back to a lower number, and the number of the last. A
+    /// host that has gone back counts on; hellos that are late come in any order.
+    back: (u32, u64),
     /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
     /// has gone out this often.
     silent: u32,
@@ -76,7 +77,7 @@ impl Plain {
             may_be_back: false,
             offered: None,
             missed: stored.outbox_sequence.saturating_sub(1),
-            back: 0,
+            back: (0, 0),
             silent: 0,
             doubts: 0,
         }
@@ -434,11 +435,15 @@ impl Member {
         let number = number.unwrap_or(plain.number);
         let is_lower = number < plain.number;
         plain.may_be_back |= is_lower;
-        plain.back = if is_lower { plain.back + 1 } else { 0 };
-        if self.met && (1..BACK).contains(&plain.back) {
+        plain.back = match plain.back {
+            _ if !is_lower => (0, 0),
+            (hellos, before) if number >= before => (hellos + 1, number),
+            _ => (1, number),
+        };
+        if self.met && (1..BACK).contains(&plain.back.0) {
             return self.hello.soon(self.side.clock.timers());
         }
-        plain.back = 0;
+        plain.back = (0, 0);
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;
