@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+pub const REGISTRY_HASH: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
 /// Says something and asks for an answer.
 ///
@@ -42,7 +42,7 @@ pub struct ChatReq<'a> {
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
     ///
-    /// `reply_to` on the wire: a string. Absent and `~` mean `None`.
+    /// `re` on the wire: a string. Absent and `~` mean `None`.
     pub reply_to: Option<Cow<'a, str>>,
 }
 
@@ -74,7 +74,7 @@ pub struct ChatDone<'a> {
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
     ///
-    /// `reply_to` on the wire: a string. Absent and `~` mean `None`.
+    /// `re` on the wire: a string. Absent and `~` mean `None`.
     pub reply_to: Option<Cow<'a, str>>,
 }
 
@@ -370,7 +370,7 @@ pub struct ToolDone<'a> {
     pub status: Cow<'a, str>,
     /// The tool's own code for what went wrong.
     ///
-    /// `error_code` on the wire: a string. Absent and `~` mean `None`.
+    /// `code` on the wire: a string. Absent and `~` mean `None`.
     pub error_code: Option<Cow<'a, str>>,
 }
 
@@ -427,7 +427,7 @@ pub struct TransactionReq<'a> {
     pub status: Cow<'a, str>,
     /// Whether a failed transaction may be tried again.
     ///
-    /// `retryable` on the wire: a boolean. Absent means `false`; `~` is an error.
+    /// `retry` on the wire: a boolean. Absent means `false`; `~` is an error.
     #[accp(default)]
     pub retryable: bool,
 }

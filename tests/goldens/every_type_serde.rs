@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 7;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e40030f4316811f0e8e81c";
+pub const REGISTRY_HASH: &str = "fb86e1c317d6a7c9009b8fd79778d430d82890cd094ba3cc24c616fec57325cc";
 
 /// Nothing here borrows.
 ///
@@ -194,6 +194,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -460,6 +461,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -506,6 +508,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

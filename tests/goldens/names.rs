@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "634d1e30ea451a085745dc7deb6c2039c9c1b5e5977404d28fdf5d73ea5950ba";
+pub const REGISTRY_HASH: &str = "ba6a0c5cddf992bdd3cfe30bceab414d0fa1af41c77d9c6087d52b800941b67b";
 
 /// The frame `req:2d_view` of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -122,6 +122,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "version": 1
     },
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -315,6 +316,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -361,6 +363,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168ac54c9926b2b8a06da";
+pub const REGISTRY_HASH: &str = "6a6cebe5686a1569d49882acebd427983c9e23ec5b967542422ee9f90d405fc8";
 
 /// One finding; also sent alone.
 ///
@@ -136,6 +136,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -380,6 +381,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -426,6 +428,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },
