@@ -26,8 +26,8 @@ impl Member {
         // A host that has gone back tells its state under the number that this side has. Another whole
         // state that is not newer comes late, from its log.
         let is_told = number == plain.number && (plain.doubts > 0 || plain.may_be_back);
-        let is_old = is_whole && !is_told && state.version() <= held;
-        let is_in = if is_old || plain.seen.get(mid).is_some() {
+        let is_past = is_whole && !is_told && state.version() <= held;
+        let is_in = if is_past || plain.seen.get(mid).is_some() {
             true
         } else if is_next {
             !is_whole && state.version() <= plain.whole && !plain.may_be_back
@@ -46,7 +46,7 @@ impl Member {
             return self.hello.arm(self.side.clock.timers());
         }
         let Some(plain) = &mut self.plain else { return };
-        if is_whole && !is_old {
+        if is_whole && !is_past {
             (plain.whole, plain.may_be_back) = (state.version(), false);
         }
         if fits {
