@@ -83,11 +83,16 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         (Presence::Default, Some(default)) => {
             let mut default = default.clone();
             default.sort_all_objects();
-            format!("; {} by default", code(&default.to_string()))
+            // A `Value` holds a null, and no other type does.
+            let null = match field.ty {
+                Type::Any => "",
+                _ => "; `~` is an error",
+            };
+            format!(" Absent means {}{null}.", code(&default.to_string()))
         }
-        _ => ", optional".to_owned(),
+        _ => " Absent and `~` mean `None`.".to_owned(),
     };
-    let what = format!("`{short}` on the wire: {ty}{absent}.");
+    let what = format!("`{short}` on the wire: {ty}.{absent}");
     attributes(&[prose(field.doc.as_ref()), what])
 }
 

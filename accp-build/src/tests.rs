@@ -329,11 +329,11 @@ fn another_protocol_has_its_own_names() {
     #[allow(dead_code)]
     #[toy(task = "FETCH", area = "HR", new)]
     pub struct FetchHr<'a> {
-        /// `schema` on the wire: a string, optional.
+        /// `schema` on the wire: a string. Absent and `~` mean `None`.
         pub schema: Option<Cow<'a, str>>,
         /// `priority` on the wire: an integer.
         pub priority: i64,
-        /// `parts` on the wire: a list of strings, optional.
+        /// `parts` on the wire: a list of strings. Absent and `~` mean `None`.
         pub parts: Option<Vec<Cow<'a, str>>>,
     }
 
@@ -342,11 +342,11 @@ fn another_protocol_has_its_own_names() {
     #[allow(dead_code)]
     #[toy(task = "FETCH-ALL", area = "HR", new)]
     pub struct FetchAllHr<'a> {
-        /// `schema` on the wire: a string, optional.
+        /// `schema` on the wire: a string. Absent and `~` mean `None`.
         pub schema: Option<Cow<'a, str>>,
-        /// `priority` on the wire: an integer, optional.
+        /// `priority` on the wire: an integer. Absent and `~` mean `None`.
         pub priority: Option<i64>,
-        /// `parts` on the wire: a list of strings, optional.
+        /// `parts` on the wire: a list of strings. Absent and `~` mean `None`.
         pub parts: Option<Vec<Cow<'a, str>>>,
     }
 

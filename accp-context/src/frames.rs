@@ -26,76 +26,76 @@ pub struct CheckpointSync<'a> {
     pub at: i64,
     /// Why: done, hot, esc, phase, comp.
     ///
-    /// `on` on the wire: a list of strings, optional.
+    /// `on` on the wire: a list of strings. Absent and `~` mean `None`.
     #[accp(rename = "on")]
     pub triggers: Option<Vec<Cow<'a, str>>>,
     /// The version of the shared state that it covers; none where nothing is shared.
     ///
-    /// `v` on the wire: an integer, optional.
+    /// `v` on the wire: an integer. Absent and `~` mean `None`.
     pub version: Option<i64>,
     /// The positions that left hot state, and ranges of them: 7 or 1-5.
     ///
-    /// `left` on the wire: a list of any values, optional.
+    /// `left` on the wire: a list of any values. Absent and `~` mean `None`.
     pub left: Option<Vec<Value<'a>>>,
     /// The frames that stay: position, tokens, and true where the line is a preview.
     ///
-    /// `kept` on the wire: a list of any values, optional.
+    /// `kept` on the wire: a list of any values. Absent and `~` mean `None`.
     pub kept: Option<Vec<Value<'a>>>,
     /// The first of several checkpoints that it stands for.
     ///
-    /// `from` on the wire: a string, optional.
+    /// `from` on the wire: a string. Absent and `~` mean `None`.
     pub from: Option<Cow<'a, str>>,
     /// Where its frames are: p12-p20.
     ///
-    /// `cold` on the wire: a string, optional.
+    /// `cold` on the wire: a string. Absent and `~` mean `None`.
     pub cold: Option<Cow<'a, str>>,
     /// What they said, in a few words.
     ///
-    /// `sum` on the wire: a text, optional.
+    /// `sum` on the wire: a text. Absent and `~` mean `None`.
     #[accp(rename = "sum")]
     pub summary: Option<Cow<'a, str>>,
     /// The key facts: \[entity,{field:value}\].
     ///
-    /// `facts` on the wire: any value, optional.
+    /// `facts` on the wire: any value. Absent and `~` mean `None`.
     pub facts: Option<Value<'a>>,
     /// The checkpoint before, whose summary came late.
     ///
-    /// `late` on the wire: a string, optional.
+    /// `late` on the wire: a string. Absent and `~` mean `None`.
     pub late: Option<Cow<'a, str>>,
     /// What the frames of that checkpoint said, in a few words.
     ///
-    /// `late_sum` on the wire: a text, optional.
+    /// `late_sum` on the wire: a text. Absent and `~` mean `None`.
     #[accp(rename = "late_sum")]
     pub late_summary: Option<Cow<'a, str>>,
     /// Tokens of the line in the context.
     ///
-    /// `tok` on the wire: an integer, optional.
+    /// `tok` on the wire: an integer. Absent and `~` mean `None`.
     #[accp(rename = "tok")]
     pub tokens: Option<i64>,
     /// The last of the checkpoints that become one in warm state.
     ///
-    /// `old` on the wire: a string, optional.
+    /// `old` on the wire: a string. Absent and `~` mean `None`.
     pub old: Option<Cow<'a, str>>,
     /// As from, of those that become one.
     ///
-    /// `old_from` on the wire: a string, optional.
+    /// `old_from` on the wire: a string. Absent and `~` mean `None`.
     pub old_from: Option<Cow<'a, str>>,
     /// As cold, of those that become one.
     ///
-    /// `old_cold` on the wire: a string, optional.
+    /// `old_cold` on the wire: a string. Absent and `~` mean `None`.
     pub old_cold: Option<Cow<'a, str>>,
     /// As summary, of those that become one.
     ///
-    /// `old_sum` on the wire: a text, optional.
+    /// `old_sum` on the wire: a text. Absent and `~` mean `None`.
     #[accp(rename = "old_sum")]
     pub old_summary: Option<Cow<'a, str>>,
     /// As facts, of those that become one.
     ///
-    /// `old_facts` on the wire: any value, optional.
+    /// `old_facts` on the wire: any value. Absent and `~` mean `None`.
     pub old_facts: Option<Value<'a>>,
     /// As tokens, of those that become one.
     ///
-    /// `old_tok` on the wire: an integer, optional.
+    /// `old_tok` on the wire: an integer. Absent and `~` mean `None`.
     #[accp(rename = "old_tok")]
     pub old_tokens: Option<i64>,
 }

@@ -78,8 +78,16 @@ use syn::{DeriveInput, parse_macro_input};
 ///   }
 ///   ```
 ///
-/// A required field is never absent and never null, so its type is no `Option`. `None` in any other
-/// field is left out, or is `~` where absence would read as a default.
+/// A required field is never absent and never null, so its type is no `Option`. Any other field:
+///
+/// | Type | absent reads as | `~` reads as | `None` is written as |
+/// |---|---|---|---|
+/// | an `Option`, without a default | `None` | `None` | nothing |
+/// | an `Option`, with a default in the registry | the default | `None` | `~` |
+/// | no `Option`, with a default in the registry | the default | E1004 | |
+/// | no `Option`, without a default | E1004 | E1004 | |
+///
+/// A `Value` reads `~` as `Value::Null`.
 ///
 /// # On a variant
 ///

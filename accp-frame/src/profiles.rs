@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+pub const REGISTRY_HASH: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
 /// Says something and asks for an answer.
 ///
@@ -24,7 +24,7 @@ pub const REGISTRY_HASH: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c
 pub struct ChatReq<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
     ///
-    /// `role` on the wire: a string; `"assistant"` by default.
+    /// `role` on the wire: a string. Absent means `"assistant"`; `~` is an error.
     #[accp(default)]
     pub role: Cow<'a, str>,
     /// What is said.
@@ -33,16 +33,16 @@ pub struct ChatReq<'a> {
     pub content: Cow<'a, str>,
     /// The turn in the conversation, from 1.
     ///
-    /// `turn` on the wire: an integer, optional.
+    /// `turn` on the wire: an integer. Absent and `~` mean `None`.
     pub turn: Option<i64>,
     /// The language, as a BCP 47 tag.
     ///
-    /// `lang` on the wire: a string; `"en"` by default.
+    /// `lang` on the wire: a string. Absent means `"en"`; `~` is an error.
     #[accp(default)]
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
     ///
-    /// `reply_to` on the wire: a string, optional.
+    /// `re` on the wire: a string. Absent and `~` mean `None`.
     pub reply_to: Option<Cow<'a, str>>,
 }
 
@@ -56,7 +56,7 @@ pub struct ChatReq<'a> {
 pub struct ChatDone<'a> {
     /// Who speaks: user, assistant, system, tool or another role.
     ///
-    /// `role` on the wire: a string; `"assistant"` by default.
+    /// `role` on the wire: a string. Absent means `"assistant"`; `~` is an error.
     #[accp(default)]
     pub role: Cow<'a, str>,
     /// What is said.
@@ -65,16 +65,16 @@ pub struct ChatDone<'a> {
     pub content: Cow<'a, str>,
     /// The turn in the conversation, from 1.
     ///
-    /// `turn` on the wire: an integer, optional.
+    /// `turn` on the wire: an integer. Absent and `~` mean `None`.
     pub turn: Option<i64>,
     /// The language, as a BCP 47 tag.
     ///
-    /// `lang` on the wire: a string; `"en"` by default.
+    /// `lang` on the wire: a string. Absent means `"en"`; `~` is an error.
     #[accp(default)]
     pub lang: Cow<'a, str>,
     /// The message that this one answers.
     ///
-    /// `reply_to` on the wire: a string, optional.
+    /// `re` on the wire: a string. Absent and `~` mean `None`.
     pub reply_to: Option<Cow<'a, str>>,
 }
 
@@ -117,35 +117,35 @@ pub struct ErrorFail<'a> {
     pub retry: bool,
     /// With E3003: the sequence number that was due.
     ///
-    /// `exp` on the wire: an integer, optional.
+    /// `exp` on the wire: an integer. Absent and `~` mean `None`.
     pub expected_sequence: Option<i64>,
     /// With E2001 on a delta: the version that is held.
     ///
-    /// `v` on the wire: an integer, optional.
+    /// `v` on the wire: an integer. Absent and `~` mean `None`.
     pub version: Option<i64>,
     /// With E1004: the field at fault.
     ///
-    /// `field` on the wire: a string, optional.
+    /// `field` on the wire: a string. Absent and `~` mean `None`.
     pub field: Option<Cow<'a, str>>,
     /// With E1001: the byte of the frame at fault.
     ///
-    /// `at` on the wire: an integer, optional.
+    /// `at` on the wire: an integer. Absent and `~` mean `None`.
     pub at: Option<i64>,
     /// With E3002: the number of the member whose frame has this id.
     ///
-    /// `holder` on the wire: an integer, optional.
+    /// `holder` on the wire: an integer. Absent and `~` mean `None`.
     pub holder: Option<i64>,
     /// With E3002: the sequence number that this frame took.
     ///
-    /// `seq` on the wire: an integer, optional.
+    /// `seq` on the wire: an integer. Absent and `~` mean `None`.
     pub sequence: Option<i64>,
     /// With E4001 to E4003: the tool.
     ///
-    /// `tool` on the wire: a string, optional.
+    /// `tool` on the wire: a string. Absent and `~` mean `None`.
     pub tool_name: Option<Cow<'a, str>>,
     /// The agent that takes over.
     ///
-    /// `esc` on the wire: an agent id, optional.
+    /// `esc` on the wire: an agent id. Absent and `~` mean `None`.
     pub escalate_to: Option<AgentId<'a>>,
 }
 
@@ -163,7 +163,7 @@ pub struct InferStream<'a> {
     pub chunk_index: i64,
     /// How many chunks there are, where that is known.
     ///
-    /// `tot` on the wire: an integer, optional.
+    /// `tot` on the wire: an integer. Absent and `~` mean `None`.
     pub total_chunks: Option<i64>,
     /// The piece itself.
     ///
@@ -171,7 +171,7 @@ pub struct InferStream<'a> {
     pub data: Cow<'a, str>,
     /// Whether this is the last chunk.
     ///
-    /// `done` on the wire: a boolean; `false` by default.
+    /// `done` on the wire: a boolean. Absent means `false`; `~` is an error.
     #[accp(default)]
     pub is_final: bool,
 }
@@ -194,25 +194,25 @@ pub struct ScheduleReq<'a> {
     pub task: Cow<'a, str>,
     /// How urgent it is.
     ///
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
     /// When it is to be done.
     ///
-    /// `dead` on the wire: a string, optional.
+    /// `dead` on the wire: a string. Absent and `~` mean `None`.
     pub deadline: Option<Cow<'a, str>>,
     /// The tasks that come before it.
     ///
-    /// `deps` on the wire: a list of strings; `[]` by default.
+    /// `deps` on the wire: a list of strings. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub deps: Vec<Cow<'a, str>>,
     /// How far it is, in a word.
     ///
-    /// `stat` on the wire: a string, optional.
+    /// `stat` on the wire: a string. Absent and `~` mean `None`.
     pub status: Option<Cow<'a, str>>,
     /// How far it is, in percent.
     ///
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -234,25 +234,25 @@ pub struct ExecuteReq<'a> {
     pub task: Cow<'a, str>,
     /// How urgent it is.
     ///
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
     /// When it is to be done.
     ///
-    /// `dead` on the wire: a string, optional.
+    /// `dead` on the wire: a string. Absent and `~` mean `None`.
     pub deadline: Option<Cow<'a, str>>,
     /// The tasks that come before it.
     ///
-    /// `deps` on the wire: a list of strings; `[]` by default.
+    /// `deps` on the wire: a list of strings. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub deps: Vec<Cow<'a, str>>,
     /// How far it is, in a word.
     ///
-    /// `stat` on the wire: a string, optional.
+    /// `stat` on the wire: a string. Absent and `~` mean `None`.
     pub status: Option<Cow<'a, str>>,
     /// How far it is, in percent.
     ///
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -270,11 +270,11 @@ pub struct ScheduleDone<'a> {
     pub task: Cow<'a, str>,
     /// How far it is, in a word.
     ///
-    /// `stat` on the wire: a string, optional.
+    /// `stat` on the wire: a string. Absent and `~` mean `None`.
     pub status: Option<Cow<'a, str>>,
     /// How far it is, in percent.
     ///
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -292,11 +292,11 @@ pub struct ExecuteDone<'a> {
     pub task: Cow<'a, str>,
     /// How far it is, in a word.
     ///
-    /// `stat` on the wire: a string, optional.
+    /// `stat` on the wire: a string. Absent and `~` mean `None`.
     pub status: Option<Cow<'a, str>>,
     /// How far it is, in percent.
     ///
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -339,7 +339,7 @@ pub struct ToolReq<'a> {
     pub tool_name: Cow<'a, str>,
     /// What the tool is called with, by name.
     ///
-    /// `args` on the wire: a map of any values, optional.
+    /// `args` on the wire: a map of any values. Absent and `~` mean `None`.
     pub arguments: Option<Map<'a>>,
 }
 
@@ -357,20 +357,20 @@ pub struct ToolDone<'a> {
     pub tool_name: Cow<'a, str>,
     /// What the tool is called with, by name.
     ///
-    /// `args` on the wire: a map of any values, optional.
+    /// `args` on the wire: a map of any values. Absent and `~` mean `None`.
     pub arguments: Option<Map<'a>>,
     /// What the tool returned.
     ///
-    /// `res` on the wire: any value, optional.
+    /// `res` on the wire: any value. Absent and `~` mean `None`.
     pub result: Option<Value<'a>>,
     /// How the call went.
     ///
-    /// `stat` on the wire: a string; `"ok"` by default.
+    /// `stat` on the wire: a string. Absent means `"ok"`; `~` is an error.
     #[accp(default)]
     pub status: Cow<'a, str>,
     /// The tool's own code for what went wrong.
     ///
-    /// `error_code` on the wire: a string, optional.
+    /// `code` on the wire: a string. Absent and `~` mean `None`.
     pub error_code: Option<Cow<'a, str>>,
 }
 
@@ -409,25 +409,25 @@ pub struct TransactionReq<'a> {
     pub amount: Decimal,
     /// The ISO 4217 code of the currency.
     ///
-    /// `currency` on the wire: a string; `"USD"` by default.
+    /// `currency` on the wire: a string. Absent means `"USD"`; `~` is an error.
     #[accp(default)]
     pub currency: Cow<'a, str>,
     /// The account that is charged or credited.
     ///
-    /// `acc` on the wire: a string, optional.
+    /// `acc` on the wire: a string. Absent and `~` mean `None`.
     pub account: Option<Cow<'a, str>>,
     /// What the transaction is for.
     ///
-    /// `reference` on the wire: a string, optional.
+    /// `reference` on the wire: a string. Absent and `~` mean `None`.
     pub reference: Option<Cow<'a, str>>,
     /// Where the transaction stands.
     ///
-    /// `stat` on the wire: a string; `"pending"` by default.
+    /// `stat` on the wire: a string. Absent means `"pending"`; `~` is an error.
     #[accp(default)]
     pub status: Cow<'a, str>,
     /// Whether a failed transaction may be tried again.
     ///
-    /// `retryable` on the wire: a boolean; `false` by default.
+    /// `retry` on the wire: a boolean. Absent means `false`; `~` is an error.
     #[accp(default)]
     pub retryable: bool,
 }
@@ -446,7 +446,7 @@ pub struct TransactionDone<'a> {
     pub transaction_id: Cow<'a, str>,
     /// What the transaction is for.
     ///
-    /// `reference` on the wire: a string, optional.
+    /// `reference` on the wire: a string. Absent and `~` mean `None`.
     pub reference: Option<Cow<'a, str>>,
     /// Where the transaction stands.
     ///

@@ -220,7 +220,7 @@ impl Side {
         if position <= self.state.position && kind == EntryKind::Frame {
             return Ok(Effect::Frame);
         }
-        let effect = Effect::of(frame, &self.state.shared);
+        let effect = Effect::of_judged(frame, &self.state.shared);
         effect.map_err(|refusal| {
             let at = refusal.at.and_then(|at| usize::try_from(at).ok());
             DecodeError::new(refusal.code, at.unwrap_or_default(), refusal.expected)

@@ -54,7 +54,7 @@ fn chat_is_that_of_section_10_1() {
             "content content text required inline",
             "turn turn integer",
             "lang lang string = en",
-            "reply_to reply_to string",
+            "reply_to re string",
         ]
     );
 }
@@ -68,7 +68,7 @@ fn tool_is_that_of_section_10_2() {
             "arguments args {any} inline",
             "result res any",
             "status stat string = ok",
-            "error_code error_code string",
+            "error_code code string",
         ]
     );
 }
@@ -84,7 +84,7 @@ fn transaction_is_that_of_section_10_3() {
             "account acc string",
             "reference reference string",
             "status stat string = pending",
-            "retryable retryable boolean = false",
+            "retryable retry boolean = false",
         ]
     );
 }

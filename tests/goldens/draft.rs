@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "f62e1c5d3bdbb7a977a770ec7e5a28b7de70c52c00967d587119d3408d712f43";
+pub const REGISTRY_HASH: &str = "fb946f93560b5e7ed0fc5969d8799cc4dcb2297db07bb1ac72cf2a1c01275ba3";
 
 /// Schema `SR` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -19,17 +19,17 @@ pub const REGISTRY_HASH: &str = "f62e1c5d3bdbb7a977a770ec7e5a28b7de70c52c00967d5
 #[accp(schema = "SR", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct SalesReport<'a> {
-    /// `period` on the wire: a string; `"quarterly"` by default.
+    /// `period` on the wire: a string. Absent means `"quarterly"`; `~` is an error.
     #[accp(default)]
     pub period: Cow<'a, str>,
-    /// `revenue` on the wire: any value, optional.
+    /// `revenue` on the wire: any value. Absent and `~` mean `None`.
     pub revenue: Option<Value<'a>>,
-    /// `growth_pct` on the wire: any value, optional.
+    /// `growth_pct` on the wire: any value. Absent and `~` mean `None`.
     pub growth_pct: Option<Value<'a>>,
-    /// `segments` on the wire: a list of any values; `[]` by default.
+    /// `segments` on the wire: a list of any values. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub segments: Vec<Value<'a>>,
-    /// `notes` on the wire: any value, optional.
+    /// `notes` on the wire: any value. Absent and `~` mean `None`.
     pub notes: Option<Value<'a>>,
 }
 
@@ -39,16 +39,16 @@ pub struct SalesReport<'a> {
 #[accp(schema = "TA", new)]
 #[accp(registry = "goldens/draft.json")]
 pub struct TaskAssignment<'a> {
-    /// `assignee` on the wire: any value, optional.
+    /// `assignee` on the wire: any value. Absent and `~` mean `None`.
     pub assignee: Option<Value<'a>>,
-    /// `task` on the wire: any value, optional.
+    /// `task` on the wire: any value. Absent and `~` mean `None`.
     pub task: Option<Value<'a>>,
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `deadline` on the wire: any value, optional.
+    /// `deadline` on the wire: any value. Absent and `~` mean `None`.
     pub deadline: Option<Value<'a>>,
-    /// `deps` on the wire: a list of any values; `[]` by default.
+    /// `deps` on the wire: a list of any values. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub deps: Vec<Value<'a>>,
 }
@@ -60,6 +60,7 @@ pub struct TaskAssignment<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -219,6 +220,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -265,6 +267,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "f763c3efc1d4939217ec429674f42b21754d3516f56b938359a2a4779c95ad25";
+pub const REGISTRY_HASH: &str = "3c712f8aa2cb2cb7525be2870ab60fcd67167698957c1850dc4f996644c1fcbb";
 
 /// Where things go.
 ///
@@ -26,12 +26,12 @@ pub struct SignalSync<'a> {
     ///
     /// `trend` on the wire: `up`, `down` or `flat`.
     pub trend: SignalTrend,
-    /// `levels` on the wire: a list of `low`, `medium` or `high`; `["low"]` by default.
+    /// `levels` on the wire: a list of `low`, `medium` or `high`. Absent means `["low"]`; `~` is an error.
     #[accp(default)]
     pub levels: Vec<SignalLevels>,
-    /// `by_region` on the wire: a map of `open` or `closed`, optional.
+    /// `by_region` on the wire: a map of `open` or `closed`. Absent and `~` mean `None`.
     pub by_region: Option<BTreeMap<Cow<'a, str>, SignalByRegion>>,
-    /// `mode` on the wire: `fast-path`, `self`, `2x` or `HTTPOnly`; `"fast-path"` by default.
+    /// `mode` on the wire: `fast-path`, `self`, `2x` or `HTTPOnly`. Absent means `"fast-path"`; `~` is an error.
     #[accp(default)]
     pub mode: SignalMode,
 }
@@ -110,6 +110,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -318,6 +319,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -364,6 +366,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 7;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e40030f4316811f0e8e81c";
+pub const REGISTRY_HASH: &str = "fb86e1c317d6a7c9009b8fd79778d430d82890cd094ba3cc24c616fec57325cc";
 
 /// Nothing here borrows.
 ///
@@ -24,10 +24,10 @@ pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e4003
 pub struct CounterSync {
     /// `total` on the wire: an integer.
     pub total: i64,
-    /// `step` on the wire: an integer; `1` by default.
+    /// `step` on the wire: an integer. Absent means `1`; `~` is an error.
     #[accp(default)]
     pub step: i64,
-    /// `exact` on the wire: a list of booleans, optional.
+    /// `exact` on the wire: a list of booleans. Absent and `~` mean `None`.
     pub exact: Option<Vec<bool>>,
 }
 
@@ -87,37 +87,37 @@ pub struct StoreReq {
 pub struct StoreDone {
     /// Which one.
     ///
-    /// `id` on the wire: a string, optional.
+    /// `id` on the wire: a string. Absent and `~` mean `None`.
     pub id: Option<String>,
-    /// `note` on the wire: a text, optional.
+    /// `note` on the wire: a text. Absent and `~` mean `None`.
     pub note: Option<String>,
-    /// `count` on the wire: an integer, optional.
+    /// `count` on the wire: an integer. Absent and `~` mean `None`.
     pub count: Option<i64>,
     /// In the currency of the account.
     ///
-    /// `price` on the wire: a decimal, optional.
+    /// `price` on the wire: a decimal. Absent and `~` mean `None`.
     pub price: Option<Decimal>,
-    /// `ratio` on the wire: a number, optional.
+    /// `ratio` on the wire: a number. Absent and `~` mean `None`.
     pub ratio: Option<f64>,
-    /// `active` on the wire: a boolean, optional.
+    /// `active` on the wire: a boolean. Absent and `~` mean `None`.
     pub active: Option<bool>,
-    /// `owner` on the wire: an agent id, optional.
+    /// `owner` on the wire: an agent id. Absent and `~` mean `None`.
     pub owner: Option<AgentId<'static>>,
-    /// `level` on the wire: `low` or `high`, optional.
+    /// `level` on the wire: `low` or `high`. Absent and `~` mean `None`.
     pub level: Option<SampleLevel>,
-    /// `extra` on the wire: any value, optional.
+    /// `extra` on the wire: any value. Absent and `~` mean `None`.
     pub extra: Option<Value<'static>>,
-    /// `tags` on the wire: a list of strings, optional.
+    /// `tags` on the wire: a list of strings. Absent and `~` mean `None`.
     pub tags: Option<Vec<String>>,
-    /// `scores` on the wire: a list of numbers, optional.
+    /// `scores` on the wire: a list of numbers. Absent and `~` mean `None`.
     pub scores: Option<Vec<f64>>,
-    /// `labels` on the wire: a map of texts, optional.
+    /// `labels` on the wire: a map of texts. Absent and `~` mean `None`.
     pub labels: Option<BTreeMap<String, String>>,
-    /// `options` on the wire: a map of any values, optional.
+    /// `options` on the wire: a map of any values. Absent and `~` mean `None`.
     pub options: Option<Map<'static>>,
-    /// `matrix` on the wire: a list of lists of integers, optional.
+    /// `matrix` on the wire: a list of lists of integers. Absent and `~` mean `None`.
     pub matrix: Option<Vec<Vec<i64>>>,
-    /// `groups` on the wire: a map of lists of agent ids, optional.
+    /// `groups` on the wire: a map of lists of agent ids. Absent and `~` mean `None`.
     pub groups: Option<BTreeMap<String, Vec<AgentId<'static>>>>,
 }
 
@@ -175,6 +175,7 @@ pub enum AnyFrame {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -441,6 +442,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -487,6 +489,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

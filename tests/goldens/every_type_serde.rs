@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 7;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e40030f4316811f0e8e81c";
+pub const REGISTRY_HASH: &str = "fb86e1c317d6a7c9009b8fd79778d430d82890cd094ba3cc24c616fec57325cc";
 
 /// Nothing here borrows.
 ///
@@ -25,10 +25,10 @@ pub const REGISTRY_HASH: &str = "dd8f71df50e5dad5c1b12e9c7b74fb01888acb8237e4003
 pub struct CounterSync {
     /// `total` on the wire: an integer.
     pub total: i64,
-    /// `step` on the wire: an integer; `1` by default.
+    /// `step` on the wire: an integer. Absent means `1`; `~` is an error.
     #[accp(default)]
     pub step: i64,
-    /// `exact` on the wire: a list of booleans, optional.
+    /// `exact` on the wire: a list of booleans. Absent and `~` mean `None`.
     pub exact: Option<Vec<bool>>,
 }
 
@@ -89,52 +89,52 @@ pub struct StoreReq<'a> {
 pub struct StoreDone<'a> {
     /// Which one.
     ///
-    /// `id` on the wire: a string, optional.
+    /// `id` on the wire: a string. Absent and `~` mean `None`.
     #[serde(default)]
     pub id: Option<Cow<'a, str>>,
-    /// `note` on the wire: a text, optional.
+    /// `note` on the wire: a text. Absent and `~` mean `None`.
     #[serde(default)]
     #[serde(rename = "remark")]
     pub note: Option<Cow<'a, str>>,
-    /// `count` on the wire: an integer, optional.
+    /// `count` on the wire: an integer. Absent and `~` mean `None`.
     #[serde(default)]
     pub count: Option<i64>,
     /// In the currency of the account.
     ///
-    /// `price` on the wire: a decimal, optional.
+    /// `price` on the wire: a decimal. Absent and `~` mean `None`.
     #[serde(default)]
     pub price: Option<Decimal>,
-    /// `ratio` on the wire: a number, optional.
+    /// `ratio` on the wire: a number. Absent and `~` mean `None`.
     #[serde(default)]
     pub ratio: Option<f64>,
-    /// `active` on the wire: a boolean, optional.
+    /// `active` on the wire: a boolean. Absent and `~` mean `None`.
     #[serde(default)]
     pub active: Option<bool>,
-    /// `owner` on the wire: an agent id, optional.
+    /// `owner` on the wire: an agent id. Absent and `~` mean `None`.
     #[serde(default)]
     pub owner: Option<AgentId<'a>>,
-    /// `level` on the wire: `low` or `high`, optional.
+    /// `level` on the wire: `low` or `high`. Absent and `~` mean `None`.
     #[serde(default)]
     pub level: Option<SampleLevel>,
-    /// `extra` on the wire: any value, optional.
+    /// `extra` on the wire: any value. Absent and `~` mean `None`.
     #[serde(default)]
     pub extra: Option<Value<'a>>,
-    /// `tags` on the wire: a list of strings, optional.
+    /// `tags` on the wire: a list of strings. Absent and `~` mean `None`.
     #[serde(default)]
     pub tags: Option<Vec<Cow<'a, str>>>,
-    /// `scores` on the wire: a list of numbers, optional.
+    /// `scores` on the wire: a list of numbers. Absent and `~` mean `None`.
     #[serde(default)]
     pub scores: Option<Vec<f64>>,
-    /// `labels` on the wire: a map of texts, optional.
+    /// `labels` on the wire: a map of texts. Absent and `~` mean `None`.
     #[serde(default)]
     pub labels: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
-    /// `options` on the wire: a map of any values, optional.
+    /// `options` on the wire: a map of any values. Absent and `~` mean `None`.
     #[serde(default)]
     pub options: Option<Map<'a>>,
-    /// `matrix` on the wire: a list of lists of integers, optional.
+    /// `matrix` on the wire: a list of lists of integers. Absent and `~` mean `None`.
     #[serde(default)]
     pub matrix: Option<Vec<Vec<i64>>>,
-    /// `groups` on the wire: a map of lists of agent ids, optional.
+    /// `groups` on the wire: a map of lists of agent ids. Absent and `~` mean `None`.
     #[serde(default)]
     pub groups: Option<BTreeMap<Cow<'a, str>, Vec<AgentId<'a>>>>,
 }
@@ -194,6 +194,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -460,6 +461,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -506,6 +508,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

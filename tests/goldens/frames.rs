@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "b154cc8e4567e81a4cadf4f810b455eaf20317c3c0453813f19163b87d217b8d";
+pub const REGISTRY_HASH: &str = "e5bacf1d6286a4d7dab62097371a5f3afed2dd524fd63996d5ae453a05bba1b5";
 
 /// Starts it.
 ///
@@ -27,17 +27,17 @@ pub struct JobRunReq<'a> {
     pub name: Cow<'a, str>,
     /// `pri` on the wire: a string.
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer; `3` by default.
+    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
     #[accp(default)]
     pub retries: i64,
-    /// `queue` on the wire: a string, optional.
+    /// `queue` on the wire: a string. Absent and `~` mean `None`.
     pub queue: Option<Cow<'a, str>>,
     /// `open`,
     /// then `done`.
     ///
-    /// `st` on the wire: a string, optional.
+    /// `st` on the wire: a string. Absent and `~` mean `None`.
     pub state: Option<Cow<'a, str>>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ pub struct RunDone<'a> {
     ///
     /// `st` on the wire: a string.
     pub state: Cow<'a, str>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -74,20 +74,20 @@ pub struct NotifyReq<'a> {
     ///
     /// `name` on the wire: a string.
     pub name: Cow<'a, str>,
-    /// `pri` on the wire: a string; `"medium"` by default.
+    /// `pri` on the wire: a string. Absent means `"medium"`; `~` is an error.
     #[accp(default)]
     pub priority: Cow<'a, str>,
-    /// `rt` on the wire: an integer; `3` by default.
+    /// `rt` on the wire: an integer. Absent means `3`; `~` is an error.
     #[accp(default)]
     pub retries: i64,
-    /// `queue` on the wire: a string, optional.
+    /// `queue` on the wire: a string. Absent and `~` mean `None`.
     pub queue: Option<Cow<'a, str>>,
     /// `open`,
     /// then `done`.
     ///
-    /// `st` on the wire: a string, optional.
+    /// `st` on the wire: a string. Absent and `~` mean `None`.
     pub state: Option<Cow<'a, str>>,
-    /// `prog` on the wire: an integer, optional.
+    /// `prog` on the wire: an integer. Absent and `~` mean `None`.
     pub progress: Option<i64>,
 }
 
@@ -154,6 +154,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -396,6 +397,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -442,6 +444,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

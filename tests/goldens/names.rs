@@ -11,7 +11,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "634d1e30ea451a085745dc7deb6c2039c9c1b5e5977404d28fdf5d73ea5950ba";
+pub const REGISTRY_HASH: &str = "ba6a0c5cddf992bdd3cfe30bceab414d0fa1af41c77d9c6087d52b800941b67b";
 
 /// The frame `req:2d_view` of schema `3D`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -19,9 +19,9 @@ pub const REGISTRY_HASH: &str = "634d1e30ea451a085745dc7deb6c2039c9c1b5e5977404d
 #[accp(schema = "3D", intent = "req", operation = "2d_view", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct N2dViewReq<'a> {
-    /// `map` on the wire: a map of any values, optional.
+    /// `map` on the wire: a map of any values. Absent and `~` mean `None`.
     pub map: Option<Map<'a>>,
-    /// `vec` on the wire: a list of records of schema `VL`, optional.
+    /// `vec` on the wire: a list of records of schema `VL`. Absent and `~` mean `None`.
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
@@ -31,9 +31,9 @@ pub struct N2dViewReq<'a> {
 #[accp(schema = "3D", intent = "req", operation = "self", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct SelfReq<'a> {
-    /// `map` on the wire: a map of any values, optional.
+    /// `map` on the wire: a map of any values. Absent and `~` mean `None`.
     pub map: Option<Map<'a>>,
-    /// `vec` on the wire: a list of records of schema `VL`, optional.
+    /// `vec` on the wire: a list of records of schema `VL`. Absent and `~` mean `None`.
     pub vec: Option<Vec<Value_<'a>>>,
 }
 
@@ -53,7 +53,7 @@ pub enum N3dModelFrame<'a> {
 #[accp(schema = "MP", new)]
 #[accp(registry = "goldens/names.json")]
 pub struct Map_<'a> {
-    /// `value` on the wire: a record of schema `VL`, optional.
+    /// `value` on the wire: a record of schema `VL`. Absent and `~` mean `None`.
     pub value: Option<Value_<'a>>,
 }
 
@@ -66,19 +66,19 @@ pub struct Value_<'a> {
     /// `type` on the wire: a string.
     #[accp(rename = "type")]
     pub type_: Cow<'a, str>,
-    /// `self` on the wire: an integer, optional.
+    /// `self` on the wire: an integer. Absent and `~` mean `None`.
     #[accp(rename = "self")]
     pub self_: Option<i64>,
-    /// `2fa` on the wire: a boolean, optional.
+    /// `2fa` on the wire: a boolean. Absent and `~` mean `None`.
     #[accp(rename = "2fa")]
     pub n2fa: Option<bool>,
-    /// `userId` on the wire: a string, optional.
+    /// `userId` on the wire: a string. Absent and `~` mean `None`.
     #[accp(rename = "userId")]
     pub user_id: Option<Cow<'a, str>>,
-    /// `gen` on the wire: `type` or `gen`, optional.
+    /// `gen` on the wire: `type` or `gen`. Absent and `~` mean `None`.
     #[accp(rename = "gen")]
     pub gen_: Option<ValueGen>,
-    /// `_x` on the wire: any value, optional.
+    /// `_x` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "_x")]
     pub x: Option<Value<'a>>,
 }
@@ -122,6 +122,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "version": 1
     },
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -315,6 +316,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -361,6 +363,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168ac54c9926b2b8a06da";
+pub const REGISTRY_HASH: &str = "6a6cebe5686a1569d49882acebd427983c9e23ec5b967542422ee9f90d405fc8";
 
 /// One finding; also sent alone.
 ///
@@ -24,10 +24,10 @@ pub const REGISTRY_HASH: &str = "8ee0f898666f6179e7b4a8e86b768e1a7fa4ca8399b168a
 pub struct FindingSync<'a> {
     /// `topic` on the wire: a string.
     pub topic: Cow<'a, str>,
-    /// `delta` on the wire: a decimal; `0.5` by default.
+    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
     #[accp(default)]
     pub delta: Decimal,
-    /// `span` on the wire: a record of schema `SP`, optional.
+    /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
     pub span: Option<Span>,
 }
 
@@ -41,10 +41,10 @@ pub struct FindingSync<'a> {
 pub struct Finding<'a> {
     /// `topic` on the wire: a string.
     pub topic: Cow<'a, str>,
-    /// `delta` on the wire: a decimal; `0.5` by default.
+    /// `delta` on the wire: a decimal. Absent means `0.5`; `~` is an error.
     #[accp(default)]
     pub delta: Decimal,
-    /// `span` on the wire: a record of schema `SP`, optional.
+    /// `span` on the wire: a record of schema `SP`. Absent and `~` mean `None`.
     pub span: Option<Span>,
 }
 
@@ -58,9 +58,9 @@ pub struct Finding<'a> {
 pub struct Node<'a> {
     /// `name` on the wire: a string.
     pub name: Cow<'a, str>,
-    /// `first` on the wire: a record of schema `ND`, optional.
+    /// `first` on the wire: a record of schema `ND`. Absent and `~` mean `None`.
     pub first: Option<Box<Node<'a>>>,
-    /// `children` on the wire: a list of records of schema `ND`; `[]` by default.
+    /// `children` on the wire: a list of records of schema `ND`. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub children: Vec<Node<'a>>,
 }
@@ -75,14 +75,14 @@ pub struct Node<'a> {
 pub struct ReportDone<'a> {
     /// `title` on the wire: a text.
     pub title: Cow<'a, str>,
-    /// `f` on the wire: a list of records of schema `FD`; `[]` by default.
+    /// `f` on the wire: a list of records of schema `FD`. Absent means `[]`; `~` is an error.
     #[accp(default)]
     pub findings: Vec<Finding<'a>>,
-    /// `sources` on the wire: a map of records of schema `SC`, optional.
+    /// `sources` on the wire: a map of records of schema `SC`. Absent and `~` mean `None`.
     pub sources: Option<BTreeMap<Cow<'a, str>, Source<'a>>>,
-    /// `lead` on the wire: a record of schema `FD`, optional.
+    /// `lead` on the wire: a record of schema `FD`. Absent and `~` mean `None`.
     pub lead: Option<Finding<'a>>,
-    /// `tree` on the wire: a record of schema `ND`, optional.
+    /// `tree` on the wire: a record of schema `ND`. Absent and `~` mean `None`.
     pub tree: Option<Node<'a>>,
 }
 
@@ -94,7 +94,7 @@ pub struct ReportDone<'a> {
 pub struct Source<'a> {
     /// `uri` on the wire: a string.
     pub uri: Cow<'a, str>,
-    /// `agent` on the wire: an agent id; `"root"` by default.
+    /// `agent` on the wire: an agent id. Absent means `"root"`; `~` is an error.
     #[accp(default)]
     pub agent: AgentId<'a>,
 }
@@ -136,6 +136,7 @@ pub enum AnyFrame<'a> {
 pub const REGISTRY_JSON: &str = r#"{
   "schemas": {
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -380,6 +381,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -426,6 +428,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

@@ -51,11 +51,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let registry = if args.syntax_only {
-        None
-    } else {
-        Some(args.registry.load()?)
-    };
+    let registry = (!args.syntax_only).then(|| args.registry.load());
+    let registry = registry.transpose()?;
     let mut report = Report {
         out: Output::stdout(),
         styled: output::is_styled(&std::io::stdout()),
@@ -143,7 +140,7 @@ impl Report {
 }
 
 /// Checks a line, and returns warnings for usage that the draft recommends against.
-fn check(
+pub(super) fn check(
     line: Line<'_>,
     registry: Option<&Registry>,
     envelope: bool,

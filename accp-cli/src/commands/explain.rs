@@ -5,7 +5,7 @@ mod explanation;
 use std::path::Path;
 
 use accp_registry::Registry;
-use accp_runtime::{Frame, FrameTokens, Message};
+use accp_runtime::{ErrorCode, Frame, FrameTokens, Message};
 use accp_tokens::ModelCounter;
 
 use self::explanation::Explanation;
@@ -20,15 +20,17 @@ use crate::registries::RegistryArgs;
 /// Explain frames in plain words
 ///
 /// Shows the sender, the request, each field under its full name with its type, the defaults that
-/// the frame leaves out, and the envelope.
+/// the frame leaves out, and the envelope. Of an error code, its name, its meaning, and whether
+/// sending again may help.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp explain '@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}'
   accp explain --tokens frames.accp
+  accp explain E3003
   tail -1 hub.log | accp explain --registry our.json")]
 pub(crate) struct Args {
-    /// A frame, which starts with '@', or a file of frames; stdin by default
-    #[arg(value_name = "FILE|FRAME")]
+    /// A frame, which starts with '@', an error code, or a file of frames; stdin by default
+    #[arg(value_name = "FILE|FRAME|CODE")]
     input: Option<String>,
     /// Also count the tokens
     #[arg(long)]
@@ -44,6 +46,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(code) = args.input.as_deref().filter(|input| is_code(input)) {
+        let words = explanation::words_of(code);
+        Output::print(format!("{code}  {words}\n").as_bytes())?;
+        return Ok(Verdict::Fine);
+    }
     let registry = args.registry.load()?;
     let counter = args.tokens.then(|| args.counter.counter());
     let input = match args.input.as_deref() {
@@ -71,6 +78,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     out.finish()?;
     Ok(Verdict::of(faults))
+}
+
+fn is_code(input: &str) -> bool {
+    input.parse::<ErrorCode>().is_ok()
 }
 
 fn explain(

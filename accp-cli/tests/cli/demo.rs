@@ -155,7 +155,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     Last       2024-04-24 23:07:06 UTC
     Numbering  shared
     Level      3
-    Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
+    Registry   a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492
     Budget     hot 30/500, warm 565/2000, total 595/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
     Values     2 in cold state, 138 bytes; 2 here
@@ -193,7 +193,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     Last       2024-04-24 23:07:06 UTC
     Numbering  shared
     Level      3
-    Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
+    Registry   a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492
     Budget     hot 30/500, warm 565/2000, total 595/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
     Values     2 in cold state, 138 bytes; 0 here

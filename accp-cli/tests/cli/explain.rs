@@ -50,6 +50,25 @@ fn a_frame_without_a_schema() {
 }
 
 #[test]
+fn an_error_code_in_plain_words() {
+    for code in ErrorCode::ALL {
+        let run = accp(&["explain", &code.to_string()], "");
+        let name = code.name().unwrap();
+        assert!(
+            run.stdout.starts_with(&format!("{code}  {name}: ")),
+            "{}",
+            run.stdout
+        );
+    }
+    let codes = ["E3003", "E5001", "E9998"].map(|code| accp(&["explain", code], "").stdout);
+    insta::assert_snapshot!(codes.concat(), @r"
+    E3003  SEQUENCE_GAP: The sequence number is not the next one. Sending again may help.
+    E5001  POLICY_DENIED: A policy forbids it. Sending again does not help.
+    E9998  This is not a code of the draft.
+    ");
+}
+
+#[test]
 fn the_tokens_of_a_frame() {
     let run = accp(
         &["explain", GOOD, "--tokens", "--model", "nobody-s-model"],

@@ -6,6 +6,8 @@ use crate::{Folder, GOOD, accp};
 
 const DRAFT: &str = "@research>done:analyze{f:[rev:-12%QoQ, churn:+3.2%]|nx:@strategy:plan}";
 
+const NO: &str = r#"{ "schemas": { "no": { "code": "NO", "version": 1, "fields": ["n"] } } }"#;
+
 #[test]
 fn frames_go_to_stdout_and_repairs_to_stderr() {
     let run = accp(&["fix"], format!("{GOOD}\n{DRAFT}\n"));
@@ -72,4 +74,59 @@ fn a_file_is_written_when_nothing_is_at_fault() {
 
     assert_eq!(folder.run(&["fix", "good", "-o", "out"], "").code, Some(0));
     assert_eq!(folder.read("out").lines().count(), 1);
+}
+
+#[test]
+fn what_check_refuses_is_left_out() {
+    let lines = [
+        "@a>req:schedule{task: impl|schema:TA}",
+        "@a>req:plan{who:@dev|target:qa}",
+        "@a>req:plan{n: 1|schema:NO}",
+        GOOD,
+    ];
+    let run = accp(&["fix"], lines.join("\n"));
+    assert_eq!((run.code, run.stdout), (Some(1), format!("{GOOD}\n")));
+    insta::assert_snapshot!(run.stderr, @r"
+    error[E1004]: expected the field `assignee`, which schema TA requires
+     --> stdin:1:36
+      |
+    1 | @a>req:schedule{task:impl|schema:TA}
+      |                                    ^
+      |
+      = help: `accp registry show` lists the fields of a schema and their types
+    error[E1001]: in target: expected every key once, under its full or its short name
+     --> stdin:2:30
+      |
+    2 | @a>req:plan{who:\@dev|target:qa}
+      |                              ^
+      |
+      = help: `accp grammar --abnf` shows how a frame is written
+    error[E1003]: expected a schema of the registry: CH, ER, ST, TA, TC, TX
+     --> stdin:3:24
+      |
+    3 | @a>req:plan{n:1|schema:NO}
+      |                        ^
+      |
+      = help: name the registry that holds it with --registry; `accp registry show` lists the standard ones
+    ");
+
+    let run = accp(&["fix", "--format", "json"], lines[0]);
+    let found = &run.json()[0];
+    assert_eq!(
+        (&found["at"], &found["code"]),
+        (&json!(35), &json!("E1004"))
+    );
+    assert_eq!(found["frame"], "@a>req:schedule{task:impl|schema:TA}");
+
+    // Whatever `fix` emits, `check` takes under the same options.
+    let by_grammar = accp(&["fix", "--syntax-only"], lines.join("\n"));
+    assert_eq!(by_grammar.code, Some(0));
+    let check = accp(&["check", "--syntax-only"], &by_grammar.stdout);
+    assert_eq!(check.code, Some(0));
+    let folder = Folder::with(&[("no.json", NO)]);
+    let options = ["--registry", "no.json"];
+    let own = folder.run(&[&["fix"], &options[..]].concat(), lines[2]);
+    assert_eq!(own.stdout, "@a>req:plan{n:1|schema:NO}\n");
+    let check = folder.run(&[&["check"], &options[..]].concat(), &own.stdout);
+    assert_eq!(check.code, Some(0), "{}", check.stderr);
 }

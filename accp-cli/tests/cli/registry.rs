@@ -154,12 +154,12 @@ fn show_is_a_table_of_fields_and_frames() {
     TC  tool_call, version 1
         A tool call and its result (draft section 10.2).
 
-        field       key         type    default
-        tool_name   tool        string                   The name of the tool.
-        arguments   args        {any}            inline  What the tool is called with, by name.
-        result      res         any                      What the tool returned.
-        status      stat        string  "ok"             How the call went.
-        error_code  error_code  string                   The tool's own code for what went wrong.
+        field       key   type    default
+        tool_name   tool  string                   The name of the tool.
+        arguments   args  {any}            inline  What the tool is called with, by name.
+        result      res   any                      What the tool returned.
+        status      stat  string  "ok"             How the call went.
+        error_code  code  string                   The tool's own code for what went wrong.
 
         frame      requires   envelope
         req:tool   tool_name            Calls a tool.

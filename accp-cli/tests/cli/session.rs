@@ -49,7 +49,7 @@ fn a_session_at_a_glance() {
     Last       2026-01-01 00:00:14 UTC
     Numbering  sender
     Level      3
-    Registry   b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82
+    Registry   a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492
     Budget     hot 100/500, warm 524/2000, total 624/2500 tokens, counted in o200k_base
     Waiting    0 to be handled, 0 to be acknowledged
     Values     0 in cold state, 0 bytes; 0 here
@@ -115,7 +115,7 @@ fn the_log_is_told_entry_by_entry() {
     insta::assert_snapshot!(fine(&folder, &["session", "replay", "chats.db", "plan/1"]), @r#"
     2026-01-01
          1  00:00:00  accp opens the session: agent accp, scope sender, tokenizer o200k_base
-         2  00:00:00  accp names the registry in force: hash b3f5d7796b63..
+         2  00:00:00  accp names the registry in force: hash a32838af3ff6..
          3  00:00:00  accp synchronizes conversation: id plan/1, messages 5
          4  00:00:01  accp lets a member in: agents [owner], member 101
          5  00:00:01  owner requests chat: role user, content "Plan Friday's baking.", target planner

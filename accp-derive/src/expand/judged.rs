@@ -39,24 +39,41 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
     let Some(last) = path.path.segments.last() else {
         return false;
     };
-    let inner = match &last.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments.args.last(),
+    let inner: Vec<&RustType> = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().filter_map(type_of).collect()
+        }
+        _ => Vec::new(),
+    };
+    let holds = |of: &Type| inner.last().is_some_and(|inner| is_known(inner, of));
+    // The check does not look at keys.
+    let key = match inner.first() {
+        Some(RustType::Path(key)) => key.path.segments.last(),
         _ => None,
     };
-    let holds =
-        |of: &Type| matches!(inner, Some(GenericArgument::Type(inner)) if is_known(inner, of));
+    let has_text_keys = || key.is_some_and(|key| key.ident == "String" || key.ident == "Cow");
     match (last.ident.to_string().as_str(), of) {
         ("Option" | "Box", _) => holds(of),
-        ("Vec", Type::List(item)) | ("BTreeMap" | "HashMap", Type::Map(item)) => holds(item),
-        ("Vec" | "BTreeMap" | "HashMap", Type::Any) => holds(of),
+        ("Vec", Type::List(item)) => holds(item),
+        ("Vec", Type::Any) => holds(of),
+        ("BTreeMap" | "HashMap", Type::Map(item)) => has_text_keys() && holds(item),
+        ("BTreeMap" | "HashMap", Type::Any) => has_text_keys() && holds(of),
         ("String" | "bool" | "f64" | "i8" | "i16" | "i32" | "i64" | "isize", _) => true,
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
         ("AgentId", Type::Agent | Type::String) => true,
-        ("Decimal", Type::Decimal | Type::Any) => true,
+        // A type of this name of another crate fits this field too, but no field of type `any`.
+        ("Decimal", Type::Decimal) => true,
         ("Map", Type::Map(item)) => **item == Type::Any,
         ("Map" | "Value", Type::Any) => true,
         _ => false,
+    }
+}
+
+fn type_of(argument: &GenericArgument) -> Option<&RustType> {
+    match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
     }
 }
 

@@ -61,7 +61,7 @@ impl Host {
             .first_checks(&self.side, &self.rules, from, &scanned, now);
         let shares = self.side.state.scope == Scope::Shared;
         if let (true, Ok((mid, _))) = (shares, &first)
-            && self.queue.is_anothers(from, self.side.clock.timers())
+            && self.is_turn_of_another(from)
         {
             return self.wait(from, mid);
         }
@@ -92,6 +92,15 @@ impl Host {
             self.call_next(now);
         }
         self.end_turn(now);
+    }
+
+    /// Returns whether a member with the next number has to wait, because it is the turn of another. A
+    /// member that knows the draft alone waits for one turn at most: to it, a host that does not answer
+    /// a frame with the right number has dropped the frame.
+    fn is_turn_of_another(&self, member: MemberId) -> bool {
+        let (now, patience) = (self.side.clock.timers(), self.side.options.retry);
+        self.queue.is_anothers(member, now)
+            && !(self.is_plain(member) && self.queue.has_waited(member, now, patience))
     }
 
     /// Lets a member wait for its turn to take a number.

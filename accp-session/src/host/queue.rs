@@ -10,7 +10,8 @@ use crate::{MemberId, Mid, Time};
 /// number, or has let the time for it pass.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<(MemberId, Mid)>,
+    /// Who waits with which frame, and since when.
+    waiting: VecDeque<(MemberId, Mid, Time)>,
     /// Whose turn it is, and until when.
     turn: Option<(MemberId, Time)>,
 }
@@ -27,15 +28,23 @@ impl Queue {
     pub(crate) fn wait(&mut self, member: MemberId, mid: &Mid, now: Time, patience: Duration) {
         if !self.is_anothers(member, now) {
             self.turn = Some((member, now + patience));
-        } else if self.waiting.iter().all(|(other, _)| *other != member) {
-            self.waiting.push_back((member, mid.clone()));
+        } else if self.waiting.iter().all(|(other, ..)| *other != member) {
+            self.waiting.push_back((member, mid.clone(), now));
         }
+    }
+
+    /// Returns whether a member waits for this long.
+    pub(crate) fn has_waited(&self, member: MemberId, now: Time, patience: Duration) -> bool {
+        let waits = |(other, _, since): &(MemberId, Mid, Time)| {
+            *other == member && now >= *since + patience
+        };
+        self.waiting.iter().any(waits)
     }
 
     /// Notes that a member has taken a number.
     pub(crate) fn took(&mut self, member: MemberId) {
         self.turn.take_if(|(other, _)| *other == member);
-        self.waiting.retain(|(other, _)| *other != member);
+        self.waiting.retain(|(other, ..)| *other != member);
     }
 
     /// Begins the next turn, if the last one is over. Returns the member and its frame.
@@ -44,8 +53,8 @@ impl Queue {
         if self.turn.is_some() {
             return None;
         }
-        let next = self.waiting.pop_front()?;
-        self.turn = Some((next.0, now + patience));
-        Some(next)
+        let (member, mid, _) = self.waiting.pop_front()?;
+        self.turn = Some((member, now + patience));
+        Some((member, mid))
     }
 }

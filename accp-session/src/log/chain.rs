@@ -81,6 +81,12 @@ impl Chains {
         self.frames.get(mid).map_or(mid, |known| &known.chain)
     }
 
+    /// Returns whether a frame names the chain of a cancellation as its own. A side whose log has gaps
+    /// knows no more for certain.
+    pub(crate) fn is_named(&self, frame: &Scanned<'_>) -> bool {
+        of(frame).is_some_and(|chain| self.cancelled.owner(chain).is_some())
+    }
+
     /// Returns whether this chain, or a chain above it, is cancelled.
     pub(crate) fn reaches(&self, chain: &Mid) -> bool {
         let mut at = chain;

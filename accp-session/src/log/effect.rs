@@ -4,7 +4,7 @@ use accp_frame::Intent;
 
 use crate::EntryKind;
 use crate::gate::refusal::Refusal;
-use crate::log::shared::{Change, SharedState, StateUpdate};
+use crate::log::shared::{Change, SharedState, StateError, StateUpdate};
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 
@@ -27,13 +27,25 @@ impl Effect {
     /// # Errors
     /// When a control frame cannot be read, or a change does not fit the shared state.
     pub(crate) fn of(frame: &Scanned<'_>, shared: &SharedState) -> Result<Self, Refusal> {
+        Self::with(frame, |update| shared.check(update, SharedState::MAX_BYTES))
+    }
+
+    /// Does the same for a frame that a host has accepted or tells.
+    pub(crate) fn of_judged(frame: &Scanned<'_>, shared: &SharedState) -> Result<Self, Refusal> {
+        Self::with(frame, |update| {
+            shared.check_judged(update, SharedState::MAX_BYTES)
+        })
+    }
+
+    fn with(
+        frame: &Scanned<'_>,
+        check: impl FnOnce(StateUpdate<'_>) -> Result<Change, StateError>,
+    ) -> Result<Self, Refusal> {
         if Control::is(frame) {
             return Ok(Self::Control(Control::read(frame)?));
         }
         if frame.intent == Intent::SYNC && frame.header.operation == "state" {
-            let update = StateUpdate::decode(frame.text)?;
-            let change = shared.check(update, SharedState::MAX_BYTES)?;
-            return Ok(Self::State(change));
+            return Ok(Self::State(check(StateUpdate::decode(frame.text)?)?));
         }
         Ok(Self::Frame)
     }

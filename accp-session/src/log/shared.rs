@@ -146,17 +146,26 @@ impl SharedState {
         update: StateUpdate<'_>,
         limit: usize,
     ) -> Result<Change, StateError> {
+        let (held, offered) = (self.version, update.version());
+        if matches!(update, StateUpdate::Full { .. }) && offered <= held {
+            return Err(StateError::Version { held, offered });
+        }
+        self.check_judged(update, limit)
+    }
+
+    /// Does the same as [`SharedState::check`] for an update that a host has accepted or tells. A whole
+    /// state may be of any version then: a host that was restored from an older copy has gone back.
+    pub(crate) fn check_judged(
+        &self,
+        update: StateUpdate<'_>,
+        limit: usize,
+    ) -> Result<Change, StateError> {
         let (held, version) = (self.version, update.version());
         let (replaces, entries) = match update {
             StateUpdate::Delta { changes, .. } => (false, changes),
             StateUpdate::Full { state, .. } => (true, state),
         };
-        let follows = if replaces {
-            version > held
-        } else {
-            held.checked_add(1) == Some(version)
-        };
-        if !follows {
+        if !replaces && held.checked_add(1) != Some(version) {
             return Err(StateError::Version {
                 held,
                 offered: version,

@@ -178,12 +178,20 @@ impl Member {
         self.retry(old, ErrorCode::DUPLICATE);
     }
 
-    /// Drops the frames of cancelled chains that never went out.
+    /// Drops the frames of cancelled chains that never went out. At a host that knows the draft alone,
+    /// this side may lack the frames that tell which chain is below which. It sends what is not certain.
     pub(crate) fn drop_cancelled(&mut self) {
-        let chains = &self.side.state.chains;
+        let (chains, is_plain) = (&self.side.state.chains, self.plain.is_some());
+        let is_gone = |frame: &Scanned<'_>| {
+            if is_plain {
+                chains.is_named(frame)
+            } else {
+                chains.is_cancelled(frame)
+            }
+        };
         let gone = self.outbox.take_unsent(|frame| {
             Scanned::of_entry(&frame.text(0))
-                .is_ok_and(|frame| frame.intent != Intent::CANCEL && chains.is_cancelled(&frame))
+                .is_ok_and(|frame| frame.intent != Intent::CANCEL && is_gone(&frame))
         });
         for frame in gone {
             self.forget(frame, Event::Cancelled);

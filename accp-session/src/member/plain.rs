@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use super::Member;
 use crate::gate::refusal::Refusal;
 use crate::gate::seen::{Place, SeenSet};
+use crate::log::effect::Effect;
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::{Hello, Link, PeerError};
@@ -45,13 +46,17 @@ pub(crate) struct Plain {
     /// The version of the shared state that the host has told as a whole. What makes an older one is
     /// in it.
     whole: u64,
+    /// The host has said a lower number since it told its state, so it may have gone back to another
+    /// state.
+    may_be_back: bool,
     /// A whole state that came under the next number, which may be the number of another frame, and
     /// when it first came.
     offered: Option<(Mid, Time)>,
     /// The last number that the host could not give any more, of those that this side has missed.
     missed: u64,
-    /// Hellos of the host in a row that have gone back to a lower number.
-    back: u32,
+    /// Hellos of the host in a row that have gone back to a lower number, and the number of the last. A
+    /// host that has gone back counts on; hellos that are late come in any order.
+    back: (u32, u64),
     /// How often the host has answered a ping and said nothing of the first frame of the outbox, which
     /// has gone out this often.
     silent: u32,
@@ -69,9 +74,10 @@ impl Plain {
             hellos: 0,
             acknowledges: false,
             whole: 0,
+            may_be_back: false,
             offered: None,
             missed: stored.outbox_sequence.saturating_sub(1),
-            back: 0,
+            back: (0, 0),
             silent: 0,
             doubts: 0,
         }
@@ -186,7 +192,8 @@ impl Member {
         if number < next && number <= plain.missed && !is_told {
             return;
         }
-        if let Some(state) = state.filter(|_| plain.seen.get(mid).is_none()) {
+        let is_offered = plain.offered.as_ref().is_some_and(|(of, _)| of == mid);
+        if let Some(state) = state.filter(|_| is_offered || plain.seen.get(mid).is_none()) {
             return self.take_state(frame, mid, number, &state, now);
         }
         let is_new = plain.seen.get(mid).is_none();
@@ -313,10 +320,8 @@ impl Member {
             return;
         };
         // The whole state that the host has told since may hold a change of this side.
-        let effect = Scanned::of_entry(&text).map(|frame| {
-            let position = self.side.position + 1;
-            self.side.effect(position, EntryKind::Frame, &frame)
-        });
+        let shared = &self.side.state.shared;
+        let effect = Scanned::of_entry(&text).map(|frame| Effect::of(&frame, shared));
         if let Ok(Err(_)) = effect {
             if let Some(frame) = self.outbox.refused(mid) {
                 self.forget(frame, Event::Acknowledged);
@@ -428,15 +433,17 @@ impl Member {
         self.say.hello |= !is_answer && self.hello.at().is_none();
         let number = hello.number.filter(|number| *number < NUMBERS);
         let number = number.unwrap_or(plain.number);
-        plain.back = if number < plain.number {
-            plain.back + 1
-        } else {
-            0
+        let is_lower = number < plain.number;
+        plain.may_be_back |= is_lower;
+        plain.back = match plain.back {
+            _ if !is_lower => (0, 0),
+            (hellos, before) if number >= before => (hellos + 1, number),
+            _ => (1, number),
         };
-        if self.met && (1..BACK).contains(&plain.back) {
+        if self.met && (1..BACK).contains(&plain.back.0) {
             return self.hello.soon(self.side.clock.timers());
         }
-        plain.back = 0;
+        plain.back = (0, 0);
         let missed = plain.number + 1..=number;
         plain.number = number;
         plain.asked = None;

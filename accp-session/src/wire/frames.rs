@@ -14,7 +14,7 @@ use accp_frame::{AccpFrame, Value};
 pub struct OpenSync<'a> {
     /// What tokens are counted with; nothing is counted without it.
     ///
-    /// `tok` on the wire: a string, optional.
+    /// `tok` on the wire: a string. Absent and `~` mean `None`.
     #[accp(rename = "tok")]
     pub tokenizer: Option<Cow<'a, str>>,
     /// The agent of the host.
@@ -46,7 +46,7 @@ pub struct JoinSync<'a> {
     pub agents: Vec<Cow<'a, str>>,
     /// Whether it may cancel what others started.
     ///
-    /// `sup` on the wire: a boolean, optional.
+    /// `sup` on the wire: a boolean. Absent and `~` mean `None`.
     #[accp(rename = "sup")]
     pub supervisor: Option<bool>,
 }
@@ -211,83 +211,83 @@ pub enum ControlFrame<'a> {
 pub struct RegistrySync<'a> {
     /// The version of the registry.
     ///
-    /// `v` on the wire: any value, optional.
+    /// `v` on the wire: any value. Absent and `~` mean `None`.
     pub version: Option<Value<'a>>,
     /// The first digits of the registry's hash, or all of them.
     ///
-    /// `hash` on the wire: any value, optional.
+    /// `hash` on the wire: any value. Absent and `~` mean `None`.
     pub hash: Option<Value<'a>>,
     /// From the host: the level of the draft that the session keeps to.
     ///
-    /// `lvl` on the wire: any value, optional.
+    /// `lvl` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "lvl")]
     pub level: Option<Value<'a>>,
     /// The last position of the log that is held.
     ///
-    /// `pos` on the wire: any value, optional.
+    /// `pos` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "pos")]
     pub position: Option<Value<'a>>,
     /// The number of the member, 100 to 899 or 9000 to 9999.
     ///
-    /// `n` on the wire: any value, optional.
+    /// `n` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "n")]
     pub member: Option<Value<'a>>,
     /// How frames are numbered: shared, or each sender its own.
     ///
-    /// `scope` on the wire: any value, optional.
+    /// `scope` on the wire: any value. Absent and `~` mean `None`.
     pub scope: Option<Value<'a>>,
     /// The position of the fold to start from.
     ///
-    /// `snap` on the wire: any value, optional.
+    /// `snap` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "snap")]
     pub snapshot: Option<Value<'a>>,
     /// The position after which the host relays.
     ///
-    /// `from` on the wire: any value, optional.
+    /// `from` on the wire: any value. Absent and `~` mean `None`.
     pub from: Option<Value<'a>>,
     /// The last epoch among the consumed ids of the member.
     ///
-    /// `epoch` on the wire: any value, optional.
+    /// `epoch` on the wire: any value. Absent and `~` mean `None`.
     pub epoch: Option<Value<'a>>,
     /// The word of the host for its log up to a position: identity, hash and proof.
     ///
-    /// `proof` on the wire: any value, optional.
+    /// `proof` on the wire: any value. Absent and `~` mean `None`.
     pub proof: Option<Value<'a>>,
     /// The number of the first frame that is not in the log; from the host: the number it expects.
     ///
-    /// `next` on the wire: any value, optional.
+    /// `next` on the wire: any value. Absent and `~` mean `None`.
     pub next: Option<Value<'a>>,
     /// The last position that the member has said it holds.
     ///
-    /// `seen` on the wire: any value, optional.
+    /// `seen` on the wire: any value. Absent and `~` mean `None`.
     pub seen: Option<Value<'a>>,
     /// The number of the last value that the member has put.
     ///
-    /// `puts` on the wire: any value, optional.
+    /// `puts` on the wire: any value. Absent and `~` mean `None`.
     pub puts: Option<Value<'a>>,
     /// The last frame of the member that the host has consumed.
     ///
-    /// `last` on the wire: any value, optional.
+    /// `last` on the wire: any value. Absent and `~` mean `None`.
     pub last: Option<Value<'a>>,
     /// Frames that the member has sent, whose entries it has missed.
     ///
-    /// `asks` on the wire: any value, optional.
+    /// `asks` on the wire: any value. Absent and `~` mean `None`.
     pub asks: Option<Value<'a>>,
     /// Those of the frames asked for that the log has.
     ///
-    /// `has` on the wire: any value, optional.
+    /// `has` on the wire: any value. Absent and `~` mean `None`.
     pub has: Option<Value<'a>>,
     /// Those of the frames asked for that took a number and are not in the log.
     ///
-    /// `gone` on the wire: any value, optional.
+    /// `gone` on the wire: any value. Absent and `~` mean `None`.
     pub gone: Option<Value<'a>>,
     /// For a peer of the draft alone: schemas that it lacks, in the form of section 6.2.
     ///
-    /// `schemas` on the wire: any value, optional.
+    /// `schemas` on the wire: any value. Absent and `~` mean `None`.
     pub schemas: Option<Value<'a>>,
     /// The extensions that are understood.
     ///
-    /// `ext` on the wire: any value, optional.
+    /// `ext` on the wire: any value. Absent and `~` mean `None`.
     #[accp(rename = "ext")]
     pub extensions: Option<Value<'a>>,
 }
@@ -306,7 +306,7 @@ pub struct BytesQry<'a> {
     pub key: Value<'a>,
     /// The first byte, from 0.
     ///
-    /// `at` on the wire: an integer, optional.
+    /// `at` on the wire: an integer. Absent and `~` mean `None`.
     pub at: Option<i64>,
 }
 
@@ -324,7 +324,7 @@ pub struct BytesSync<'a> {
     pub key: Value<'a>,
     /// The first byte, from 0.
     ///
-    /// `at` on the wire: an integer, optional.
+    /// `at` on the wire: an integer. Absent and `~` mean `None`.
     pub at: Option<i64>,
     /// The bytes of the whole.
     ///
@@ -338,7 +338,7 @@ pub struct BytesSync<'a> {
     pub digest: Cow<'a, str>,
     /// The piece, in base64.
     ///
-    /// `d` on the wire: any value, optional.
+    /// `d` on the wire: any value. Absent and `~` mean `None`.
     pub data: Option<Value<'a>>,
 }
 

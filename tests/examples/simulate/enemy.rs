@@ -262,7 +262,7 @@ impl Enemy {
         }
         let next = rng.below(100);
         format!(
-            "@x>sync:registry{{asks:[{}]|ext:[marks,log,bytes,parts,proof]|hash:b3f5d7|next:{next}|pos:{position}|proof:{proof}|v:1}}",
+            "@x>sync:registry{{asks:[{}]|ext:[marks,log,bytes,parts,proof]|hash:a32838|next:{next}|pos:{position}|proof:{proof}|v:1}}",
             self.id_of_another(rng)
         )
     }

@@ -20,7 +20,7 @@ proptest! {
         prop_assert!(text.contains(&written), "{} in {}", written, text);
         let frame = accp_runtime::Frame::parse(&text).unwrap();
         prop_assert_eq!(frame.value("amt"), Some(Value::Decimal(amount)));
-        for (key, is_default) in [("currency:", currency == "USD"), ("stat:", status == "pending"), ("retryable:", !retryable)] {
+        for (key, is_default) in [("currency:", currency == "USD"), ("stat:", status == "pending"), ("retry:", !retryable)] {
             prop_assert_eq!(text.contains(key), !is_default);
         }
 
@@ -90,7 +90,7 @@ fn pro_tx_refuses_an_amount_that_is_no_decimal_and_a_missing_id() {
         "txn:t1|amt:#1.1234567",
         "txn:t1|amt:[1.5]",
         "txn:t1|amt:9223372036854775808.0",
-        "txn:t1|amt:1.5|retryable:no",
+        "txn:t1|amt:1.5|retry:no",
     ] {
         let text = format!("@a>req:transaction{{{payload}|schema:TX}}");
         assert_eq!(

@@ -113,3 +113,41 @@ proptest! {
         }
     }
 }
+
+/// One field for each row of the table in the documentation of the derive.
+#[derive(AccpFrame, Debug, PartialEq)]
+#[accp(schema = "TA", intent = "req", operation = "schedule")]
+struct Rows {
+    assignee: AgentId<'static>,
+    task: String,
+    /// An `Option` without a default.
+    deadline: Option<String>,
+    /// An `Option` with a default.
+    priority: Option<String>,
+    /// No `Option`, with a default.
+    deps: Vec<String>,
+}
+
+#[test]
+fn what_absent_and_null_mean() {
+    let read = |fields: &str| {
+        let text = format!("@a>req:schedule{{asgn:b|task:t{fields}|schema:TA}}");
+        let typed = Typed::<Rows>::decode(&text).map_err(|error| error.to_string())?;
+        let Rows {
+            deadline,
+            priority,
+            deps,
+            ..
+        } = &typed.frame;
+        let (held, text) = (
+            format!("{deadline:?} {priority:?} {deps:?}"),
+            typed.encode().unwrap(),
+        );
+        let written = text.strip_prefix("@a>req:schedule{asgn:b|task:t").unwrap();
+        Ok::<_, String>(format!("{held}, written {written}"))
+    };
+    insta::assert_snapshot!(read("").unwrap(), @r#"None Some("medium") [], written |schema:TA}"#);
+    assert_eq!(read("|dead:~"), read(""));
+    insta::assert_snapshot!(read("|pri:~").unwrap(), @"None None [], written |pri:~|schema:TA}");
+    insta::assert_snapshot!(read("|deps:~").unwrap_err(), @"E1004 at byte 35 in Rows.deps: expected an array");
+}

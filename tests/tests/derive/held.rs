@@ -62,7 +62,7 @@ fn what_is_dropped_is_told() {
     let text = "@a>req:transaction{txn:t1|amt:1.5|cur:eur|currency_of:x|acc:k|schema:TX}";
     let dropped = |text: &str| Typed::<Pay>::decode(text).unwrap().dropped().to_vec();
     assert_eq!(dropped(text), ["account"]);
-    let text = "@a>req:transaction{acc:k|txn:t1|currency:eur|amt:1.5|retryable:true|schema:TX}";
+    let text = "@a>req:transaction{acc:k|txn:t1|currency:eur|amt:1.5|retry:true|schema:TX}";
     assert_eq!(dropped(text), ["account", "currency", "retryable"]);
     let none = "@a>req:transaction{txn:t1|amt:1.5|stat:ok|zz:1|schema:TX}";
     assert_eq!(dropped(none), [""; 0]);
@@ -77,7 +77,8 @@ fn what_is_dropped_is_told() {
 
 #[test]
 fn a_map_holds_the_fields_that_the_struct_does_not_have() {
-    let text = "@a>req:transaction{txn:t1|amt:1.5|currency:EUR|acc:007|stat:ok|retryable:true|zz:1|schema:TX}";
+    let text =
+        "@a>req:transaction{txn:t1|amt:1.5|currency:EUR|acc:007|stat:ok|retry:true|zz:1|schema:TX}";
     let kept = Typed::<Kept<'_>>::decode(text).unwrap();
     // By their types: an account is a string.
     assert_eq!(kept.frame.more.get("account"), Some(&Value::from("007")));
@@ -88,8 +89,8 @@ fn a_map_holds_the_fields_that_the_struct_does_not_have() {
     assert_eq!(sorted.encode().unwrap(), text);
     let twice = "@a>req:transaction{txn:t1|amt:1.5|acc:1|account:2|schema:TX}";
     insta::assert_snapshot!(Typed::<Kept<'_>>::decode(twice).unwrap_err(), @"E1001 at byte 48 in Kept.account: expected every key once, under its full or its short name");
-    let wrong = "@a>req:transaction{txn:t1|amt:1.5|retryable:maybe|schema:TX}";
-    insta::assert_snapshot!(Typed::<Kept<'_>>::decode(wrong).unwrap_err(), @"E1004 at byte 44 in Kept.retryable: expected a value of type boolean");
+    let wrong = "@a>req:transaction{txn:t1|amt:1.5|retry:maybe|schema:TX}";
+    insta::assert_snapshot!(Typed::<Kept<'_>>::decode(wrong).unwrap_err(), @"E1004 at byte 40 in Kept.retryable: expected a value of type boolean");
     let mut short = kept;
     short.frame.more.insert("acc", Value::from("1"));
     insta::assert_snapshot!(short.encode().unwrap_err(), @"Kept.acc: this key belongs to a field, or is reserved");
@@ -109,7 +110,7 @@ proptest! {
     ) {
         let mut text = String::from("@a>req:transaction{txn:t1|amt:1.5");
         for (key, value) in [
-            ("currency", currency), ("acc", account), ("stat", status), ("retryable", retryable),
+            ("currency", currency), ("acc", account), ("stat", status), ("retry", retryable),
             ("zz", extra),
         ] {
             if let Some(value) = value {

@@ -16,7 +16,7 @@ use crate::sides::{NOW, Node, counting, frame, open_desk, plan};
 fn of_a_host() -> Vec<ErrorCode> {
     let mut desk = open_desk(counting("hub"), Rules::default());
     desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+    let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
     desk.takes(101, &frame(&put, 2, 2, ""));
     desk.expire(&["k101_1"], NOW);

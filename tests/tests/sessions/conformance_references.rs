@@ -25,7 +25,7 @@ fn locate(desk: &Side, key: &str) -> Result<Located, ReadError> {
 /// Announces a value of `@dev` under `k101_1`, and sends a frame with it. Returns the position of
 /// the frame.
 fn with_value(desk: &mut Side) -> u64 {
-    let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+    let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
     desk.hears(101, &frame(&put, 1, 1, ""), NOW);
     desk.takes(

@@ -87,7 +87,7 @@ fn opt_03_accepts_what_the_registry_says_is_inline_unless_strict() {
 #[test]
 fn opt_03_refuses_references_to_values_that_were_not_put() {
     let mut desk = desk(options("hub"));
-    let digest = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+    let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = |key: &str| format!("@dev>sync:put{{keys:[[{key},{digest},60]]}}");
     let goal = "@dev>req:plan{goal:$cold.k101_1}";
     assert_eq!(

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::room::Room;
 use crate::sides::{NOW, Node, Side, frame, member, open_desk, options, plan, rules};
 
-const DIGEST: &str = "b3f5d7796b63fe3ed063b74a117a1888843aadf5c8b079c44cd9c895be2a9f82";
+const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
 fn desk() -> Side {
     open_desk(options("hub"), rules(Scope::Sender))

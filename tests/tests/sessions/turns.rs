@@ -130,6 +130,35 @@ fn a_turn_that_is_not_used_passes_on() {
     assert_eq!(accepts(&mut desk, (103, 1, 5), end), []);
 }
 
+/// A member that knows the draft alone would conclude from the silence of the host that its frame was
+/// dropped. So it waits for one turn at most, and then takes the number that is due.
+#[test]
+fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
+    for is_plain in [false, true] {
+        let mut desk = desk_of_three();
+        let later = NOW + PATIENCE * 2;
+        let end = later + PATIENCE;
+        if is_plain {
+            desk.hears(103, "@ops>sync:registry{v:1|hash:a32838}", later);
+        }
+        // The number of entries that a frame makes.
+        let mut entries = |(from, n, seq), at| {
+            let heard = desk.hears(from, &numbered(from, n, seq), at);
+            heard.entries.len()
+        };
+        assert_eq!(entries((101, 1, 1), later), 1);
+        // It is the turn of 102, and then of 101. 103 has the right number, and waits.
+        assert_eq!(entries((102, 1, 1), later), 0);
+        assert_eq!(entries((101, 2, 2), later), 0);
+        assert_eq!(entries((103, 1, 2), later), 0);
+        assert_eq!(entries((103, 1, 2), just_before(end)), 0);
+        assert_eq!(entries((102, 1, 2), end), 1);
+        assert_eq!(entries((103, 1, 3), end), usize::from(is_plain));
+        let next = if is_plain { 4 } else { 3 };
+        assert_eq!(entries((101, 2, next), end), 1);
+    }
+}
+
 /// A frame that the host drops takes its number, so the turn of its sender is over.
 #[test]
 fn a_dropped_frame_ends_the_turn() {

@@ -239,7 +239,7 @@ impl fmt::Display for Explanation {
 }
 
 /// Returns the name and the meaning of an error code (draft section 3.6).
-fn words_of(code: &str) -> String {
+pub(super) fn words_of(code: &str) -> String {
     let known = code.parse::<ErrorCode>().ok().and_then(|code| {
         let again = if code.is_retryable()? {
             "Sending again may help."

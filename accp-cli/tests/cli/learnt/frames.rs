@@ -12,7 +12,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "ec03389d4306e68186fa900637e14c0364d2709cfaa5c97aa6a14c2dc858b0ab";
+pub const REGISTRY_HASH: &str = "41d5ef99bd2e820ce0fef3aad1faa86290042f4f128ef7ecedd004de193433df";
 
 /// Schema `B` as a value inside a frame.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Book<'a> {
     pub lent: bool,
     /// `price` on the wire: a decimal.
     pub price: Decimal,
-    /// `language` on the wire: a string; `"en"` by default.
+    /// `language` on the wire: a string. Absent means `"en"`; `~` is an error.
     #[accp(default)]
     pub language: Cow<'a, str>,
     /// `keywords` on the wire: a list of strings.
@@ -139,6 +139,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "version": 1
     },
     "chat_message": {
+      "abbreviations": { "reply_to": "re" },
       "code": "CH",
       "defaults": { "lang": "en", "role": "assistant" },
       "doc": "A message of a conversation (draft section 10.1).",
@@ -359,6 +360,7 @@ pub const REGISTRY_JSON: &str = r#"{
     "tool_call": {
       "abbreviations": {
         "arguments": "args",
+        "error_code": "code",
         "result": "res",
         "status": "stat",
         "tool_name": "tool"
@@ -405,6 +407,7 @@ pub const REGISTRY_JSON: &str = r#"{
       "abbreviations": {
         "account": "acc",
         "amount": "amt",
+        "retryable": "retry",
         "status": "stat",
         "transaction_id": "txn"
       },

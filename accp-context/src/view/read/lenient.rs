@@ -23,7 +23,7 @@ const QUOTES: [(char, char); 4] = [
 /// Characters that a line may have behind its block.
 const TRAILING: [char; 4] = ['`', '*', '.', ';'];
 
-fn is_blank(c: char) -> bool {
+pub(super) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r')
 }
 

@@ -198,6 +198,7 @@ fn what_it_repairs() {
         "@a>req:book LE('94107',-12%,see (a, b) below,\"say \"hi\" now\",/usr/bin,5\u{201d} x)",
         "@a>req:book LE(\u{201c}x, y\u{201d},\"two\nlines\",\"it\\'s\")",
         "@a>req:schedule TA(dev,x,,,y,,)",
+        "@a>req:plan{ a:1, b :{c:2, d:3}}",
         "@a>req:schedule{asgn:dev|task:x|schema:TA}",
         "@a>done:x{r:FL[from: BGO, seats: (4, 9)\n  WF31 , OSL\n  WF35, SVG ]}\nThat is all.",
         "@= FL(number, from,to,seats:SE,open)\n@a>req:book LE(1)\n",
@@ -299,6 +300,12 @@ fn what_it_repairs() {
     @a>req:schedule TA(dev,x,,,[y])
       byte 27: a value is spelt as its type demands: `y` is `[y]`
 
+    @a>req:plan{a:1,b:{c:2,d:3}}
+      byte 12: spaces and line breaks only as in the form: " "
+      byte 17: spaces and line breaks only as in the form: " "
+      byte 19: spaces and line breaks only as in the form: " "
+      byte 26: spaces and line breaks only as in the form: " "
+
     @a>req:schedule TA(dev,x)
       byte 0: a block, and not a frame as peers write it: `@a>req:schedule{asgn:dev|task:x|schema:TA}` is `@a>req:schedule TA(dev,x)`
 
@@ -340,6 +347,7 @@ fn what_it_refuses() {
         "@a>req:trip TR(,,,,many)",
         "@John, here is what I would do.",
         "@a>done:x{a: 1, a: 2}",
+        "@a>done:x{:1}",
         "@a>req:book LE(1, 2, 3, 4, 5, 6, 7)",
     ];
     let errors = texts.map(|text| view.read_lenient(text).unwrap_err().to_string());
@@ -354,6 +362,7 @@ fn what_it_refuses() {
     E1004 in block 1, line 1, TR: expected the field count, which schema TR requires, found `)`
     E1001 in block 1, line 1: expected an agent, and '>', ':' or '?' behind it, found `John`
     E1001 in block 1, line 1: expected each key once, found `a: 2`
+    E1001 in block 1, line 1: expected a key, without spaces around it, or a JSON string, found `:1`
     E1001 in block 1, line 1, LE: expected no more values than the schema has fields, found ` 7`
     "#);
 }

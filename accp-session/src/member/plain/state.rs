@@ -23,12 +23,16 @@ impl Member {
         let is_whole = matches!(state, StateUpdate::Full { .. });
         // What comes late is in a whole state that the host tells, or it is a piece of it.
         let is_piece = plain.whole > 0 && state.version() == held + 1;
-        let is_in = if is_next {
-            state.version() <= plain.whole
-        } else if is_whole {
-            state.version() <= held && plain.doubts == 0
+        // A host that has gone back tells its state under the number that this side has. Another whole
+        // state that is not newer comes late, from its log.
+        let is_told = number == plain.number && (plain.doubts > 0 || plain.may_be_back);
+        let is_past = is_whole && !is_told && state.version() <= held;
+        let is_in = if is_past || plain.seen.get(mid).is_some() {
+            true
+        } else if is_next {
+            !is_whole && state.version() <= plain.whole && !plain.may_be_back
         } else {
-            !is_piece
+            !is_whole && !is_piece
         };
         let fits = is_in || is_whole || state.version() == held + 1;
         if !fits && plain.doubts < SILENT {
@@ -42,8 +46,8 @@ impl Member {
             return self.hello.arm(self.side.clock.timers());
         }
         let Some(plain) = &mut self.plain else { return };
-        if is_whole {
-            plain.whole = state.version();
+        if is_whole && !is_past {
+            (plain.whole, plain.may_be_back) = (state.version(), false);
         }
         if fits {
             plain.doubts = 0;

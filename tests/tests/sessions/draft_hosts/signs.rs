@@ -1,10 +1,11 @@
 //! The signs that a host has taken a frame.
 
+use accp_runtime::Value;
 use accp_runtime::session::Event;
 
 use super::{Guest, number};
 use crate::layers::LONG;
-use crate::sides::plan;
+use crate::sides::{Node as _, plan};
 
 /// What a host of the draft may say of a frame that it has taken: it counts its acknowledgement, or
 /// not; it says E3002 when the frame comes again; or somebody answers.
@@ -115,7 +116,9 @@ fn a_doubled_state_hides_no_gap() {
     let state = "@hub>sync:state{v:1|state:{a:1}}[mid:0a0000000021,seq:1,ts:1714000000]";
     let asked = guest.hears(state);
     assert!(asked[0].contains("|exp:1|"), "{asked:?}");
-    guest.hears(state);
+    // Neither its acknowledgement nor a hello claims the number of that frame.
+    let said = guest.hears(state);
+    assert!(said.iter().all(|text| number(text) == 0), "{said:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
     // Here it is the frame of its number, and comes again when it is asked for.
@@ -125,4 +128,72 @@ fn a_doubled_state_hides_no_gap() {
     guest.hears(state);
     guest.hears("@dev>req:plan{n:3}[mid:0a0000000013,seq:3,ts:1714000000]");
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:3}");
+}
+
+/// A host that was restored from an older copy has gone back with its shared state. The member takes
+/// the whole state that it tells, although its own version is no lower, and keeps it in a restart.
+#[test]
+fn the_state_of_a_host_that_has_gone_back() {
+    let mut guest = Guest::at(0);
+    for (number, value) in [(1, 1), (2, 2)] {
+        let change = format!("@dev>sync:state{{v:{number}|delta:{{a:{value}}}}}");
+        guest.hears(&format!(
+            "{change}[mid:0a000000001{number},seq:{number},ts:1714000000]"
+        ));
+    }
+    assert_eq!(guest.side.state().shared().version(), 2);
+    let again = "@dev>sync:state{v:2|delta:{b:9}}[mid:0a0000000029,seq:3,ts:1714000000]";
+    let said = guest.hears(again);
+    assert!(said[0].contains("code:E2001"), "{said:?}");
+    let told = "@hub>sync:state{v:2|state:{a:1,b:9}}[mid:0a0000000021,seq:2,ts:1714000000]";
+    let said = guest.hears(told);
+    assert!(said[0].contains("cid:0a0000000021"), "{said:?}");
+    assert!(said.iter().all(|text| !text.contains("E2001")), "{said:?}");
+    guest.hears(again);
+    for _ in 0..2 {
+        let shared = guest.side.state().shared();
+        assert_eq!(
+            (shared.version(), shared.get("a")),
+            (2, Some(&Value::from(1)))
+        );
+        assert_eq!(shared.get("b"), Some(&Value::from(9)));
+        guest.restarts();
+    }
+    guest.hears(&format!("{}[mid:a1,seq:3,ts:1714000000]", super::HELLO));
+    guest.hears("@dev>sync:state{v:3|delta:{a:3}}[mid:0a0000000013,seq:4,ts:1714000000]");
+    assert_eq!(guest.side.state().shared().get("a"), Some(&Value::from(3)));
+    assert!(
+        !guest
+            .side
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::Missed(_)))
+    );
+}
+
+/// The same, where the host has gone back behind the whole state that it told before, and has given
+/// new numbers since.
+#[test]
+fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
+    let mut guest = Guest::at(0);
+    let old = "@hub>sync:state{v:3|state:{a:1}}[mid:0a0000000021,seq:0,ts:1714000000]";
+    guest.hears(old);
+    for n in 1..=2 {
+        guest.hears(&format!(
+            "@dev>req:plan{{n:{n}}}[mid:0a000000001{n},seq:{n},ts:1714000000]"
+        ));
+    }
+    guest.hears(&format!("{}[mid:a1,seq:0,ts:1714000000]", super::HELLO));
+    let change = "@dev>sync:state{v:1|delta:{b:9}}[mid:0a0000000031,seq:3,ts:1714000000]";
+    let said = guest.hears(change);
+    assert!(said.iter().any(|text| text.contains("E2001")), "{said:?}");
+    // A whole state of the log, which is late, is no word about now.
+    guest.hears("@dev>sync:state{v:2|state:{c:7}}[mid:0a0000000033,seq:1,ts:1714000000]");
+    assert_eq!(guest.side.state().shared().get("c"), None);
+    guest.hears("@hub>sync:state{v:1|state:{b:9}}[mid:0a0000000032,seq:2,ts:1714000000]");
+    guest.hears(change);
+    let shared = guest.side.state().shared();
+    assert_eq!((shared.version(), shared.get("a")), (1, None));
+    guest.hears("@dev>req:plan{n:4}[mid:0a0000000014,seq:4,ts:1714000000]");
+    assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:4}");
 }

@@ -31,7 +31,7 @@ fn bytes_that_are_no_value_do_not_change_a_frame() {
         let (digest, length) = (Hash::of(bytes.as_bytes()), bytes.len());
         let data = BASE64.encode(bytes);
         for text in [
-            "@pm>sync:registry{v:1|hash:b3f5d7}".to_owned(),
+            "@pm>sync:registry{v:1|hash:a32838}".to_owned(),
             format!(
                 "@pm>sync:put{{keys:[[k103_1,{digest},{length}]]}}[mid:5e2f00000001,seq:1,ts:1714000000]"
             ),
