@@ -20,7 +20,6 @@ pub(super) struct Shapes {
     learnt: serde_json::Map<String, Json>,
     /// The shapes that are declared; the code of each is `R` and its number, from 1.
     declared: Vec<Shape>,
-    tokenizer: Option<String>,
     /// Shapes that are not declared yet, and how many records had them.
     counted: Vec<(Shape, usize)>,
     view: View,
@@ -55,7 +54,6 @@ impl Shapes {
         }
         let mut shapes = Self {
             learnt,
-            tokenizer: registry.tokenizer.clone(),
             declared: Vec::new(),
             counted: Vec::new(),
             view: View::new(Arc::new(Registry::empty())),
@@ -168,11 +166,9 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        let mut registry = json!({ "schemas": schemas });
-        if let Some(tokenizer) = &self.tokenizer {
-            registry["tokenizer"] = Json::from(tokenizer.as_str());
-        }
-        Registry::from_json(&registry.to_string()).ok()
+        // Without a tokenizer, definitions have the full names of fields: a prompt does not say what a
+        // short name is short for.
+        Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
 
@@ -277,6 +273,17 @@ mod tests {
             text,
             "@=ST1(item,bags)\nST1[item:\"rye flour, fine\",bags:4\n\n\n]"
         );
+    }
+
+    #[test]
+    fn definitions_have_the_keys_and_no_short_names() {
+        let registry = r#"{ "tokenizer": "o200k_base", "schemas": { "stock": {
+            "code": "ST1", "fields": ["item", "bags_on_hand"],
+            "abbreviations": { "bags_on_hand": "bags" } } } }"#;
+        let mut shapes = Shapes::new(&Registry::from_json(registry).unwrap());
+        let stock = json!({ "item": "rye flour", "bags_on_hand": 4 });
+        let text = shown(&mut shapes, &json!([stock, stock])).unwrap();
+        assert!(text.starts_with("@=ST1(item,bags_on_hand)\n"), "{text}");
     }
 
     #[test]
