@@ -16,6 +16,8 @@ const MOST: usize = 4;
 
 /// The beginning of a definition.
 const DEFINES: &str = "[From here on, ";
+/// The line of a definition that stands for the text.
+const TEXT: &str = "..";
 
 /// The wrappers of each tool.
 #[derive(Debug, Default)]
@@ -94,9 +96,11 @@ impl Tool {
         let shared = shared.filter(|wrapper| {
             is_short(&wrapper.before) && is_short(&wrapper.after) && wrapper.fits(lines)
         });
+        // The first line of two dots in a definition stands for the text.
+        let shared = shared.filter(|wrapper| !wrapper.before.iter().any(|line| line == TEXT));
         let longest = shared.max_by_key(Wrapper::len);
         let longest = longest.filter(|wrapper| {
-            self.wrappers.len() < MOST && counter.count(&wrapper.text("\n")) >= TOKENS
+            self.wrappers.len() < MOST && counter.count(&wrapper.text()) >= TOKENS
         });
         if longest.is_none() {
             self.results.push([first, last]);
@@ -119,14 +123,20 @@ impl Wrapper {
             && lines.ends_with(&self.after)
     }
 
-    fn text(&self, between: &str) -> String {
+    fn text(&self) -> String {
         let (before, after) = (self.before.join("\n"), self.after.join("\n"));
-        format!("{before}{between}{after}")
+        format!("{before}\n{after}")
     }
 
+    /// Says how many lines the wrapper has: a line of it may end like the definition.
     fn definition(&self, speaker: &str) -> String {
-        let around = self.text("\n..\n");
-        format!("{DEFINES}{speaker} says a text with these lines around it:\n{around}]\n")
+        let mut lines: Vec<&str> = self.before.iter().map(String::as_str).collect();
+        lines.push(TEXT);
+        lines.extend(self.after.iter().map(String::as_str));
+        let count = lines.len() - 1;
+        let noun = if count == 1 { "line" } else { "lines" };
+        let lines = lines.join("\n");
+        format!("{DEFINES}{speaker} says a text with {count} {noun} around it:\n{lines}]\n")
     }
 }
 
@@ -168,7 +178,7 @@ mod tests {
             bare(&mut wrappers, "<code>0</code>\n<out>\na\nb\n</out>"),
             None
         );
-        let definition = "[From here on, run' says a text with these lines around it:\n\
+        let definition = "[From here on, run' says a text with 3 lines around it:\n\
             <code>0</code>\n<out>\n..\n</out>]\n";
         let second = bare(&mut wrappers, "<code>0</code>\n<out>\nc\n</out>").unwrap();
         assert_eq!(second, ("run'".to_owned(), format!("{definition}c")));
@@ -183,6 +193,25 @@ mod tests {
         assert_eq!(other.0, "run''");
         let first = bare(&mut wrappers, "<code>0</code>\n<out>\nf\n</out>").unwrap();
         assert_eq!(first, ("run'".to_owned(), "f".to_owned()));
+    }
+
+    #[test]
+    fn a_definition_says_where_it_ends() {
+        let mut wrappers = Wrappers::default();
+        for (text, expected) in [
+            ("a\n[python 3]\n[the code is 0]", None),
+            (
+                "b\n[python 3]\n[the code is 0]",
+                Some("..\n[python 3]\n[the code is 0]]\nb"),
+            ),
+            ("..\nthe code is 1\na", None),
+            ("..\nthe code is 1\nb", None),
+        ] {
+            let shown = bare(&mut wrappers, text);
+            let says = "[From here on, run' says a text with 2 lines around it:\n";
+            let expected = expected.map(|text| format!("{says}{text}"));
+            assert_eq!(shown.map(|(_, text)| text), expected);
+        }
     }
 
     #[test]
