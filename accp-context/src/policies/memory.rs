@@ -37,6 +37,9 @@ const NUMBERED: usize = 400;
 ///   ([`expand`](Self::expand)). Its definition is part of each prompt. A result of more than 2,000
 ///   tokens (a listing) or 3,000 loses its middle at once.
 ///
+/// A line that reads as a mark of ours has `\` before it, and a name that does stands in quotes. So
+/// what a prompt shows can be read back from its texts alone.
+///
 /// A message that an agent has seen never changes again, so the beginning of a prompt is the
 /// beginning of the next one, which a provider's cache makes cheap.
 ///
