@@ -18,6 +18,7 @@ use serde_json::Value as Json;
 use self::repeats::Repeats;
 use self::shapes::Shapes;
 use self::wrappers::Wrappers;
+use crate::Call;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 /// A message of so many bytes says its number, so that later messages can refer to it.
@@ -35,6 +36,9 @@ const NUMBERED: usize = 400;
 ///   `[12 lines: p7: def union]` says where the middle was, and a tool brings it back
 ///   ([`expand`](Self::expand)). Its definition is part of each prompt. A result of more than 2,000
 ///   tokens (a listing) or 3,000 loses its middle at once.
+///
+/// A line that reads as a mark of ours has `\` before it, and a name that does stands in quotes. So
+/// what a prompt shows can be read back from its texts alone.
 ///
 /// A message that an agent has seen never changes again, so the beginning of a prompt is the
 /// beginning of the next one, which a provider's cache makes cheap.
@@ -145,8 +149,6 @@ struct Entry {
     whole: Option<Segment>,
     /// As an agent sees it afterwards.
     settled: Option<Segment>,
-    /// Its lines with references, once it has its last form.
-    referred: Option<Vec<String>>,
 }
 
 impl Memory {
@@ -182,33 +184,29 @@ impl Memory {
     /// Gives the messages that the agent has seen their last form.
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
+            // The form at first sight has to be there: later it could refer to later messages.
+            let whole = self.whole(at);
             let referred = self.referred(at);
             let entry = &self.entries[at];
             let lines = if entry.message.kind == Kind::Result && self.has(Part::Cuts) {
-                cut::middle(referred.clone(), at, &*self.counter)
+                cut::middle(referred, at, &*self.counter)
             } else {
-                referred.clone()
+                referred
             };
             let segment = entry.segment(&lines);
             if entry.is_numbered && self.has(Part::Repeats) {
-                self.repeats.add(at, lines);
+                self.repeats.add(at, lines, entry.lines_in(&whole));
             }
             self.entries[at].settled = Some(segment);
-            self.entries[at].referred = Some(referred);
         }
         self.settled = self.settled.max(seen);
     }
 
-    /// Returns the lines of a message, with references to lines of messages in their last form. Once
-    /// the message has its last form, its references stay: later ones could lead to later messages.
+    /// Returns the lines of a message, with references to lines of messages in their last form.
     fn referred(&self, at: usize) -> Vec<String> {
         let entry = &self.entries[at];
-        match &entry.referred {
-            Some(referred) => referred.clone(),
-            None => self
-                .repeats
-                .without(&entry.message, &entry.lines, &*self.counter),
-        }
+        self.repeats
+            .without(&entry.message, &entry.lines, &*self.counter)
     }
 
     /// Returns a message as an agent sees it first.
@@ -252,11 +250,13 @@ impl Memory {
         (text, definitions)
     }
 
-    /// Returns whether the newest message is a single call, so that the next result answers it.
-    fn answers_one_call(&self) -> bool {
-        let newest = self.entries.last();
-        let calls = newest.map(|entry| entry.message.recorded().calls().count());
-        calls == Some(1)
+    /// Returns whether the newest message is a single call that this result answers.
+    fn answers_one_call(&self, result: &Message) -> bool {
+        let newest = self.entries.last().map(|entry| &entry.message);
+        let calls = newest.map(|message| message.recorded().calls().collect::<Vec<_>>());
+        let name = result.recorded().name();
+        let answers = |call: &Call<'_>| name.is_none() || call.tool() == name;
+        calls.is_some_and(|calls| calls.len() == 1 && calls.iter().all(answers))
     }
 
     /// Returns the number of system prompts for single agents at the beginning of the conversation,
@@ -284,6 +284,31 @@ impl Entry {
             ..Segment::of(&self.message)
         }
     }
+
+    /// Returns the lines of the message in one of its segments.
+    fn lines_in(&self, segment: &Segment) -> Vec<String> {
+        let lines = &segment.text[self.head.len()..];
+        let lines = lines.strip_suffix('\n').unwrap_or(lines).split('\n');
+        lines.map(str::to_owned).collect()
+    }
+}
+
+/// Returns a speaker, in quotes if a reader could take the name for something else: a number, the
+/// mark of an answer, a wrapper, or a part of the name.
+fn quoted(speaker: String) -> String {
+    let number = speaker.strip_prefix('p').unwrap_or_default();
+    let behind = number.trim_start_matches(|character: char| character.is_ascii_digit());
+    let is_odd = behind.len() < number.len() && behind.starts_with(' ')
+        || speaker.starts_with("= ")
+        || speaker.starts_with('"')
+        || speaker.ends_with('\'')
+        || speaker.contains(": ")
+        || speaker.contains('\n');
+    if is_odd {
+        Json::from(speaker).to_string()
+    } else {
+        speaker
+    }
 }
 
 impl Policy for Memory {
@@ -291,24 +316,25 @@ impl Policy for Memory {
         let (text, mut definitions) = self.text(message);
         let spaces = self.has(Part::Spaces);
         let mut lines = lines::lines(message.kind, &text, spaces);
-        let mut speaker = message.speaker();
+        let mut speaker = quoted(message.speaker());
         let mut mark = ": ";
         if message.kind == Kind::Result {
             let bare = self.has(Part::Wrappers).then_some(&mut self.wrappers);
             let bare =
-                bare.and_then(|known| known.bare(message.index, &speaker, &lines, &*self.counter));
+                bare.and_then(|known| known.bare(&speaker, &lines, &*self.counter));
             if let Some(bare) = bare {
                 definitions.extend(bare.definition);
                 (speaker, lines) = (bare.speaker, bare.lines);
-            } else if self.answers_one_call() {
+            } else if self.answers_one_call(message) {
                 speaker.clear();
                 mark = "= ";
             }
         }
         let is_numbered = text.len() >= NUMBERED && message.kind != Kind::System;
-        let number = match is_numbered {
-            true => format!("p{} ", message.index),
-            false => String::new(),
+        let number = if is_numbered {
+            format!("p{} ", message.index)
+        } else {
+            String::new()
         };
         self.entries.push(Entry {
             message: message.clone(),
@@ -317,7 +343,6 @@ impl Policy for Memory {
             lines,
             whole: None,
             settled: None,
-            referred: None,
         });
     }
 

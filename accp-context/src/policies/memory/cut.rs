@@ -2,7 +2,7 @@
 
 use accp_frame::TokenCounter;
 
-use super::repeats::first;
+use super::repeats::{first, is_mark};
 
 /// The tokens of a listing that is shown whole at first sight, and of the head and tail of a longer
 /// one. Other results are shown whole up to half as much again: their middles are needed next.
@@ -137,9 +137,10 @@ fn ends(
         return lines;
     }
     let mut out = lines[..head].to_vec();
-    // A line that is too long is cut within, where the whole would show too little.
+    // A line that is too long is cut within, where the whole would show too little. Half a reference
+    // would lead nowhere.
     let part = |at: usize, room: usize| {
-        let is_cut = limits.within || head == 0;
+        let is_cut = (limits.within || head == 0) && !is_mark(&lines[at]);
         (is_cut && room > GAP).then(|| lines[at].len() * room / tokens[at].max(1))
     };
     let first_part = part(head, head_room).map(|bytes| &lines[head][..floor(&lines[head], bytes)]);
@@ -236,5 +237,17 @@ mod tests {
         assert_eq!(cut.len(), 2);
         assert!(long[0].starts_with(&cut[0]) && cut[0].len() > 5000);
         assert_eq!(cut[1], "[1 line: p3: größe größe größe größe größe größe]");
+    }
+
+    #[test]
+    fn a_reference_is_not_cut_within() {
+        let mark = format!("[40 lines as in p1: {}]", "größe ".repeat(9000));
+        let cut = longest(vec![mark, "and so on ".repeat(9000)], 3, &Words);
+        assert!(
+            cut[0].starts_with("[2 lines: p3: [40 lines as in"),
+            "{}",
+            cut[0]
+        );
+        assert!(cut[1].ends_with("and so on "));
     }
 }

@@ -1,6 +1,6 @@
 //! References to lines that stand in the prompt already.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use accp_frame::TokenCounter;
 
@@ -20,12 +20,21 @@ const SHORT: usize = 4;
 const FIRST: usize = 6;
 const FIRST_CHARACTERS: usize = 60;
 
-/// The lines of messages in their last form.
+/// The lines of messages that agents have seen.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    messages: HashMap<usize, Vec<String>>,
-    /// The messages that have a line, and its number there, if its first words lead there.
-    places: HashMap<String, Vec<(usize, usize)>>,
+    messages: HashMap<usize, Forms>,
+    /// The messages that have a line, with its number in both forms, if its first words lead there.
+    places: HashMap<String, Vec<(usize, [usize; 2])>>,
+}
+
+/// The two forms of a message that a prompt may show: other agents may not have seen it yet. A
+/// reference has to lead to the same lines in both.
+#[derive(Debug)]
+struct Forms {
+    last: Vec<String>,
+    /// The form at first sight, where it is another.
+    first: Option<Vec<String>>,
 }
 
 /// A run of lines that another message has.
@@ -35,18 +44,34 @@ struct Run {
 }
 
 impl Repeats {
-    /// Adds a message in its last form.
-    pub(super) fn add(&mut self, message: usize, lines: Vec<String>) {
-        let mut led_to = HashSet::new();
-        for (number, line) in lines.iter().enumerate() {
-            // The words of a mark lead to the first line that begins with them.
-            let leads = led_to.insert(first(line));
-            if leads && line.trim().len() >= SHORT && !is_mark(line) {
+    /// Adds a message: its lines in its last form, and those at first sight.
+    pub(super) fn add(&mut self, message: usize, last: Vec<String>, first: Vec<String>) {
+        let forms = Forms {
+            first: (last != first).then_some(first),
+            last,
+        };
+        let leading = forms.first.as_deref().map(|first| {
+            let lines = first.iter().map(String::as_str);
+            lines.zip(0..).zip(leads(first))
+        });
+        let leading = leading.map(|lines| {
+            let lines = lines.filter_map(|(line, leads)| leads.then_some(line));
+            lines.collect::<HashMap<&str, usize>>()
+        });
+        for (number, (line, leads)) in forms.last.iter().zip(leads(&forms.last)).enumerate() {
+            if !leads || line.trim().len() < SHORT || is_mark(line) {
+                continue;
+            }
+            let at_first = match &leading {
+                Some(leading) => leading.get(line.as_str()).copied(),
+                None => Some(number),
+            };
+            if let Some(at_first) = at_first {
                 let places = self.places.entry(line.clone()).or_default();
-                places.push((message, number));
+                places.push((message, [number, at_first]));
             }
         }
-        self.messages.insert(message, lines);
+        self.messages.insert(message, forms);
     }
 
     /// Returns the lines of a message with `[12 lines as in p7: def union]` for runs of lines that
@@ -89,10 +114,18 @@ impl Repeats {
     /// its first words lead.
     fn longest(&self, lines: &[String]) -> Option<Run> {
         let places = self.places.get(lines.first()?)?.iter().rev().take(PLACES);
-        let runs = places.map(|&(message, number)| {
-            let same = self.messages[&message][number..].iter().zip(lines);
-            let same = same.take_while(|(old, new)| old == new && !is_mark(new));
-            let count = same.count();
+        let runs = places.map(|&(message, [last, first])| {
+            let forms = &self.messages[&message];
+            let same = |old: &[String]| {
+                let same = old.iter().zip(lines);
+                let same = same.take_while(|(old, new)| old == new && !is_mark(new));
+                same.count()
+            };
+            let count = same(&forms.last[last..]);
+            let count = match &forms.first {
+                Some(lines) => count.min(same(&lines[first..])),
+                None => count,
+            };
             let blank = lines[..count].iter().rev();
             let blank = blank.take_while(|line| line.trim().is_empty()).count();
             Run {
@@ -106,14 +139,32 @@ impl Repeats {
 
 /// Returns the first words of a line, for a mark.
 pub(super) fn first(line: &str) -> String {
-    let words: Vec<&str> = line.split_whitespace().take(FIRST).collect();
+    beginning(line, FIRST)
+}
+
+/// Returns the beginning of a line, at most so many words of it.
+fn beginning(line: &str, words: usize) -> String {
+    let words: Vec<&str> = line.split_whitespace().take(words).collect();
     words.join(" ").chars().take(FIRST_CHARACTERS).collect()
 }
 
-/// Returns a line of a message, with `\` before what reads as a mark of ours.
+/// Returns for each line whether it is the first that begins with its first words.
+fn leads(lines: &[String]) -> impl Iterator<Item = bool> {
+    let mut earlier: BTreeSet<String> = BTreeSet::new();
+    lines.iter().map(move |line| {
+        let words = first(line);
+        let next = earlier.range(words.clone()..).next();
+        let leads = next.is_none_or(|next| !next.starts_with(&words));
+        earlier.insert(beginning(line, FIRST_CHARACTERS));
+        leads
+    })
+}
+
+/// Returns a line of a message, with `\` before what reads as a mark of ours or as the definition
+/// of a shape.
 pub(super) fn guarded(line: &str) -> String {
     let bare = line.trim_start_matches('\\');
-    let guard = if is_mark(bare) || defines(bare) {
+    let guard = if is_mark(bare) || defines(bare) || bare.starts_with("@=") {
         "\\"
     } else {
         ""
@@ -166,8 +217,9 @@ mod tests {
             };
             let rest = rest.trim_start_matches('s').strip_prefix(" as in p");
             let (message, words) = rest.unwrap().split_once(": ").unwrap();
-            let there = &repeats.messages[&message.parse().unwrap()];
-            let from = there.iter().position(|line| first(line) == words).unwrap();
+            let there = &repeats.messages[&message.parse().unwrap()].last;
+            let begins = |line: &String| beginning(line, FIRST_CHARACTERS).starts_with(words);
+            let from = there.iter().position(begins).unwrap();
             let count: usize = count.parse().unwrap();
             out.extend_from_slice(&there[from..from + count]);
         }
@@ -187,9 +239,32 @@ mod tests {
                 let shown = repeats.without(&message, lines, &Bytes);
                 prop_assert!(shown.join("\n").len() <= lines.join("\n").len());
                 prop_assert_eq!(&resolved(&repeats, &shown), lines);
-                repeats.add(index, shown);
+                repeats.add(index, shown.clone(), shown);
             }
         }
+    }
+
+    #[test]
+    fn the_words_of_a_reference_begin_no_earlier_line() {
+        let mut repeats = Repeats::default();
+        let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
+        let long = "x".repeat(200);
+        let add = |repeats: &mut Repeats, at, last: String, first: String| {
+            repeats.add(at, lines(&last), lines(&first));
+        };
+        let run = format!("fn new\n{long}");
+        add(&mut repeats, 0, format!("fn new()\n{run}"), run.clone());
+        assert!(repeats.longest(&lines(&run)).is_none());
+        // Whoever sees the message first finds other lines behind the same words.
+        add(&mut repeats, 1, run.clone(), format!("fn new\ny\n{run}"));
+        assert!(
+            repeats
+                .longest(&lines(&run))
+                .is_none_or(|run| run.lines == 1)
+        );
+        add(&mut repeats, 2, format!("y\n{run}"), format!("x\ny\n{run}"));
+        let found = repeats.longest(&lines(&run)).unwrap();
+        assert_eq!((found.message, found.lines), (2, 2));
     }
 
     #[test]
@@ -198,7 +273,8 @@ mod tests {
             "[12 lines as in p7: def union]",
             "[1 line: p3: x]",
             "\\[2 lines: p3: x]",
-            "[From here on, run/p2 says",
+            "[From here on, run' says",
+            "@=R1(id,name)",
         ] {
             assert_eq!(guarded(line), format!("\\{line}"));
             assert!(!is_mark(&guarded(line)));

@@ -49,10 +49,8 @@ impl Shapes {
         let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
         learnt.retain(|name, _| standard.schema_by_name(name).is_none());
         for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
-            // A value that is the default would not stand in the prompt, and a model has to know
-            // the full names.
+            // A value that is the default would not stand in the prompt.
             schema.remove("defaults");
-            schema.remove("abbreviations");
         }
         let mut shapes = Self {
             learnt,
@@ -168,6 +166,8 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
+        // Without a tokenizer, definitions have the full names of fields: a prompt does not say what a
+        // short name is short for.
         Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
@@ -273,6 +273,17 @@ mod tests {
             text,
             "@=ST1(item,bags)\nST1[item:\"rye flour, fine\",bags:4\n\n\n]"
         );
+    }
+
+    #[test]
+    fn definitions_have_the_keys_and_no_short_names() {
+        let registry = r#"{ "tokenizer": "o200k_base", "schemas": { "stock": {
+            "code": "ST1", "fields": ["item", "bags_on_hand"],
+            "abbreviations": { "bags_on_hand": "bags" } } } }"#;
+        let mut shapes = Shapes::new(&Registry::from_json(registry).unwrap());
+        let stock = json!({ "item": "rye flour", "bags_on_hand": 4 });
+        let text = shown(&mut shapes, &json!([stock, stock])).unwrap();
+        assert!(text.starts_with("@=ST1(item,bags_on_hand)\n"), "{text}");
     }
 
     #[test]

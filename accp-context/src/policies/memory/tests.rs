@@ -75,7 +75,7 @@ fn a_result_is_whole_once_and_the_result_of_one_call_needs_no_name() {
         second[2]
     );
     let mark = second[2].lines().find(|line| line.starts_with('['));
-    assert_eq!(mark, Some("[325 lines: p2: line 51 of it]"));
+    assert_eq!(mark, Some("[355 lines: p2: line 31 of it]"));
     assert_eq!(second[..2], first[..2]);
     assert_eq!(second, prompt(&mut memory, "assistant"));
 }
@@ -120,12 +120,67 @@ fn the_words_around_results_are_said_once() {
     }
     let texts = prompt(&mut memory, "assistant");
     let definition = format!(
-        "[From here on, bash/p1 says a text with these lines around it:\n{}]\n",
+        "[From here on, bash' says a text with 2 lines around it:\n{}]\n",
         around("..")
     );
     assert_eq!(texts[0], format!("bash: {}\n", around("a")));
-    assert_eq!(texts[1], format!("bash/p1: {definition}b\n"));
-    assert_eq!(texts[2], "bash/p1: c\n");
+    assert_eq!(texts[1], format!("bash': {definition}b\n"));
+    assert_eq!(texts[2], "bash': c\n");
+}
+
+#[test]
+fn a_reference_leads_to_the_same_lines_for_an_agent_who_sees_both_messages_first() {
+    let mut memory = memory(Layout::Shared);
+    let said = |name: &str, text: String| json!({ "role": "agent", "name": name, "content": text });
+    let end = format!("line 30 of it\n{}", "and so on\n".repeat(40));
+    // For ann, who says it again, the first line 30 leaves with its neighbours.
+    push(&mut memory, &said("ann", numbers(99)));
+    push(&mut memory, &said("ann", format!("{}\n{end}", numbers(99))));
+    prompt(&mut memory, "bob");
+    prompt(&mut memory, "ann");
+    push(&mut memory, &said("ann", "Well.".to_owned()));
+    prompt(&mut memory, "ann");
+    push(&mut memory, &json!({ "role": "tool", "content": end }));
+    let last = prompt(&mut memory, "ann");
+    assert!(
+        last[1].starts_with("p1 ann: [99 lines as in p0: line 1 of it]\nline 30"),
+        "{}",
+        last[1]
+    );
+    let first = prompt(&mut memory, "carl");
+    assert_eq!(first[1].matches("line 30 of it").count(), 2);
+    let mark = " lines as in p1: line 30 of it]";
+    assert!(!first[3].contains(mark), "{}", first[3]);
+}
+
+#[test]
+fn names_that_read_as_something_else_stand_in_quotes() {
+    for (name, shown) in [
+        ("bash'", "\"bash'\""),
+        ("p7 bash", "\"p7 bash\""),
+        ("= bash", "\"= bash\""),
+        ("desk: rye", "\"desk: rye\""),
+        ("planner", "planner"),
+        ("p7", "p7"),
+    ] {
+        let mut memory = memory(Layout::Shared);
+        push(
+            &mut memory,
+            &json!({ "role": "tool", "name": name, "content": "4" }),
+        );
+        assert_eq!(prompt(&mut memory, "ann"), [format!("{shown}: 4\n")]);
+    }
+}
+
+#[test]
+fn a_result_of_another_tool_than_was_called_says_its_name() {
+    let mut memory = memory(Layout::Shared);
+    push(&mut memory, &calls("log", &json!({ "of": "K17" })));
+    push(
+        &mut memory,
+        &json!({ "role": "tool", "name": "list", "content": "4" }),
+    );
+    assert_eq!(prompt(&mut memory, "assistant")[1], "list: 4\n");
 }
 
 #[test]

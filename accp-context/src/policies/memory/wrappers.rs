@@ -16,6 +16,8 @@ const MOST: usize = 4;
 
 /// The beginning of a definition.
 const DEFINES: &str = "[From here on, ";
+/// The line of a definition that stands for the text.
+const TEXT: &str = "..";
 
 /// The wrappers of each tool.
 #[derive(Debug, Default)]
@@ -31,8 +33,6 @@ struct Tool {
 /// Lines before and after a text.
 #[derive(Debug)]
 struct Wrapper {
-    /// The message that defines it.
-    index: usize,
     before: Vec<String>,
     after: Vec<String>,
 }
@@ -40,7 +40,7 @@ struct Wrapper {
 /// A result without its wrapper.
 #[derive(Debug, PartialEq)]
 pub(super) struct Bare {
-    /// The tool, and the message that says which lines are around the text: `bash/p4`.
+    /// The tool with a `'` for each wrapper before its own: `bash'`.
     pub(super) speaker: String,
     /// What the speaker means, where this is its first text.
     pub(super) definition: Option<String>,
@@ -48,11 +48,9 @@ pub(super) struct Bare {
 }
 
 impl Wrappers {
-    /// Takes the wrapper of a result away, if an earlier result of the same tool had it too. The
-    /// result is the message of this index.
+    /// Takes the wrapper of a result away, if an earlier result of the same tool had it too.
     pub(super) fn bare(
         &mut self,
-        index: usize,
         speaker: &str,
         lines: &[String],
         counter: &dyn TokenCounter,
@@ -66,10 +64,10 @@ impl Wrappers {
         let is_new = known.is_none();
         let at = match known {
             Some(at) => at,
-            None => tool.find(index, lines, counter)?,
+            None => tool.find(lines, counter)?,
         };
         let wrapper = &tool.wrappers[at];
-        let speaker = format!("{speaker}/p{}", wrapper.index);
+        let speaker = format!("{speaker}{}", "'".repeat(at + 1));
         let inside = &lines[wrapper.before.len()..lines.len() - wrapper.after.len()];
         Some(Bare {
             definition: is_new.then(|| wrapper.definition(&speaker)),
@@ -82,19 +80,13 @@ impl Wrappers {
 impl Tool {
     /// Looks for a wrapper that this result and an earlier one have. If there is none, later results
     /// are compared with this one.
-    fn find(
-        &mut self,
-        index: usize,
-        lines: &[String],
-        counter: &dyn TokenCounter,
-    ) -> Option<usize> {
+    fn find(&mut self, lines: &[String], counter: &dyn TokenCounter) -> Option<usize> {
         let first: Vec<String> = lines.iter().take(LINES + 1).cloned().collect();
         let last: Vec<String> = lines.iter().rev().take(LINES + 1).cloned().collect();
         let shared = self.results.iter().map(|[others, ends]| {
             let before = first.iter().zip(others).take_while(|(a, b)| a == b).count();
             let after = last.iter().zip(ends).take_while(|(a, b)| a == b).count();
             Wrapper {
-                index,
                 before: first[..before].to_vec(),
                 after: last[..after].iter().rev().cloned().collect(),
             }
@@ -104,9 +96,11 @@ impl Tool {
         let shared = shared.filter(|wrapper| {
             is_short(&wrapper.before) && is_short(&wrapper.after) && wrapper.fits(lines)
         });
+        // The first line of two dots in a definition stands for the text.
+        let shared = shared.filter(|wrapper| !wrapper.before.iter().any(|line| line == TEXT));
         let longest = shared.max_by_key(Wrapper::len);
         let longest = longest.filter(|wrapper| {
-            self.wrappers.len() < MOST && counter.count(&wrapper.text("\n")) >= TOKENS
+            self.wrappers.len() < MOST && counter.count(&wrapper.text()) >= TOKENS
         });
         if longest.is_none() {
             self.results.push([first, last]);
@@ -129,14 +123,20 @@ impl Wrapper {
             && lines.ends_with(&self.after)
     }
 
-    fn text(&self, between: &str) -> String {
+    fn text(&self) -> String {
         let (before, after) = (self.before.join("\n"), self.after.join("\n"));
-        format!("{before}{between}{after}")
+        format!("{before}\n{after}")
     }
 
+    /// Says how many lines the wrapper has: a line of it may end like the definition.
     fn definition(&self, speaker: &str) -> String {
-        let around = self.text("\n..\n");
-        format!("{DEFINES}{speaker} says a text with these lines around it:\n{around}]\n")
+        let mut lines: Vec<&str> = self.before.iter().map(String::as_str).collect();
+        lines.push(TEXT);
+        lines.extend(self.after.iter().map(String::as_str));
+        let count = lines.len() - 1;
+        let noun = if count == 1 { "line" } else { "lines" };
+        let lines = lines.join("\n");
+        format!("{DEFINES}{speaker} says a text with {count} {noun} around it:\n{lines}]\n")
     }
 }
 
@@ -161,9 +161,9 @@ mod tests {
         }
     }
 
-    fn bare(wrappers: &mut Wrappers, index: usize, text: &str) -> Option<(String, String)> {
+    fn bare(wrappers: &mut Wrappers, text: &str) -> Option<(String, String)> {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-        let bare = wrappers.bare(index, "run", &lines, &Bytes)?;
+        let bare = wrappers.bare("run", &lines, &Bytes)?;
         let lines = bare.lines.join("\n");
         Some((
             bare.speaker,
@@ -175,37 +175,52 @@ mod tests {
     fn a_wrapper_is_said_once() {
         let mut wrappers = Wrappers::default();
         assert_eq!(
-            bare(&mut wrappers, 1, "<code>0</code>\n<out>\na\nb\n</out>"),
+            bare(&mut wrappers, "<code>0</code>\n<out>\na\nb\n</out>"),
             None
         );
-        let definition = "[From here on, run/p2 says a text with these lines around it:\n\
+        let definition = "[From here on, run' says a text with 3 lines around it:\n\
             <code>0</code>\n<out>\n..\n</out>]\n";
-        let second = bare(&mut wrappers, 2, "<code>0</code>\n<out>\nc\n</out>").unwrap();
-        assert_eq!(second, ("run/p2".to_owned(), format!("{definition}c")));
-        let empty = bare(&mut wrappers, 3, "<code>0</code>\n<out>\n</out>").unwrap();
-        assert_eq!(empty, ("run/p2".to_owned(), String::new()));
+        let second = bare(&mut wrappers, "<code>0</code>\n<out>\nc\n</out>").unwrap();
+        assert_eq!(second, ("run'".to_owned(), format!("{definition}c")));
+        let empty = bare(&mut wrappers, "<code>0</code>\n<out>\n</out>").unwrap();
+        assert_eq!(empty, ("run'".to_owned(), String::new()));
         // Another wrapper has a name of its own.
         assert_eq!(
-            bare(&mut wrappers, 4, "<code>1</code>\n<out>\nd\n</out>"),
+            bare(&mut wrappers, "<code>1</code>\n<out>\nd\n</out>"),
             None
         );
-        let other = bare(&mut wrappers, 5, "<code>1</code>\n<out>\ne\n</out>").unwrap();
-        assert_eq!(other.0, "run/p5");
-        let first = bare(&mut wrappers, 6, "<code>0</code>\n<out>\nf\n</out>").unwrap();
-        assert_eq!(first, ("run/p2".to_owned(), "f".to_owned()));
+        let other = bare(&mut wrappers, "<code>1</code>\n<out>\ne\n</out>").unwrap();
+        assert_eq!(other.0, "run''");
+        let first = bare(&mut wrappers, "<code>0</code>\n<out>\nf\n</out>").unwrap();
+        assert_eq!(first, ("run'".to_owned(), "f".to_owned()));
+    }
+
+    #[test]
+    fn a_definition_says_where_it_ends() {
+        let mut wrappers = Wrappers::default();
+        for (text, expected) in [
+            ("a\n[python 3]\n[the code is 0]", None),
+            (
+                "b\n[python 3]\n[the code is 0]",
+                Some("..\n[python 3]\n[the code is 0]]\nb"),
+            ),
+            ("..\nthe code is 1\na", None),
+            ("..\nthe code is 1\nb", None),
+        ] {
+            let shown = bare(&mut wrappers, text);
+            let says = "[From here on, run' says a text with 2 lines around it:\n";
+            let expected = expected.map(|text| format!("{says}{text}"));
+            assert_eq!(shown.map(|(_, text)| text), expected);
+        }
     }
 
     #[test]
     fn texts_that_share_little_have_no_wrapper() {
         let mut wrappers = Wrappers::default();
         for text in ["ok\na", "ok\nb", "a\nok", "ok", ""] {
-            assert_eq!(bare(&mut wrappers, 1, text), None, "{text}");
+            assert_eq!(bare(&mut wrappers, text), None, "{text}");
         }
-        assert!(
-            wrappers
-                .bare(9, "other", &["ok".to_owned()], &Bytes)
-                .is_none()
-        );
+        assert!(wrappers.bare("other", &["ok".to_owned()], &Bytes).is_none());
     }
 
     #[test]
@@ -214,7 +229,7 @@ mod tests {
         for n in 0..100 {
             for text in ["a", "b"] {
                 let text = format!("<code>{n}</code>\n{text}{n}\n<code>{n}</code>");
-                bare(&mut wrappers, 1, &text);
+                bare(&mut wrappers, &text);
             }
         }
         let tool = &wrappers.0["run"];

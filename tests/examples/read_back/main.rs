@@ -1,0 +1,79 @@
+//! Reads messages back from the prompts of the policy `memory`, each from its prompt alone.
+//!
+//! ```sh
+//! cargo run --release -p accp-tests --example read_back -- examples/bakery.jsonl
+//! cargo run --release -p accp-tests --example read_back -- --registry LEARNT FILES...
+//! ```
+//!
+//! Each conversation is replayed in both layouts. A reader that knows only the texts of a prompt
+//! follows references, puts wrappers back and reads views under the definitions that stand there. A
+//! message that is new to the agent has to come back whole, or, if it has more than 2,000 tokens, its
+//! head and tail. JSON comes back as equal values, other text up to the length of white space.
+//! Messages that the agent has seen come back, too, and results among them may lack their middles.
+//!
+//! Exit code 1: a message did not come back, or a file cannot be read; the program stops there and
+//! prints the place and both texts. 2: no files.
+
+// The path lets both this program and the test find the modules.
+#[path = "replay.rs"]
+mod replay;
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use accp_context::policies::Layout;
+use accp_eval::Transcripts;
+use accp_frame::TokenCounter;
+use accp_recordings::conversations;
+use accp_registry::Registry;
+use accp_tokens::Bpe;
+
+use replay::{Counts, read_back};
+
+/// The reason why a file fails.
+type Fault = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (learnt, files) = match args.as_slice() {
+        [flag, learnt, files @ ..] if flag == "--registry" => (Some(learnt), files),
+        files => (None, files),
+    };
+    if files.is_empty() {
+        eprintln!("usage: read_back [--registry FILE] FILES...   (recorded conversations)");
+        return ExitCode::from(2);
+    }
+    match run(learnt, files) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(learnt: Option<&String>, files: &[String]) -> Result<(), Fault> {
+    let registry = match learnt {
+        Some(file) => Registry::from_json(&fs::read_to_string(file)?)?,
+        None => Registry::standard(),
+    };
+    let registry = Arc::new(registry);
+    let counter: Arc<dyn TokenCounter + Send + Sync> = Arc::new(Bpe::o200k_base());
+    for file in files {
+        let mut transcripts = Transcripts::default();
+        for conversation in conversations(BufReader::new(File::open(file)?)) {
+            transcripts.add_conversation(&conversation?, None, None)?;
+        }
+        for layout in [Layout::Shared, Layout::Own] {
+            let mut counts = Counts::default();
+            for transcript in transcripts.as_slice() {
+                let read = read_back(transcript, layout, &registry, &counter);
+                counts += read.map_err(|error| format!("{file}, {layout:?}: {error}"))?;
+            }
+            println!("{file}, {layout:?}: {counts}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! A reader of prompts of the policy `memory`. It knows the policy's documentation and the texts of
+//! one prompt, and nothing else: what it restores, a model can read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use accp_frame::Value;
+use accp_registry::Registry;
+use accp_runtime::view::View;
+use serde_json::{Value as Json, json};
+
+/// The words around the number of lines, between a wrapper's name and the lines.
+const SAYS: &str = " says a text with ";
+const AROUND: &str = " around it:\n";
+const DEFINES: &str = "[From here on, ";
+
+/// A prompt, with what its texts define.
+#[derive(Debug)]
+pub(crate) struct Prompt<'p> {
+    segments: Vec<Segment<'p>>,
+    /// The definitions of schemas, in their order.
+    schemas: Vec<&'p str>,
+    wrappers: BTreeMap<&'p str, Wrapper<'p>>,
+}
+
+/// A segment that shows a message.
+#[derive(Debug)]
+struct Segment<'p> {
+    message: usize,
+    speaker: Option<&'p str>,
+    /// The lines as they stand there: with marks, and without their wrapper.
+    lines: Vec<&'p str>,
+    /// The number of schemas that are defined up to here.
+    schemas: usize,
+}
+
+#[derive(Debug)]
+struct Wrapper<'p> {
+    /// The segment that defines the wrapper, and how many others stand before it.
+    at: usize,
+    before: Vec<&'p str>,
+    after: Vec<&'p str>,
+}
+
+/// A message as a prompt shows it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Restored {
+    /// The speaker; `None` for the result of the one call before it.
+    pub(crate) speaker: Option<String>,
+    /// The text; in two parts, if its middle is left out.
+    pub(crate) parts: Vec<String>,
+    /// Whether lines around the text were put back.
+    pub(crate) is_wrapped: bool,
+    /// The number of references among its lines.
+    pub(crate) references: usize,
+}
+
+/// A line that is a mark.
+#[derive(Debug, Clone, Copy)]
+struct Mark<'p> {
+    lines: usize,
+    message: usize,
+    words: &'p str,
+    is_gap: bool,
+}
+
+impl<'p> Prompt<'p> {
+    /// Reads the segments that show messages: the index of each message, and its text.
+    ///
+    /// # Errors
+    /// The message with a form that the policy does not have, and what was expected.
+    pub(crate) fn read(
+        segments: impl Iterator<Item = (usize, &'p str)>,
+    ) -> Result<Self, (usize, String)> {
+        let mut prompt = Self {
+            segments: Vec::new(),
+            schemas: Vec::new(),
+            wrappers: BTreeMap::new(),
+        };
+        for (message, text) in segments {
+            let read = prompt.segment(message, text);
+            read.map_err(|expected| (message, format!("expected {expected} in:\n{text}")))?;
+        }
+        Ok(prompt)
+    }
+
+    fn segment(&mut self, message: usize, text: &'p str) -> Result<(), &'static str> {
+        let text = text.strip_suffix('\n').ok_or("a line feed at the end")?;
+        let number = format!("p{message} ");
+        let text = text.strip_prefix(&*number).unwrap_or(text);
+        let (speaker, mut text) = match text.strip_prefix("= ") {
+            Some(text) => (None, text),
+            None => {
+                // A name in quotes may have anything in it.
+                let quoted = text.starts_with('"').then(|| quoted_end(text));
+                let name = quoted.flatten().unwrap_or_default();
+                let end = text[name..].find(": ").ok_or("a speaker and `: `")?;
+                (Some(&text[..name + end]), &text[name + end + 2..])
+            }
+        };
+        while let Some((line, rest)) = text.split_once('\n').filter(|_| text.starts_with("@=")) {
+            self.schemas.push(line);
+            text = rest;
+        }
+        if text.starts_with(DEFINES) {
+            text = self.wrapper(speaker, text)?;
+        }
+        self.segments.push(Segment {
+            message,
+            speaker,
+            lines: text.split('\n').collect(),
+            schemas: self.schemas.len(),
+        });
+        Ok(())
+    }
+
+    /// Reads the definition of a wrapper, and returns the text behind it.
+    fn wrapper(&mut self, speaker: Option<&str>, text: &'p str) -> Result<&'p str, &'static str> {
+        let text = text.strip_prefix(DEFINES).ok_or("a definition")?;
+        let (name, text) = text.split_once(SAYS).ok_or("what a name says")?;
+        let (count, mut text) = text.split_once(AROUND).ok_or("lines around it")?;
+        if speaker != Some(name) {
+            return Err("the definition of the speaker's name");
+        }
+        let count = count.strip_suffix(" lines").or(count.strip_suffix(" line"));
+        let count = count.and_then(|count| count.parse().ok());
+        let count: usize = count.ok_or("the number of lines")?;
+        let mut lines = Vec::with_capacity(count + 1);
+        while lines.len() <= count {
+            let (line, rest) = text.split_once('\n').ok_or("the end of a definition")?;
+            lines.push(line);
+            text = rest;
+        }
+        let last = lines.pop().and_then(|line| line.strip_suffix(']'));
+        lines.push(last.ok_or("`]` behind the lines")?);
+        let middle = lines.iter().position(|line| *line == "..");
+        let mut before = lines;
+        let mut after = before.split_off(middle.ok_or("`..` for the text")?);
+        after.remove(0);
+        let at = self.segments.len();
+        let wrapper = Wrapper { at, before, after };
+        match self.wrappers.insert(name, wrapper) {
+            Some(_) => Err("one definition of a name"),
+            None => Ok(text),
+        }
+    }
+
+    /// Returns whether the prompt shows the message.
+    pub(crate) fn shows(&self, message: usize) -> bool {
+        self.find(message).is_some()
+    }
+
+    fn find(&self, message: usize) -> Option<&Segment<'p>> {
+        let mut segments = self.segments.iter();
+        segments.find(|segment| segment.message == message)
+    }
+
+    /// Restores a message.
+    ///
+    /// # Errors
+    /// What the prompt lacks.
+    pub(crate) fn restore(&self, message: usize) -> Result<Restored, String> {
+        let mut segments = self.segments.iter().enumerate();
+        let (at, segment) = segments
+            .find(|(_, segment)| segment.message == message)
+            .ok_or("the message does not stand in the prompt")?;
+        let wrapper = segment.speaker.and_then(|name| self.wrappers.get(name));
+        let wrapper = wrapper.filter(|wrapper| wrapper.at <= at);
+        let (before, after): (&[&str], &[&str]) = match wrapper {
+            Some(wrapper) => (&wrapper.before, &wrapper.after),
+            None => (&[], &[]),
+        };
+        let mut lines: Vec<Option<&str>> = before.iter().copied().map(Some).collect();
+        lines.extend(self.lines(&segment.lines, message)?);
+        lines.extend(after.iter().copied().map(Some));
+        let parts = lines.split(Option::is_none).map(|lines| {
+            let lines = lines.iter().flatten().map(|line| unguarded(line));
+            lines.collect::<Vec<_>>().join("\n")
+        });
+        let marks = segment.lines.iter().filter_map(|line| Mark::read(line));
+        let speaker = segment.speaker.map(|name| match wrapper {
+            Some(_) => name.trim_end_matches('\''),
+            None => name,
+        });
+        // A name in quotes is a JSON string.
+        let unquoted = |name: &str| serde_json::from_str(name).unwrap_or(name.to_owned());
+        let speaker = speaker.map(|name| {
+            let quoted = name.starts_with('"').then(|| unquoted(name));
+            quoted.unwrap_or(name.to_owned())
+        });
+        Ok(Restored {
+            speaker,
+            parts: parts.collect(),
+            is_wrapped: wrapper.is_some(),
+            references: marks.filter(|mark| !mark.is_gap).count(),
+        })
+    }
+
+    /// Follows the references among these lines of a message. A middle that is left out is `None`.
+    fn lines(&self, lines: &[&'p str], of: usize) -> Result<Vec<Option<&'p str>>, String> {
+        let mut out = Vec::with_capacity(lines.len());
+        for line in lines {
+            match Mark::read(line) {
+                None => out.push(Some(*line)),
+                Some(mark) if mark.is_gap && mark.message == of => out.push(None),
+                Some(mark) if mark.is_gap => {
+                    return Err(format!("`{line}` in message {of} names another"));
+                }
+                Some(mark) if mark.message < of => {
+                    let read = self.follow(mark);
+                    let read = read.map_err(|why| format!("`{line}` in message {of}: {why}"))?;
+                    out.extend(read.into_iter().map(Some));
+                }
+                Some(_) => return Err(format!("`{line}` in message {of} leads to no earlier one")),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Returns the lines to which a reference leads: so many from the first line of the message
+    /// that begins with its words.
+    fn follow(&self, mark: Mark<'_>) -> Result<Vec<&'p str>, String> {
+        let lacks = || format!("p{} does not stand in the prompt", mark.message);
+        let segment = self.find(mark.message).ok_or_else(lacks)?;
+        let begins = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            Mark::read(line).is_none() && words.join(" ").starts_with(mark.words)
+        };
+        let first = segment.lines.iter().position(|line| begins(line));
+        let (lines, first) = match first {
+            Some(first) => (self.lines(&segment.lines[first..], mark.message)?, 0),
+            // The line may stand where the message itself refers to.
+            None => {
+                let lines = self.lines(&segment.lines, mark.message)?;
+                let first = lines.iter().position(|line| line.is_some_and(&begins));
+                let first = first.ok_or("no line begins with these words")?;
+                (lines, first)
+            }
+        };
+        let lines = lines[first..].iter().take(mark.lines).copied();
+        let lines: Option<Vec<&str>> = lines.collect();
+        let lines = lines.filter(|lines| lines.len() == mark.lines);
+        lines.ok_or_else(|| "not so many lines stand there".to_owned())
+    }
+
+    /// Returns the view under the definitions up to a message.
+    ///
+    /// # Errors
+    /// Definitions that make no registry.
+    pub(crate) fn view(&self, message: usize) -> Result<View, String> {
+        let known = self.find(message).map_or(0, |segment| segment.schemas);
+        let mut schemas = serde_json::Map::new();
+        let definitions = self.schemas[..known].iter().map(|line| {
+            let cells = line
+                .strip_prefix("@=")
+                .and_then(|line| line.strip_suffix(')'));
+            let (code, fields) = cells.and_then(|cells| cells.split_once('('))?;
+            Some((code, fields))
+        });
+        let definitions: Option<Vec<(&str, &str)>> = definitions.collect();
+        let definitions = definitions.ok_or("expected definitions `@=CODE(field,field)`")?;
+        for (code, cells) in &definitions {
+            let (mut fields, mut types) = (Vec::new(), serde_json::Map::new());
+            for cell in cells.split(',') {
+                let (field, of) = cell.split_once(':').unwrap_or((cell, ""));
+                fields.push(field);
+                if definitions.iter().any(|(code, _)| *code == of) {
+                    types.insert(field.to_owned(), Json::from(of));
+                }
+            }
+            let schema = json!({ "code": code, "fields": fields, "types": types });
+            if schemas.insert(format!("schema_{code}"), schema).is_some() {
+                return Err(format!("{code} is defined twice"));
+            }
+        }
+        let registry = Registry::from_json(&json!({ "schemas": schemas }).to_string());
+        let registry = registry.map_err(|error| error.to_string())?;
+        Ok(View::new(Arc::new(registry)))
+    }
+}
+
+impl<'p> Mark<'p> {
+    /// Reads `[12 lines as in p7: words]` or `[12 lines: p7: words]`.
+    fn read(line: &'p str) -> Option<Self> {
+        let inner = line.strip_prefix('[')?.strip_suffix(']')?;
+        let (lines, inner) = inner.split_once(" line")?;
+        let lines: usize = lines.parse().ok()?;
+        let inner = inner.strip_prefix('s').unwrap_or(inner);
+        let (is_gap, inner) = match inner.strip_prefix(" as in p") {
+            Some(inner) => (false, inner),
+            None => (true, inner.strip_prefix(": p")?),
+        };
+        let (message, words) = inner.split_once(": ")?;
+        Some(Self {
+            lines,
+            message: message.parse().ok()?,
+            words,
+            is_gap,
+        })
+    }
+}
+
+/// Returns the end of the JSON string with which a text begins.
+fn quoted_end(text: &str) -> Option<usize> {
+    let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    strings.next()?.ok()?;
+    Some(strings.byte_offset())
+}
+
+/// Returns a line without the `\` before what reads as a mark.
+fn unguarded(line: &str) -> &str {
+    let bare = line.trim_start_matches('\\');
+    let is_mark = || {
+        let inner = bare.strip_prefix('[').unwrap_or_default();
+        let inner = inner.trim_start_matches(|c: char| c.is_ascii_digit());
+        let inner = inner.strip_prefix(" line").unwrap_or_default();
+        let inner = inner.strip_prefix('s').unwrap_or(inner);
+        inner.starts_with(" as in p") || inner.starts_with(": p")
+    };
+    let is_guarded = bare.starts_with("@=") || bare.starts_with(DEFINES) || is_mark();
+    let guarded = line.strip_prefix('\\').filter(|_| is_guarded);
+    guarded.unwrap_or(line)
+}
+
+/// Reads the view of a list or map with which a text begins, and returns the text behind it.
+pub(crate) fn value<'t>(view: &View, text: &'t str) -> Option<(Value<'static>, &'t str)> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    let end = text.char_indices().find(|&(_, c)| {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted ^= true,
+            '(' | '[' | '{' if !is_quoted => depth += 1,
+            ')' | ']' | '}' if !is_quoted => {
+                depth = depth.saturating_sub(1);
+                return depth == 0;
+            }
+            _ => {}
+        }
+        false
+    });
+    let (text, rest) = text.split_at(end?.0 + 1);
+    Some((view.read_value(text).ok()?, rest))
+}
