@@ -292,6 +292,10 @@ impl Policy for Memory {
         let spaces = self.has(Part::Spaces);
         let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = message.speaker();
+        if message.only_for.is_some() {
+            // Under the agent's name alone its instructions would read as its own words.
+            speaker = format!("system to {speaker}");
+        }
         let mut mark = ": ";
         if message.kind == Kind::Result {
             let bare = self.has(Part::Wrappers).then_some(&mut self.wrappers);
