@@ -317,11 +317,14 @@ impl Policy for Memory {
         let spaces = self.has(Part::Spaces);
         let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = quoted(message.speaker());
+        if message.only_for.is_some() {
+            // Under the agent's name alone its instructions would read as its own words.
+            speaker = format!("system to {speaker}");
+        }
         let mut mark = ": ";
         if message.kind == Kind::Result {
             let bare = self.has(Part::Wrappers).then_some(&mut self.wrappers);
-            let bare =
-                bare.and_then(|known| known.bare(&speaker, &lines, &*self.counter));
+            let bare = bare.and_then(|known| known.bare(&speaker, &lines, &*self.counter));
             if let Some(bare) = bare {
                 definitions.extend(bare.definition);
                 (speaker, lines) = (bare.speaker, bare.lines);

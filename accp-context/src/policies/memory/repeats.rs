@@ -14,7 +14,8 @@ const WORDS: usize = 150;
 
 /// The newest messages with a line at which a repeat of it is looked for.
 const PLACES: usize = 40;
-/// A line of fewer bytes begins no reference.
+/// A line of fewer bytes begins no reference. Neither does a line without letters and digits: a rule
+/// between the parts of an output says nothing about its place.
 const SHORT: usize = 4;
 /// The most words and characters of a line that a mark says.
 const FIRST: usize = 6;
@@ -59,7 +60,7 @@ impl Repeats {
             lines.collect::<HashMap<&str, usize>>()
         });
         for (number, (line, leads)) in forms.last.iter().zip(leads(&forms.last)).enumerate() {
-            if !leads || line.trim().len() < SHORT || is_mark(line) {
+            if !leads || !says_where(line) || is_mark(line) {
                 continue;
             }
             let at_first = match &leading {
@@ -126,14 +127,34 @@ impl Repeats {
                 Some(lines) => count.min(same(&lines[first..])),
                 None => count,
             };
-            let blank = lines[..count].iter().rev();
-            let blank = blank.take_while(|line| line.trim().is_empty()).count();
             Run {
-                lines: count - blank,
+                lines: without_end(&lines[..count]),
                 message,
             }
         });
         runs.max_by_key(|run| (run.lines, run.message))
+    }
+}
+
+/// Returns whether the first words of a line lead a reader to its place.
+fn says_where(line: &str) -> bool {
+    line.trim().len() >= SHORT && line.contains(char::is_alphanumeric)
+}
+
+/// Returns the number of these lines without blank ones at their end, and without the end of a code
+/// block that begins before them: what follows a reference would read as code.
+fn without_end(lines: &[String]) -> usize {
+    let without_blank = |lines: &[String]| {
+        let blank = lines.iter().rev();
+        let blank = blank.take_while(|line| line.trim().is_empty()).count();
+        lines.len() - blank
+    };
+    let count = without_blank(lines);
+    let fences = lines[..count].iter().filter(|line| line.starts_with("```"));
+    let is_open = fences.count() % 2 == 1;
+    match lines[..count].split_last() {
+        Some((last, rest)) if is_open && last.trim() == "```" => without_blank(rest),
+        _ => count,
     }
 }
 
@@ -145,7 +166,8 @@ pub(super) fn first(line: &str) -> String {
 /// Returns the beginning of a line, at most so many words of it.
 fn beginning(line: &str, words: usize) -> String {
     let words: Vec<&str> = line.split_whitespace().take(words).collect();
-    words.join(" ").chars().take(FIRST_CHARACTERS).collect()
+    let words: String = words.join(" ").chars().take(FIRST_CHARACTERS).collect();
+    words.trim_end().to_owned()
 }
 
 /// Returns for each line whether it is the first that begins with its first words.
@@ -242,6 +264,49 @@ mod tests {
                 repeats.add(index, shown.clone(), shown);
             }
         }
+    }
+
+    /// Returns a message as it is shown after another that is in its last form.
+    fn shown(kind: &str, old: &str, new: &str) -> String {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let mut repeats = Repeats::default();
+        repeats.add(3, lines(old), lines(old));
+        let message = json!({ "role": kind, "content": "" });
+        let message = Message::new(4, Recorded::of(&message)).unwrap();
+        repeats.without(&message, &lines(new), &Bytes).join("\n")
+    }
+
+    #[test]
+    fn a_reference_begins_with_words() {
+        let rule = "-".repeat(90);
+        let trace = format!(
+            "Traceback, newest call last\n  in board\n{}",
+            "x".repeat(60)
+        );
+        let old = format!("{rule}\n{trace}\n{rule}");
+        let expected = format!("{rule}\n[3 lines as in p3: Traceback, newest call last]\n2 failed");
+        assert_eq!(
+            shown("tool", &old, &format!("{rule}\n{trace}\n2 failed")),
+            expected
+        );
+        // The words of a mark end with a word, where they are cut.
+        let cut = format!("{} tail", "y".repeat(FIRST_CHARACTERS - 1));
+        assert_eq!(first(&cut), "y".repeat(FIRST_CHARACTERS - 1));
+    }
+
+    #[test]
+    fn the_end_of_a_code_block_stays_with_its_beginning() {
+        let code = format!("fn board() {{\n    {}\n}}", "departures(); ".repeat(14));
+        let old = format!("Look:\n```rust\n{code}\n```\nRun it.");
+        let new = format!("Again:\n```rust\n// once more\n{code}\n```");
+        let expected = "Again:\n```rust\n// once more\n[3 lines as in p3: fn board() {]\n```";
+        assert_eq!(shown("agent", &old, &new), expected);
+        // A whole block is one piece.
+        let new = format!("Again:\n```rust\n{code}\n```");
+        assert_eq!(
+            shown("agent", &old, &new),
+            "Again:\n[5 lines as in p3: ```rust]"
+        );
     }
 
     #[test]

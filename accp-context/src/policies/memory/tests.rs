@@ -196,7 +196,11 @@ fn agents_share_the_transcript_and_an_own_layout_shows_no_system_prompt_of_anoth
         push(&mut shared, message);
         push(&mut own, message);
     }
-    let [plan, build, words] = ["ann: You plan.\n", "bob: You build.\n", "ann: A plan.\n"];
+    let [plan, build, words] = [
+        "system to ann: You plan.\n",
+        "system to bob: You build.\n",
+        "ann: A plan.\n",
+    ];
     assert_eq!(
         prompt(&mut shared, "bob"),
         [plan, build, words, "You are bob.\n"]

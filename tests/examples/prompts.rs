@@ -1,0 +1,269 @@
+//! Writes the page of prompts that a model gets under the default policy.
+//!
+//! `cargo run -p accp-tests --example prompts -- examples/days.jsonl docs/prompts.md` replays the
+//! recorded conversations under `memory`, as `accp bench context` does, and writes the prompts of
+//! the turns in [`SHOWN`] as they are. With `--check` the program writes nothing.
+//! Exit code 1: the page is not what the program would write, or a file is at fault; 2: misuse.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use accp_context::policy::{Opening, Segment};
+use accp_eval::{BASE, OURS, Prices, Transcript, Transcripts, plan};
+use accp_recordings::conversations;
+use accp_runtime::view::View;
+use accp_runtime::{Registry, TokenCounter as _};
+use accp_tokens::Bpe;
+
+/// The turns whose prompts are shown, by conversation: each is the index of the message that answers
+/// the prompt. An early one comes first.
+const SHOWN: [(&str, &str, &[usize]); 3] = [
+    ("ferry/1", "A coding agent with bash", &[6, 16, 26, 34]),
+    ("cycles/1", "A shop's agent with six tools", &[8, 26, 42]),
+    (
+        "isles/1",
+        "An orchestrator with three workers",
+        &[11, 23, 34],
+    ),
+];
+
+/// The reason why no page is made.
+type Fault = Box<dyn std::error::Error>;
+
+/// A prompt of the page.
+struct Shown {
+    turn: usize,
+    agent: String,
+    text: String,
+    /// Under `memory`, and with the whole history as JSON.
+    tokens: [Tokens; 2],
+}
+
+/// The tokens of a prompt.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tokens {
+    all: usize,
+    /// Those with which an earlier prompt begins too.
+    cached: usize,
+}
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let all = arguments.len();
+    arguments.retain(|argument| argument != "--check");
+    let checks = arguments.len() < all;
+    let [recorded, page] = &arguments[..] else {
+        eprintln!("usage: prompts CONVERSATIONS PAGE [--check]   (JSON Lines, Markdown)");
+        return ExitCode::from(2);
+    };
+    match make(recorded, page, checks) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn make(recorded: &str, page: &str, checks: bool) -> Result<(), Fault> {
+    let command = format!("cargo run -p accp-tests --example prompts -- {recorded} {page}");
+    let transcripts = read(recorded).map_err(|fault| format!("{recorded}: {fault}"))?;
+    let text = written(&command, recorded, transcripts.as_slice())
+        .map_err(|fault| format!("{recorded}: {fault}"))?;
+    let old = match fs::read_to_string(page) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        old => old.map_err(|error| format!("{page}: {error}"))?,
+    };
+    if old == text {
+        return Ok(());
+    }
+    if checks {
+        return Err(format!("{page} is not what its command writes; run `{command}`").into());
+    }
+    fs::write(page, text).map_err(|error| format!("{page}: {error}").into())
+}
+
+fn read(path: &str) -> Result<Transcripts, Fault> {
+    let mut transcripts = Transcripts::default();
+    for conversation in conversations(BufReader::new(File::open(path)?)) {
+        transcripts.add_conversation(&conversation?, None, None)?;
+    }
+    Ok(transcripts)
+}
+
+/// Returns the page.
+fn written(command: &str, recorded: &str, transcripts: &[Transcript]) -> Result<String, Fault> {
+    let counter = Bpe::default();
+    let name = Path::new(recorded).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let minimum = thousands(Prices::default().minimum as usize);
+    let mut page = format!(
+        "<!-- Made by `{command}`. Do not edit. -->\n\n{}",
+        introduction(recorded, &name, counter.name(), &minimum)
+    );
+    let mut number = 0;
+    for (id, title, turns) in SHOWN {
+        let transcript = transcripts.iter().find(|transcript| transcript.id == id);
+        let transcript = transcript.ok_or_else(|| format!("it has no conversation `{id}`"))?;
+        let messages = transcript.messages.len();
+        page += &format!("\n## {title}\n\n`{id}`, {messages} messages.\n");
+        for shown in prompts(transcript, turns, counter) {
+            number += 1;
+            page += &shown?.section(number);
+        }
+    }
+    Ok(page)
+}
+
+fn introduction(recorded: &str, name: &str, counter: &str, minimum: &str) -> String {
+    format!(
+        "\
+# Ten prompts
+
+What a model gets under the default policy `memory`, as it is, early and late in three conversations that were recorded
+for this page ([{name}](../{recorded})).
+
+The policy shows each message to an agent whole once. Afterwards long results lose their middles. Lines that the prompt
+has already are referred to. The words of users and system prompts always stay. A message that an agent has seen does
+not change again, so a provider's cache keeps the beginning of a prompt. [tokens.md](tokens.md) says what this costs and
+saves.
+
+How to read a prompt:
+
+- It begins with the schemas of tools. A provider takes them apart from the text; they stand here because they cost
+  tokens. The tool `expand` belongs to the policy: it shows again what was left out.
+- `p12 ` before a speaker is the number of a message, counted from 0. Short messages do not say theirs.
+- `> stock(item: rye)` is a call. `= ` begins the result of the one call before it. Other results begin with the name of
+  their tool.
+- `[12 lines: p7: def union]` stands for 12 lines that were left out. They are lines of message p7, and the first of
+  them begins with `def union`.
+- `[12 lines as in p7: def union]` stands for 12 lines that message p7 shows, from its first line on that begins with
+  `def union`.
+- `@=R1(id,name)` says that `R1(7,rye)` is a record with `id` 7 and `name` rye. `R1[` begins a list of such records, one
+  a line. A field in which all of them are equal stands once behind the bracket, `R1[name:rye`, and not in the lines.
+  `~` is null.
+- `[From here on, bash/p4 says a text with these lines around it: ..]` gives the lines that a tool writes around its
+  results a name. Results of `bash/p4`, this one too, leave these lines out.
+
+Tokens are those of {counter}. *As JSON* is the same prompt with the whole history, each message a line of compact JSON.
+*Cached* are the tokens with which the newest prompt of some agent of the conversation begins, too, from {minimum} on.
+"
+    )
+}
+
+/// Replays a conversation, and returns the prompts of these turns.
+fn prompts(
+    transcript: &Transcript,
+    turns: &[usize],
+    counter: Bpe,
+) -> impl Iterator<Item = Result<Shown, Fault>> {
+    let ours = replay(transcript, OURS, counter);
+    let base = replay(transcript, BASE, counter);
+    turns.iter().map(move |&turn| {
+        let at = ours.iter().position(|prompt| prompt.turn == turn);
+        let fault = || format!("{}: message {turn} is not an agent's", transcript.id);
+        let at = at.ok_or_else(fault)?;
+        let prompt = &ours[at];
+        Ok(Shown {
+            turn,
+            agent: prompt.agent.clone(),
+            text: prompt.text.clone(),
+            tokens: [prompt.tokens, base[at].tokens],
+        })
+    })
+}
+
+/// A prompt of a replay.
+struct Prompt {
+    turn: usize,
+    agent: String,
+    text: String,
+    tokens: Tokens,
+}
+
+/// Returns the prompts of all turns under a policy.
+fn replay(transcript: &Transcript, policy: &str, counter: Bpe) -> Vec<Prompt> {
+    let opening = Opening {
+        tools: transcript.tools.clone(),
+        counter: Arc::new(counter),
+        view: View::new(Arc::new(Registry::standard())),
+    };
+    let Some(plan) = plan(policy) else {
+        return Vec::new();
+    };
+    let mut policy = plan.start(&opening);
+    let mut prompts: Vec<Prompt> = Vec::new();
+    // The newest prompt of each agent.
+    let mut newest: Vec<(String, Vec<u32>)> = Vec::new();
+    for message in &transcript.messages {
+        if let Some(agent) = transcript.agent(message) {
+            let text = text(&policy.prompt(&agent));
+            let tokens = counter.tokens(&text);
+            let shared = newest.iter().map(|(_, old)| shared(old, &tokens)).max();
+            let cached = shared.filter(|&shared| shared as u64 >= Prices::default().minimum);
+            let agent = agent.name.to_string();
+            prompts.push(Prompt {
+                turn: message.index,
+                agent: agent.clone(),
+                text,
+                tokens: Tokens {
+                    all: tokens.len(),
+                    cached: cached.unwrap_or_default(),
+                },
+            });
+            newest.retain(|(name, _)| *name != agent);
+            newest.push((agent, tokens));
+        }
+        policy.push(message);
+    }
+    prompts
+}
+
+fn text(prompt: &[Segment]) -> String {
+    prompt.iter().map(|segment| &*segment.text).collect()
+}
+
+fn shared(old: &[u32], new: &[u32]) -> usize {
+    old.iter()
+        .zip(new)
+        .take_while(|(old, new)| old == new)
+        .count()
+}
+
+impl Shown {
+    fn section(&self, number: usize) -> String {
+        let Self {
+            turn,
+            agent,
+            text,
+            tokens: [ours, base],
+        } = self;
+        let fence = fence(text);
+        format!(
+            "\n### {number}. `{agent}`, before message {turn}\n\n\
+            {} tokens, {} of them cached. As JSON: {} tokens, {} of them cached.\n\n\
+            {fence}text\n{text}{fence}\n",
+            thousands(ours.all),
+            thousands(ours.cached),
+            thousands(base.all),
+            thousands(base.cached),
+        )
+    }
+}
+
+/// Returns a fence that the text does not have.
+fn fence(text: &str) -> String {
+    let runs = text.split(|character| character != '`').map(str::len);
+    "`".repeat(runs.max().unwrap_or_default().max(2) + 1)
+}
+
+/// Returns a number with commas: `12,345`.
+fn thousands(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1000), number % 1000),
+    }
+}
