@@ -75,7 +75,7 @@ fn a_result_is_whole_once_and_the_result_of_one_call_needs_no_name() {
         second[2]
     );
     let mark = second[2].lines().find(|line| line.starts_with('['));
-    assert_eq!(mark, Some("[355 lines: p2: line 31 of it]"));
+    assert_eq!(mark, Some("[325 lines: p2: line 51 of it]"));
     assert_eq!(second[..2], first[..2]);
     assert_eq!(second, prompt(&mut memory, "assistant"));
 }
