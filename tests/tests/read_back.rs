@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accp_context::policies::Layout;
-use accp_eval::{Transcript, Transcripts};
+use accp_eval::Transcript;
 use accp_frame::TokenCounter;
 use accp_recordings::{Conversation, conversations};
 use accp_registry::Registry;
@@ -35,27 +35,16 @@ impl TokenCounter for Bytes {
     }
 }
 
-fn both_layouts(transcript: &Transcript, counter: Arc<dyn TokenCounter + Send + Sync>) -> Counts {
+type Counter = Arc<dyn TokenCounter + Send + Sync>;
+
+fn both_layouts(transcript: &Transcript, counter: &Counter) -> Result<Counts, String> {
     let registry = Arc::new(Registry::standard());
     let mut counts = Counts::default();
     for layout in [Layout::Shared, Layout::Own] {
-        match read_back(transcript, layout, &registry, &counter) {
-            Ok(read) => counts += read,
-            Err(difference) => panic!("{layout:?}: {difference}"),
-        }
+        let read = read_back(transcript, layout, &registry, counter);
+        counts += read.map_err(|difference| format!("{layout:?}: {difference}"))?;
     }
-    counts
-}
-
-fn transcripts(file: &Path) -> Transcripts {
-    let mut transcripts = Transcripts::default();
-    for conversation in conversations(BufReader::new(File::open(file).unwrap())) {
-        let conversation = conversation.unwrap();
-        transcripts
-            .add_conversation(&conversation, None, None)
-            .unwrap();
-    }
-    transcripts
+    Ok(counts)
 }
 
 #[test]
@@ -67,11 +56,17 @@ fn recorded_conversations_are_read_back() {
         .read_dir()
         .unwrap();
     files.extend(samples.map(|file| file.unwrap().path()));
+    let counters: [Counter; 2] = [Arc::new(Bpe::o200k_base()), Arc::new(Bytes)];
     let mut counts = Counts::default();
     for file in &files {
-        for transcript in transcripts(file).as_slice() {
-            counts += both_layouts(transcript, Arc::new(Bpe::o200k_base()));
-            counts += both_layouts(transcript, Arc::new(Bytes));
+        for conversation in conversations(BufReader::new(File::open(file).unwrap())) {
+            let transcript = Transcript::of(&conversation.unwrap(), "one", None).unwrap();
+            for counter in &counters {
+                match both_layouts(&transcript, counter) {
+                    Ok(read) => counts += read,
+                    Err(why) => panic!("{}, {why}", file.display()),
+                }
+            }
         }
     }
     assert!(counts.prompts > 50 && counts.new > 100, "{counts}");
@@ -244,7 +239,8 @@ fn conversation() -> impl Strategy<Value = Json> {
         let said = said.iter().map(|said| message(&pool, said));
         let end =
             ["bob", "ann"].map(|name| json!({ "role": "agent", "name": name, "content": "" }));
-        Json::from_iter([("messages", Json::from_iter(roles.chain(said).chain(end)))])
+        let messages: Json = roles.chain(said).chain(end).collect();
+        json!({ "messages": messages })
     })
 }
 
@@ -288,7 +284,7 @@ fn the_reader_reads_what_stands_there_and_no_more() {
     for broken in [
         "no speaker\n",
         "bash: no line feed",
-        wrapped.replace("2", "9").as_str(),
+        wrapped.replace('2', "9").as_str(),
     ] {
         assert!(Prompt::read([(1, broken)].into_iter()).is_err(), "{broken}");
     }
@@ -299,6 +295,9 @@ proptest! {
     fn random_conversations_are_read_back(json in conversation()) {
         let conversation = Conversation::new(json).unwrap();
         let transcript = Transcript::of(&conversation, "random", None).unwrap();
-        both_layouts(&transcript, Arc::new(Bytes));
+        let counter: Counter = Arc::new(Bytes);
+        if let Err(why) = both_layouts(&transcript, &counter) {
+            prop_assert!(false, "{why}");
+        }
     }
 }

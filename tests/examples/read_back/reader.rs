@@ -88,15 +88,14 @@ impl<'p> Prompt<'p> {
         let text = text.strip_suffix('\n').ok_or("a line feed at the end")?;
         let number = format!("p{message} ");
         let text = text.strip_prefix(&*number).unwrap_or(text);
-        let (speaker, mut text) = match text.strip_prefix("= ") {
-            Some(text) => (None, text),
-            None => {
-                // A name in quotes may have anything in it.
-                let quoted = text.starts_with('"').then(|| quoted_end(text));
-                let name = quoted.flatten().unwrap_or_default();
-                let end = text[name..].find(": ").ok_or("a speaker and `: `")?;
-                (Some(&text[..name + end]), &text[name + end + 2..])
-            }
+        let (speaker, mut text) = if let Some(text) = text.strip_prefix("= ") {
+            (None, text)
+        } else {
+            // A name in quotes may have anything in it.
+            let quoted = text.starts_with('"').then(|| quoted_end(text));
+            let name = quoted.flatten().unwrap_or_default();
+            let end = text[name..].find(": ").ok_or("a speaker and `: `")?;
+            (Some(&text[..name + end]), &text[name + end + 2..])
         };
         while let Some((line, rest)) = text.split_once('\n').filter(|_| text.starts_with("@=")) {
             self.schemas.push(line);
@@ -227,15 +226,14 @@ impl<'p> Prompt<'p> {
             Mark::read(line).is_none() && words.join(" ").starts_with(mark.words)
         };
         let first = segment.lines.iter().position(|line| begins(line));
-        let (lines, first) = match first {
-            Some(first) => (self.lines(&segment.lines[first..], mark.message)?, 0),
+        let (lines, first) = if let Some(first) = first {
+            (self.lines(&segment.lines[first..], mark.message)?, 0)
+        } else {
             // The line may stand where the message itself refers to.
-            None => {
-                let lines = self.lines(&segment.lines, mark.message)?;
-                let first = lines.iter().position(|line| line.is_some_and(&begins));
-                let first = first.ok_or("no line begins with these words")?;
-                (lines, first)
-            }
+            let lines = self.lines(&segment.lines, mark.message)?;
+            let first = lines.iter().position(|line| line.is_some_and(&begins));
+            let first = first.ok_or("no line begins with these words")?;
+            (lines, first)
         };
         let lines = lines[first..].iter().take(mark.lines).copied();
         let lines: Option<Vec<&str>> = lines.collect();
