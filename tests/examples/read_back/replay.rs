@@ -134,7 +134,10 @@ fn check(
         calls.next().filter(|_| calls.next().is_none())
     };
     let is_speaker = match &restored.speaker {
-        Some(speaker) => *speaker == message.speaker(),
+        Some(speaker) => match &message.only_for {
+            Some(agent) => *speaker == format!("system to {agent}"),
+            None => *speaker == message.speaker(),
+        },
         // A tool without a name has the name of its role.
         None => call().is_some_and(|call| {
             let name = message.recorded().name();
