@@ -310,9 +310,10 @@ impl Policy for Memory {
             }
         }
         let is_numbered = text.len() >= NUMBERED && message.kind != Kind::System;
-        let number = match is_numbered {
-            true => format!("p{} ", message.index),
-            false => String::new(),
+        let number = if is_numbered {
+            format!("p{} ", message.index)
+        } else {
+            String::new()
         };
         self.entries.push(Entry {
             message: message.clone(),
