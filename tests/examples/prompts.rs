@@ -109,7 +109,7 @@ fn written(command: &str, recorded: &str, transcripts: &[Transcript]) -> Result<
         let transcript = transcripts.iter().find(|transcript| transcript.id == id);
         let transcript = transcript.ok_or_else(|| format!("it has no conversation `{id}`"))?;
         let messages = transcript.messages.len();
-        page += &format!("\n## {title}\n\n`{id}`, {messages} messages.\n");
+        page.extend([format!("\n## {title}\n\n`{id}`, {messages} messages.\n")]);
         for shown in prompts(transcript, turns, counter) {
             number += 1;
             page += &shown?.section(number);
@@ -148,8 +148,9 @@ How to read a prompt:
 - `[From here on, bash/p4 says a text with these lines around it: ..]` gives the lines that a tool writes around its
   results a name. Results of `bash/p4`, this one too, leave these lines out.
 
-Tokens are those of {counter}. *As JSON* is the same prompt with the whole history, each message a line of compact JSON.
-*Cached* are the tokens with which the newest prompt of some agent of the conversation begins, too, from {minimum} on.
+Tokens are those of {counter}. *As JSON* is the same prompt with the whole history, each message a line of compact
+JSON. *Cached* are the tokens with which the newest prompt of some agent of the conversation begins, too, from {minimum}
+on.
 "
     )
 }
