@@ -145,8 +145,8 @@ How to read a prompt:
 - `@=R1(id,name)` says that `R1(7,rye)` is a record with `id` 7 and `name` rye. `R1[` begins a list of such records, one
   a line. A field in which all of them are equal stands once behind the bracket, `R1[name:rye`, and not in the lines.
   `~` is null.
-- `[From here on, bash/p4 says a text with these lines around it: ..]` gives the lines that a tool writes around its
-  results a name. Results of `bash/p4`, this one too, leave these lines out.
+- `[From here on, bash' says a text with 3 lines around it: ..]` gives the lines that a tool writes around its
+  results a name. Results of `bash'`, this one too, leave these lines out.
 
 Tokens are those of {counter}. *As JSON* is the same prompt with the whole history, each message a line of compact
 JSON. *Cached* are the tokens with which the newest prompt of some agent of the conversation begins, too, from {minimum}
