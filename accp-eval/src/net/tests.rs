@@ -352,6 +352,21 @@ fn first_sight_is_order_and_not_a_pool() {
 
 /// Values without their keys do not stand, and neither do lines that stand elsewhere without a
 /// reference: a model could not read either.
+/// Returns the messages, of the first one the values of its records behind the text `keys`.
+fn records(messages: &[Message], keys: &str) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
+    let text = messages[0].recorded().texts().concat();
+    let bare = text.replace("\"flight\":", "").replace("\"seats\":", "");
+    let bare = bare
+        .replace("\"status\":", "")
+        .replace(['{', '}', '"', '[', ']'], " ");
+    segments[0] = Segment {
+        message: Some(0),
+        ..Segment::new(Kind::Result, format!("{keys}{bare}\n"))
+    };
+    segments
+}
+
 #[test]
 fn first_sight_is_what_a_model_can_read() {
     let rows: Vec<Json> = (0..20)
@@ -376,19 +391,6 @@ fn first_sight_is_what_a_model_can_read() {
         (3, 3)
     );
     // The records by position, with and without their keys.
-    fn records(messages: &[Message], keys: &str) -> Vec<Segment> {
-        let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
-        let text = messages[0].recorded().texts().concat();
-        let bare = text.replace("\"flight\":", "").replace("\"seats\":", "");
-        let bare = bare
-            .replace("\"status\":", "")
-            .replace(['{', '}', '"', '[', ']'], " ");
-        segments[0] = Segment {
-            message: Some(0),
-            ..Segment::new(Kind::Result, format!("{keys}{bare}\n"))
-        };
-        segments
-    }
     assert_eq!(seen(|messages| records(messages, "")), (2, 3));
     assert_eq!(
         seen(|messages| records(messages, "@=R(flight,seats,status)\n")),
