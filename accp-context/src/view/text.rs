@@ -2,6 +2,11 @@
 
 pub(super) use accp_registry::view::{DELIMITERS, is_bare, is_bare_key, is_hidden, write_quoted};
 
+/// Returns whether a model may have put the character between two words of a line.
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r')
+}
+
 /// Texts with more bytes stand below their line.
 const LONG: usize = 60;
 

@@ -23,10 +23,6 @@ const QUOTES: [(char, char); 4] = [
 /// Characters that a line may have behind its block.
 const TRAILING: [char; 4] = ['`', '*', '.', ';'];
 
-pub(super) fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r')
-}
-
 impl<'r, 't> Cursor<'r, 't> {
     /// Begins to repair.
     pub(super) fn leniently(mut self) -> Self {
@@ -49,12 +45,12 @@ impl<'r, 't> Cursor<'r, 't> {
     /// Skips spaces, and line breaks outside of tables.
     pub(super) fn gap(&mut self) {
         let is_in_table = self.is_in_table;
-        self.skip(|c| is_blank(c) || c == '\n' && !is_in_table);
+        self.skip(|c| text::is_blank(c) || c == '\n' && !is_in_table);
     }
 
     /// Skips spaces behind the head of a frame.
     pub(super) fn trailing(&mut self) {
-        self.skip(is_blank);
+        self.skip(text::is_blank);
     }
 
     fn skip(&mut self, is_skipped: impl Fn(char) -> bool) {
@@ -69,7 +65,7 @@ impl<'r, 't> Cursor<'r, 't> {
     /// Returns the rest without the spaces at its beginning, which are not skipped.
     pub(super) fn tightened<'a>(&self, rest: &'a str) -> &'a str {
         if self.is_lenient() {
-            rest.trim_start_matches(is_blank)
+            rest.trim_start_matches(text::is_blank)
         } else {
             rest
         }
@@ -80,7 +76,7 @@ impl<'r, 't> Cursor<'r, 't> {
         if !self.is_lenient() {
             return word;
         }
-        let trimmed = word.trim_end_matches(is_blank);
+        let trimmed = word.trim_end_matches(text::is_blank);
         self.at -= word.len() - trimmed.len();
         let is_code = self.registry.schema(trimmed).is_some();
         if is_code && self.tightened(self.rest()).starts_with(['(', '[']) {
@@ -137,7 +133,10 @@ impl<'r, 't> Cursor<'r, 't> {
         }
         let start = self.at - 1;
         let rest = &self.text[start..];
-        let commas = rest.len() - rest.trim_start_matches(|c| c == ',' || is_blank(c)).len();
+        let commas = rest.len()
+            - rest
+                .trim_start_matches(|c| c == ',' || text::is_blank(c))
+                .len();
         let is_empty = rest[commas..].starts_with([')', ']', '\n']);
         if is_empty {
             self.repair(start, Mistake::Separator, &rest[..commas], "");
@@ -154,7 +153,7 @@ impl<'r, 't> Cursor<'r, 't> {
         self.trailing();
         let rest = self.rest();
         let marks = rest.len() - rest.trim_start_matches(TRAILING).len();
-        let after = rest[marks..].trim_start_matches(is_blank);
+        let after = rest[marks..].trim_start_matches(text::is_blank);
         let ends = after.is_empty() || after.starts_with('\n');
         if ends && marks > 0 {
             self.repair(self.at, Mistake::Mark, &rest[..marks], "");
@@ -167,7 +166,7 @@ impl<'r, 't> Cursor<'r, 't> {
     /// Returns whether the first line is this definition, but for its spaces.
     pub(super) fn defines(&mut self, definition: &str) -> bool {
         let line = self.text.lines().next().unwrap_or_default();
-        let is_same = self.is_lenient() && line.replace(is_blank, "") == definition;
+        let is_same = self.is_lenient() && line.replace(text::is_blank, "") == definition;
         if is_same && line != definition {
             self.repair(0, Mistake::Spaces, line, definition);
         }
@@ -219,7 +218,7 @@ impl<'r, 't> Cursor<'r, 't> {
             return code.map(String::from);
         }
         let written = code.unwrap_or_default();
-        let written = written.trim_matches(is_blank);
+        let written = written.trim_matches(text::is_blank);
         if self.registry.schema(written).is_some()
             || !self.rest().starts_with('(') && written.is_empty()
         {
@@ -284,7 +283,7 @@ impl<'r, 't> Cursor<'r, 't> {
             Type::Any => !goes_on(&['(', '[', '{']),
             _ => false,
         };
-        let said = rest[..loose_length(rest)?].trim_end_matches(is_blank);
+        let said = rest[..loose_length(rest)?].trim_end_matches(text::is_blank);
         let is_word = said == word && literal(word).is_some();
         (is_text && !is_word && !said.is_empty()).then(|| {
             let value = Value::from(String::from(said));
@@ -322,7 +321,7 @@ impl<'r, 't> Cursor<'r, 't> {
         // A quote that could begin another text may be one: then this text lacks its end.
         let begins = |at: usize| {
             rest[..at]
-                .trim_end_matches(is_blank)
+                .trim_end_matches(text::is_blank)
                 .ends_with([',', ':', '(', '[', '{'])
         };
         if rest[1..=end]
@@ -383,7 +382,7 @@ fn named<'r>(registry: &'r accp_registry::Registry, word: &str) -> Option<&'r Sc
 
 /// Returns whether a value may end before this text.
 fn follows(rest: &str) -> bool {
-    let rest = rest.trim_start_matches(is_blank);
+    let rest = rest.trim_start_matches(text::is_blank);
     rest.is_empty() || rest.starts_with([',', ')', ']', '}', ':', '\n'])
 }
 
@@ -434,6 +433,6 @@ pub(super) fn is_block(line: &str) -> bool {
         .bytes()
         .position(|b| !is_agent_char(b))
         .unwrap_or(rest.len());
-    let mark = rest[agent..].trim_start_matches(is_blank);
+    let mark = rest[agent..].trim_start_matches(text::is_blank);
     agent > 0 && mark.starts_with(['>', ':', '?']) || rest.starts_with('=')
 }

@@ -5,7 +5,6 @@ use accp_registry::protocol::NO_HEAD;
 use accp_registry::view::{ABSENT, BELOW};
 use accp_registry::{ErrorCode, Field, Schema, Type};
 
-use super::lenient::is_blank;
 use super::members::{ANY, Members, UNTYPED};
 use super::{Broken, Cursor};
 use crate::view::shape::{Place, default_of};
@@ -207,7 +206,7 @@ impl<'r> Cursor<'r, '_> {
                 let key = String::from(self.key(key));
                 // `{a:1, b:2}` means `b`, and not a key that begins with a space.
                 if self.rest().starts_with(':')
-                    && (key.is_empty() || key.trim_matches(is_blank) != key)
+                    && (key.is_empty() || key.trim_matches(text::is_blank) != key)
                 {
                     self.at = start;
                     return self.expected("a key, without spaces around it, or a JSON string");
