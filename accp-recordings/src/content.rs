@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use accp_context::Recorded;
 use serde_json::Value as Json;
 
-use crate::format::Format;
 use crate::leaves::{Leaves, each, each_of_file, hash, inner, text};
+use crate::words::Formats;
 
 /// The bytes that a document says in its messages: those of its strings, numbers and booleans,
 /// without what the recording says beside the messages. They are counted in the document, so they
@@ -34,7 +34,7 @@ impl Content {
     /// Counts the document. `beside` are the values that are kept beside the messages.
     pub(crate) fn count<'m>(
         document: &Json,
-        format: Format,
+        formats: Formats,
         beside: &Leaves,
         messages: impl Iterator<Item = Recorded<'m>> + Clone,
     ) -> Self {
@@ -44,7 +44,7 @@ impl Content {
             whole.add(json);
         }
         let mut wanted = Wanted {
-            format,
+            formats,
             beside: beside.clone(),
             whole,
             left: HashMap::new(),
@@ -71,7 +71,7 @@ impl Content {
 
 /// The leaves of a document that no message has shown so far.
 struct Wanted {
-    format: Format,
+    formats: Formats,
     beside: Leaves,
     whole: Leaves,
     /// The number of places of each leaf.
@@ -81,9 +81,9 @@ struct Wanted {
 
 impl Wanted {
     fn take(&mut self, document: &Json) {
-        each_of_file(document, self.format, &mut |_, leaf| {
+        each_of_file(document, self.formats, &mut |_, leaf| {
             let digest = hash(leaf);
-            let repeats = self.format.repeats();
+            let repeats = self.formats.document.repeats();
             if self.beside.take(digest, repeats) {
                 return;
             }
@@ -129,10 +129,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::format::Format;
 
     fn count(document: &Json, messages: &[Json]) -> Content {
         let messages = messages.iter().map(Recorded::of);
-        Content::count(document, Format::Anthropic, &Leaves::default(), messages)
+        Content::count(
+            document,
+            Format::Anthropic.into(),
+            &Leaves::default(),
+            messages,
+        )
     }
 
     #[test]

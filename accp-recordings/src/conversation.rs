@@ -11,6 +11,7 @@ use crate::format::Format;
 use crate::formats::{self, Fault, Model};
 use crate::leaves::Leaves;
 use crate::shell;
+use crate::words::Formats;
 
 /// The key of the messages.
 const MESSAGES: &str = "messages";
@@ -138,18 +139,28 @@ impl Conversation {
         let mut kept = Leaves::default();
         model.messages.iter().for_each(|message| kept.add(message));
         model.rest.values().for_each(|value| kept.add(value));
-        kept.first_lost(&self.json, self.format)
+        kept.first_lost(&self.json, self.formats())
+    }
+
+    fn formats(&self) -> Formats {
+        Formats {
+            document: self.format,
+            answered: self.model.as_ref().and_then(|model| model.answered),
+        }
     }
 
     /// Counts what the messages have to show of the document, and what each of them shows.
     pub fn content(&self) -> Content {
+        let mut document = Leaves::default();
+        document.add(&self.json);
         let mut beside = Leaves::default();
-        self.rest().for_each(|(_, value)| beside.add_whole(value));
+        self.rest()
+            .for_each(|(_, value)| beside.add_as_in(&document, value));
         for message in self.messages() {
             let about = message.not_shown().into_iter();
-            about.for_each(|json| beside.add_whole(json));
+            about.for_each(|json| beside.add_as_in(&document, json));
         }
-        Content::count(&self.json, self.format, &beside, self.messages())
+        Content::count(&self.json, self.formats(), &beside, self.messages())
     }
 
     /// Returns the format of the recording.

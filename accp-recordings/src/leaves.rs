@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde_json::Value as Json;
 
 use crate::format::Format;
-use crate::words::is_word;
+use crate::words::Formats;
 
 /// The strings, numbers and booleans of JSON, each with the number of its places.
 #[derive(Debug, Clone, Default)]
@@ -23,21 +23,31 @@ impl Leaves {
         });
     }
 
-    /// Adds all leaves of this JSON, but not those of JSON in its strings.
-    pub(crate) fn add_whole(&mut self, json: &Json) {
+    /// Adds all leaves of this JSON as the document has them: JSON in a string is one leaf if the
+    /// document has that string, else a leaf for each of its own.
+    pub(crate) fn add_as_in(&mut self, document: &Self, json: &Json) {
         each(json, "", &mut |_, leaf| {
-            *self.0.entry(hash(leaf)).or_default() += 1;
+            let digest = hash(leaf);
+            match inner(leaf).filter(|_| !document.0.contains_key(&digest)) {
+                Some(inner) => self.add_as_in(document, &inner),
+                None => *self.0.entry(digest).or_default() += 1,
+            }
         });
     }
 
     /// Returns the place of the first leaf of the document that is not here, as a JSON pointer. A
     /// string of JSON is here if its leaves are. Where recordings of the format repeat the
     /// conversation, one leaf here stands for several equal ones there.
-    pub(crate) fn first_lost(&self, document: &Json, format: Format) -> Option<String> {
+    pub(crate) fn first_lost(
+        &self,
+        document: &Json,
+        formats: impl Into<Formats>,
+    ) -> Option<String> {
+        let formats = formats.into();
         let mut left = self.clone();
         let mut lost = None;
-        each_of_file(document, format, &mut |pointer, leaf| {
-            if lost.is_none() && !left.has(leaf, format) {
+        each_of_file(document, formats, &mut |pointer, leaf| {
+            if lost.is_none() && !left.has(leaf, formats) {
                 lost = Some(pointer.to_owned());
             }
         });
@@ -55,16 +65,16 @@ impl Leaves {
         }
     }
 
-    fn has(&mut self, leaf: &Json, format: Format) -> bool {
-        if self.take(hash(leaf), format.repeats()) {
+    fn has(&mut self, leaf: &Json, formats: Formats) -> bool {
+        if self.take(hash(leaf), formats.document.repeats()) {
             return true;
         }
         let Some(inner) = inner(leaf) else {
             return false;
         };
         let mut all = true;
-        each_of_file(&inner, format, &mut |_, leaf| {
-            all = all && self.has(leaf, format);
+        each_of_file(&inner, formats, &mut |_, leaf| {
+            all = all && self.has(leaf, formats);
         });
         all
     }
@@ -95,16 +105,16 @@ const VALUE: [&str; 3] = ["/value/stringValue", "/value/string_value", "/value"]
 
 /// Calls `take` for each leaf of a file that is not one of the words of its format. OTLP writes
 /// the keys of objects as strings, under `key`.
-pub(crate) fn each_of_file(json: &Json, format: Format, take: &mut dyn FnMut(&str, &Json)) {
+pub(crate) fn each_of_file(json: &Json, formats: Formats, take: &mut dyn FnMut(&str, &Json)) {
     each(json, "", &mut |pointer, leaf| {
-        let is_otel = format == Format::Otel;
+        let is_otel = formats.document == Format::Otel;
         let entry = VALUE.iter().find_map(|end| pointer.strip_suffix(end));
         let named = || json.pointer(&format!("{}/key", entry?))?.as_str();
         let own = pointer.rsplit('/').next().unwrap_or_default();
         let key = if is_otel { named().unwrap_or(own) } else { own };
         let word = leaf.as_str().unwrap_or_default();
         let is_key = is_otel && own == "key";
-        if !is_key && !is_word(format, key, word) {
+        if !is_key && !formats.say(key, word) {
             take(pointer, leaf);
         }
     });

@@ -96,8 +96,32 @@ const TURNS: &[&str] = &[
     "tool_call",
 ];
 
-/// Returns whether a reader of this format says this word under this key in the model's words.
-pub(crate) fn is_word(format: Format, key: &str, word: &str) -> bool {
+/// The formats of one document. Proxies log what was asked in one, and the answer in another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Formats {
+    /// The format of the document, or of what was asked.
+    pub(crate) document: Format,
+    pub(crate) answered: Option<Format>,
+}
+
+impl Formats {
+    /// Returns whether a reader of the document says this word under this key in the model's words.
+    pub(crate) fn say(self, key: &str, word: &str) -> bool {
+        let mut formats = std::iter::once(self.document).chain(self.answered);
+        formats.any(|format| is_word(format, key, word))
+    }
+}
+
+impl From<Format> for Formats {
+    fn from(document: Format) -> Self {
+        Self {
+            document,
+            answered: None,
+        }
+    }
+}
+
+fn is_word(format: Format, key: &str, word: &str) -> bool {
     let words: &[Words] = match format {
         Format::OpenAi => &[PARTS, BLOCKS, ROLES],
         Format::Anthropic | Format::ClaudeCode => &[BLOCKS, RESULTS, ROLES],

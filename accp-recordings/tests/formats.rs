@@ -10,7 +10,7 @@ mod written;
 
 use accp_context::Recorded;
 use accp_context::policy::{Frames, Message};
-use accp_recordings::{Conversation, ConvertOptions, Converter, Format, conversations};
+use accp_recordings::{Conversation, ConvertOptions, Converter, Documents, Format, conversations};
 use accp_runtime::{Registry, TokenCounter, Value};
 use awkward::AWKWARD;
 use serde_json::{Value as Json, json};
@@ -289,6 +289,29 @@ fn every_sample_comes_back_from_its_frames() {
         let conversation = one(sample);
         let mut converter = Converter::new(ConvertOptions::default(), Bytes);
         assert_eq!(converter.verify(&conversation), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_sample_that_is_read_in_another_format_is_shown_whole_too() {
+    for (name, _, sample) in BAKERY.into_iter().chain(ODD).chain(AWKWARD) {
+        for format in Format::ALL {
+            for document in Documents::new(sample.as_bytes()) {
+                let read = document.unwrap().conversation(Some(format));
+                if let Ok(conversation) = read {
+                    let content = conversation.content();
+                    let count = conversation.messages().len();
+                    let shown: u64 = (0..count).map(|index| content.of_message(index)).sum();
+                    assert_eq!(shown, content.bytes(), "{name} as {format}");
+                } else {
+                    let said = read.unwrap_err().to_string();
+                    assert!(
+                        !said.contains("would be lost"),
+                        "{name} as {format}: {said}"
+                    );
+                }
+            }
+        }
     }
 }
 

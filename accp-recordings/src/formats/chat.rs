@@ -82,6 +82,7 @@ pub(super) fn model(json: Json) -> Result<Model, Fault> {
         Json::Array(messages) => Model {
             messages,
             rest: Map::new(),
+            answered: None,
         },
         json => {
             let mut rest = Fields::of(json).unwrap_or_default();
@@ -89,6 +90,7 @@ pub(super) fn model(json: Json) -> Result<Model, Fault> {
             Model {
                 messages,
                 rest: rest.into_map(),
+                answered: None,
             }
         }
     })
@@ -122,6 +124,7 @@ pub(super) fn read(json: &Json) -> Result<Option<Model>, Fault> {
     Ok(Some(Model {
         messages: all,
         rest,
+        answered: None,
     }))
 }
 

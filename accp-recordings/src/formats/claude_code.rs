@@ -32,8 +32,14 @@ pub(crate) fn is_entry(json: &Json) -> bool {
 /// Reads the entries of a file.
 ///
 /// # Errors
-/// When an entry is not an object.
+/// When an entry is not an object, or none is a line of a session file.
 pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+    if !detect(&json) {
+        return Err(Fault::at(
+            "",
+            "lines of a session file, objects with `type` and `sessionId`",
+        ));
+    }
     let (entries, at) = match json {
         Json::Array(entries) => (entries, true),
         one => (vec![one], false),

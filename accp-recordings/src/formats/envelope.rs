@@ -67,8 +67,11 @@ pub(super) fn detect(json: &Json) -> Option<Format> {
     }
     ANSWERED.iter().find_map(|key| {
         let mut value = whole.get(*key)?.clone();
-        answer(&mut value, DEPTH, false)?;
-        Some(answer_format(whole.get(*key)?, DEPTH))
+        Some(
+            answer(&mut value, DEPTH, false)?
+                .format
+                .unwrap_or(Format::OpenAi),
+        )
     })
 }
 
@@ -130,13 +133,13 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
             };
             let answers = answer(value, DEPTH, !path.is_empty());
             // An answer that nobody understands is shown whole.
-            let answers = answers.unwrap_or_else(|| {
+            let answers = answers.or_else(|| {
                 let is_answer = !path.is_empty() && BESIDE.contains(&key) && !is_void(value);
-                Vec::from_iter(is_answer.then(|| {
+                is_answer.then(|| {
                     let mut draft = Draft::new("assistant");
                     draft.opaque(&value.take());
-                    draft.into_json()
-                }))
+                    Answer::from(draft)
+                })
             });
             add(answers, &mut model);
         }
@@ -180,7 +183,7 @@ pub(super) fn beside(model: &mut Model) {
     for key in BESIDE {
         let value = model.rest.get_mut(key);
         let answers = value.and_then(|value| answer(value, DEPTH, false));
-        add(answers.unwrap_or_default(), model);
+        add(answers, model);
     }
 }
 
@@ -194,7 +197,15 @@ pub(super) fn has_beside(json: &Json) -> bool {
 
 /// Adds answers. An answer that begins with all messages before it repeats them, and one that
 /// is the last message is there already.
-fn add(mut answers: Vec<Json>, model: &mut Model) {
+fn add(answer: Option<Answer>, model: &mut Model) {
+    let Some(Answer {
+        messages: mut answers,
+        format,
+    }) = answer
+    else {
+        return;
+    };
+    model.answered = format.or(model.answered);
     let same = |(a, b): (&Json, &Json)| Recorded::of(a).shown() == Recorded::of(b).shown();
     let before = &model.messages;
     let is_last = answers.len() == 1 && before.last().is_some_and(|last| same((last, &answers[0])));
@@ -255,29 +266,53 @@ fn pointer(path: &[&str]) -> String {
     path.iter().flat_map(|key| ["/", key]).collect()
 }
 
+/// What a model answered.
+struct Answer {
+    messages: Vec<Json>,
+    /// The format in whose words it stands.
+    format: Option<Format>,
+}
+
+impl From<Draft> for Answer {
+    fn from(draft: Draft) -> Self {
+        Self {
+            messages: vec![draft.into_json()],
+            format: None,
+        }
+    }
+}
+
 /// Takes the messages of an answer, and leaves what else it says. `text` tells whether a text is
 /// an answer.
-pub(super) fn answer(json: &mut Json, depth: usize, text: bool) -> Option<Vec<Json>> {
-    let mut out = Vec::new();
+fn answer(json: &mut Json, depth: usize, text: bool) -> Option<Answer> {
     if let Json::String(said) = json {
         let mut draft = Draft::new("assistant");
         draft.text(std::mem::take(said));
-        return text.then(|| vec![draft.into_json()]);
+        return text.then(|| draft.into());
     }
     if is_void(json) || depth == 0 {
         return None;
     }
     if let Some(joined) = stream::join(json) {
         *json = Json::Null;
-        return Some(vec![joined]);
+        return Some(Answer {
+            messages: vec![joined],
+            format: None,
+        });
     }
     if is_message(json) {
-        message(json.take(), &mut out);
-        return Some(out);
+        let format = Some(message_format(json));
+        let mut messages = Vec::new();
+        message(json.take(), &mut messages);
+        return Some(Answer { messages, format });
     }
     match super::direct(json) {
         Some(format) if !matches!(format, Format::Otel | Format::LangSmith) => {
-            return provider(json, format);
+            let messages = provider(json, format)?;
+            return Some(Answer {
+                messages,
+                format: Some(format),
+            });
         }
         _ => {}
     }
@@ -298,21 +333,6 @@ pub(super) fn provider(json: &mut Json, format: Format) -> Option<Vec<Json>> {
     }
     *json = Json::Object(model.rest);
     Some(model.messages)
-}
-
-/// Returns the format of an answer.
-fn answer_format(json: &Json, depth: usize) -> Format {
-    match super::direct(json) {
-        Some(format) => format,
-        None if langchain::is_message(json) => Format::LangChain,
-        None if is_anthropic(json) => Format::Anthropic,
-        None if depth == 0 => Format::OpenAi,
-        None => {
-            let mut inner = INSIDE.iter().filter_map(|key| json.get(*key));
-            let first = inner.find(|json| json.is_object());
-            first.map_or(Format::OpenAi, |json| answer_format(json, depth - 1))
-        }
-    }
 }
 
 /// Returns whether this is a message of Anthropic's, as the provider answers.
@@ -342,23 +362,40 @@ pub(crate) fn is_next(json: &Json) -> bool {
     is_message(json) || is_item()
 }
 
+/// Returns the format of one message.
+fn message_format(json: &Json) -> Format {
+    if langchain::is_message(json) {
+        return Format::LangChain;
+    }
+    if is_anthropic(json) {
+        return Format::Anthropic;
+    }
+    super::direct(&Json::Array(vec![json.clone()]))
+        .filter(|format| {
+            use Format::{Anthropic, Gemini, Responses};
+            matches!(format, Responses | Gemini | Anthropic)
+        })
+        .unwrap_or(Format::OpenAi)
+}
+
 /// Reads one message of any format.
 pub(super) fn message(json: Json, out: &mut Vec<Json>) {
-    if langchain::is_message(&json) {
-        langchain::message(json, out);
-    } else if is_anthropic(&json) {
-        anthropic::message(Fields::of(json).unwrap_or_default(), Map::new(), out);
-    } else if let Some(format @ (Format::Responses | Format::Gemini | Format::Anthropic)) =
-        super::direct(&Json::Array(vec![json.clone()]))
-    {
-        let list = Json::Array(vec![json]);
-        let read = match format {
-            Format::Responses => responses::read(list),
-            Format::Gemini => gemini::read(list),
-            _ => anthropic::read(list),
-        };
-        out.extend(read.unwrap_or_default().messages);
-    } else if let Json::Object(map) = json {
-        out.push(chat::message(map));
-    }
+    let list = |json| Json::Array(vec![json]);
+    let read = match message_format(&json) {
+        Format::LangChain => return langchain::message(json, out),
+        Format::Anthropic if is_anthropic(&json) => {
+            let fields = Fields::of(json).unwrap_or_default();
+            return anthropic::message(fields, Map::new(), out);
+        }
+        Format::Responses => responses::read(list(json)),
+        Format::Gemini => gemini::read(list(json)),
+        Format::Anthropic => anthropic::read(list(json)),
+        _ => {
+            if let Json::Object(map) = json {
+                out.push(chat::message(map));
+            }
+            return;
+        }
+    };
+    out.extend(read.unwrap_or_default().messages);
 }

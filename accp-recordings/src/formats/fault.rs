@@ -2,12 +2,16 @@
 
 use serde_json::{Map, Value as Json};
 
+use crate::format::Format;
+
 /// A conversation as a reader gives it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Model {
     pub(crate) messages: Vec<Json>,
     /// What the document says beside its messages.
     pub(crate) rest: Map<String, Json>,
+    /// The format of an answer beside what was asked.
+    pub(crate) answered: Option<Format>,
 }
 
 /// The place of something that a reader refuses.

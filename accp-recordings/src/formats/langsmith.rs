@@ -80,6 +80,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     Ok(Model {
         messages: merge.messages,
         rest,
+        answered: None,
     })
 }
 

@@ -113,6 +113,7 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
     Ok(Model {
         messages: merge.messages,
         rest,
+        answered: None,
     })
 }
 

@@ -223,3 +223,33 @@ fn what_holds_no_conversation_says_what_can_be_done() {
     let delta = json!({ "choices": [{ "delta": { "content": "Four" } }] });
     insta::assert_snapshot!(refused(delta), @r#"a piece of a streamed answer; record the whole answer, or all pieces in an array beside the request: {"request": .., "response": [..]}"#);
 }
+
+/// A proxy logs what a program asked in the words of one provider, and what another one answered.
+#[test]
+fn an_answer_may_have_another_format_than_its_request() {
+    let requests = [
+        json!({ "messages": [{ "role": "user", "content": "How much rye?" }] }),
+        json!({ "messages": [{ "type": "human", "content": "How much rye?" }] }),
+    ];
+    let answers = [
+        json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "Four." }] } }] }),
+        json!({ "output": [
+            { "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Look." }] },
+            { "type": "message", "role": "assistant",
+              "content": [{ "type": "output_text", "text": "Four." }] }] }),
+        json!({ "type": "message", "role": "assistant", "content": [
+            { "type": "text", "text": "Four." }, { "type": "new", "url": "https://b/12" }] }),
+    ];
+    for request in &requests {
+        for answer in &answers {
+            let log = json!({ "request": request, "response": answer });
+            let conversation = Conversation::new(log).unwrap();
+            let told = told(&conversation).join("\n");
+            assert!(told.contains("How much rye?"), "{told}");
+            assert!(told.contains("Four."), "{told}");
+            let content = conversation.content();
+            let shown = (0..conversation.messages().len()).map(|index| content.of_message(index));
+            assert_eq!(shown.sum::<u64>(), content.bytes(), "{told}");
+        }
+    }
+}

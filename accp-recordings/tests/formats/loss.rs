@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value as Json, json};
 
-use super::{BAKERY, Bytes, ODD, written};
+use super::{AWKWARD, BAKERY, Bytes, ODD, written};
 
 /// A place of a document and what to do there.
 #[derive(Debug, Clone)]
@@ -298,7 +298,7 @@ fn check(json: &Json, conversation: &Conversation) {
 
 /// Returns the documents of the samples.
 fn documents() -> Vec<(Format, Json)> {
-    let all = BAKERY.into_iter().chain(ODD);
+    let all = BAKERY.into_iter().chain(ODD).chain(AWKWARD);
     let all = all.map(|(name, format, sample)| {
         let json = if name.contains("jsonl") {
             let lines = sample
