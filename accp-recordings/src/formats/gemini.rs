@@ -107,13 +107,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                     instruction(system, &mut model.messages);
                 }
             }
-            if let Some(Json::Object(mut config)) = rest.take("config") {
+            if let Some(mut config) = rest.object("config") {
                 for key in ["systemInstruction", "system_instruction"] {
-                    if let Some(system) = config.shift_remove(key) {
+                    if let Some(system) = config.take(key) {
                         instruction(system, &mut model.messages);
                     }
                 }
-                rest.put("config", Json::Object(config));
+                rest.put("config", Json::Object(config.into_map()));
             }
             for (key, at) in [("contents", "/contents"), ("candidates", "/candidates")] {
                 let contents = match rest.take(key) {
