@@ -253,3 +253,17 @@ fn an_answer_may_have_another_format_than_its_request() {
         }
     }
 }
+
+/// The keys of a flat message are names. A message whose keys are all numbers is no list of parts.
+#[test]
+fn a_flat_message_of_numbers_stays_a_message() {
+    let span = json!({ "name": "chat", "attributes": {
+        "gen_ai.prompt.0.0": "rye", "gen_ai.prompt.0.1": "spelt" } });
+    let conversation = Conversation::new(span).unwrap();
+    assert!(
+        told(&conversation)[0].starts_with("user: "),
+        "{:?}",
+        told(&conversation)
+    );
+    assert_eq!(conversation.content().of_message(0), 8);
+}

@@ -52,7 +52,7 @@ pub(super) fn take(span: &mut Map<String, Json>, begins: &str, role: &str) -> Ve
     }
     drain(span, begins, &mut put);
     let messages = all.into_values().map(|message| {
-        let mut message = listed(message);
+        let mut message = listed_inside(message);
         if message.get("role").is_none() {
             message["role"] = role.into();
         }
@@ -99,15 +99,23 @@ fn set(json: &mut Json, path: &str, value: Json) {
     }
 }
 
+/// Turns the objects inside this one whose keys are numbers into lists.
+fn listed_inside(json: Json) -> Json {
+    match json {
+        Json::Object(map) => {
+            let listed = map.into_iter().map(|(key, value)| (key, listed(value)));
+            Json::Object(listed.collect())
+        }
+        other => other,
+    }
+}
+
 /// Turns objects whose keys are numbers into lists.
 fn listed(json: Json) -> Json {
-    let Json::Object(map) = json else {
-        return json;
+    let map = match listed_inside(json) {
+        Json::Object(map) => map,
+        other => return other,
     };
-    let map: Map<_, _> = map
-        .into_iter()
-        .map(|(key, value)| (key, listed(value)))
-        .collect();
     let is_list = !map.is_empty() && map.keys().all(|key| key.parse::<usize>().is_ok());
     if !is_list {
         return Json::Object(map);
