@@ -45,7 +45,8 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn told(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        let answered = self.outbox.answered(asked, &hello.gone, hello.position);
+        let until = hello.up.unwrap_or(hello.position);
+        let answered = self.outbox.answered(asked, &hello.gone, until);
         for frame in answered.into_iter().rev() {
             if hello.has.contains(&frame.mid) {
                 self.forget(frame, Event::Acknowledged);

@@ -281,6 +281,10 @@ pub struct RegistrySync<'a> {
     ///
     /// `gone` on the wire: any value. Absent and `~` mean `None`.
     pub gone: Option<Value<'a>>,
+    /// The position up to which the log tells why they are gone.
+    ///
+    /// `up` on the wire: any value. Absent and `~` mean `None`.
+    pub up: Option<Value<'a>>,
     /// For a peer of the draft alone: schemas that it lacks, in the form of section 6.2.
     ///
     /// `schemas` on the wire: any value. Absent and `~` mean `None`.

@@ -85,6 +85,9 @@ pub(crate) struct Hello {
     /// took a number.
     pub has: Vec<Mid>,
     pub gone: Vec<Mid>,
+    /// From the host: the position up to which the log tells why frames are gone, if that is not
+    /// `position`. What the host has dropped is not relayed.
+    pub up: Option<u64>,
     /// Extensions that the sender understands.
     pub extensions: Vec<String>,
     /// True if the sender knows the draft alone: it says the version and the hash of its registry,
@@ -265,6 +268,7 @@ impl From<RegistrySync<'_>> for Hello {
             asks: mids(&said.asks),
             has: mids(&said.has),
             gone: mids(&said.gone),
+            up: number_of(&said.up),
             extensions: texts(&said.extensions),
         }
     }
@@ -307,6 +311,7 @@ impl Hello {
             asks: mids(&self.asks),
             has: mids(&self.has),
             gone: mids(&self.gone),
+            up: self.up.map(number),
             schemas: self.schemas.clone().map(Value::Map),
             extensions: Some(Value::Array(extensions.collect())).filter(|_| !self.plain),
         }

@@ -212,6 +212,31 @@ fn dlv_05_refuses_to_tell_of_an_expired_frame() {
     room.check_replicas();
 }
 
+/// Nothing comes into the log behind a dropped frame. Its sender asks, and the answer says up to where
+/// the log tells why: the place of the dropped frame itself is not relayed.
+#[test]
+fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
+    for scope in [Scope::Shared, Scope::Sender] {
+        let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
+        room.on_the_way(|_| Vec::new());
+        let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
+        // The member tries often enough to ask as soon as the link is whole.
+        for whole in [false, true] {
+            for _ in 0..10 {
+                room.pass(Duration::from_secs(32));
+            }
+            if !whole {
+                room.heal();
+            }
+        }
+        let is_fate = |event: &&Event| matches!(event, Event::Acknowledged(_) | Event::Expired(_));
+        let fates: Vec<_> = room.members[0].events.iter().filter(is_fate).collect();
+        assert_eq!(fates, [&Event::Expired(lost)], "{scope:?}");
+        assert!(room.members[0].session().is_quiet(), "{scope:?}");
+        room.check_replicas();
+    }
+}
+
 /// The sender of frames that the host dropped concludes it from the cancel that it finds in the log.
 #[test]
 fn dlv_04_accepts_that_the_sender_concludes_why() {
