@@ -138,10 +138,9 @@ How to read a prompt:
 - `p12 ` before a speaker is the number of a message, counted from 0. Short messages do not say theirs.
 - `> stock(item: rye)` is a call. `= ` begins the result of the one call before it. Other results begin with the name of
   their tool.
-- `[12 lines: p7: def union]` stands for 12 lines that were left out. They are lines of message p7, and the first of
-  them begins with `def union`.
-- `[12 lines as in p7: def union]` stands for 12 lines that message p7 shows, from its first line on that begins with
-  `def union`.
+- `[... p7:12-30: def union]` stands for lines 12 to 30 of message p7, which were left out. The first of them begins with
+  `def union`. `expand` shows them again when it is called with `p7:12-30`.
+- `[as in p7:12-30: def union]` stands for the same lines as those, which message p7 shows.
 - `@=R1(id,name)` says that `R1(7,rye)` is a record with `id` 7 and `name` rye. `R1[` begins a list of such records, one
   a line. A field in which all of them are equal stands once behind the bracket, `R1[name:rye`, and not in the lines.
   `~` is null.

@@ -74,9 +74,9 @@ fn recorded_conversations_are_read_back() {
 
 /// Lines that read as something else, or hide something.
 const ODD: [&str; 24] = [
-    "[3 lines as in p2: alpha one]",
-    "[1 line: p4: alpha]",
-    "\\[2 lines: p1: beta]",
+    "[as in p2:1-3: alpha one]",
+    "[... p4:1: alpha]",
+    "\\[... p1:2-3: beta]",
     "[From here on, bash' says a text with 2 lines around it:",
     "..",
     "@=R1(id,name)",
@@ -184,7 +184,7 @@ impl Pool {
                     0 => ("<code>0</code>\n<output>\n", "\n</output>"),
                     1 => ("", "\n(the command is done]\n[exit code 0]"),
                     2 => ("[the command has ended]\n..\n", ""),
-                    3 => ("\n\n[3 lines as in p1: x]\n", "\n\\[1 line: p0: y]\n"),
+                    3 => ("\n\n[as in p1:1-3: x]\n", "\n\\[... p0:1: y]\n"),
                     4 => ("@=R1(a,b)\nwith code 0\n", "\n\n"),
                     _ => ("", "\n[5 files were found there.]\n"),
                 };
@@ -232,9 +232,9 @@ fn conversation() -> impl Strategy<Value = Json> {
     let arguments = prop::collection::vec(records(), 1..3);
     let said = prop::collection::vec((0..19_u8, text(), arguments), 1..16);
     (pool(), any::<bool>(), said).prop_map(|(pool, has_roles, said)| {
-        let roles = ["ann", "bob"].map(|name| {
-            json!({ "role": "system", "name": name, "content": "You bake.\n[1 line: p0: x]" })
-        });
+        let roles = ["ann", "bob"].map(
+            |name| json!({ "role": "system", "name": name, "content": "You bake.\n[... p0:1: x]" }),
+        );
         let roles = roles.into_iter().filter(|_| has_roles);
         let said = said.iter().map(|said| message(&pool, said));
         let end =
@@ -254,7 +254,7 @@ fn the_reader_reads_what_stands_there_and_no_more() {
         call,
         old,
         wrapped,
-        "bash': 5\n[2 lines as in p2: alpha]\n\\[1 line: p2: x]\n",
+        "bash': 5\n[as in p2:2-3: alpha]\n\\[... p2:1: x]\n",
     ];
     let prompt = Prompt::read((1..).zip(texts)).unwrap();
     let text = |message: usize| {
@@ -265,16 +265,18 @@ fn the_reader_reads_what_stands_there_and_no_more() {
     assert_eq!(text(3).unwrap(), "<out>\n4\n</out>]");
     assert_eq!(
         text(4).unwrap(),
-        "<out>\n5\nalpha one\nalpha\n[1 line: p2: x]\n</out>]"
+        "<out>\n5\nalpha\nbeta\n[... p2:1: x]\n</out>]"
     );
     assert_eq!(prompt.restore(4).unwrap().speaker.unwrap(), "bash");
     let read = prompt.view(1).unwrap().read_value("R1(4,rye)").unwrap();
     assert_eq!(read.to_json(), json!({ "id": 4, "name": "rye" }));
     for broken in [
-        "p4 bash: [2 lines as in p3: alpha]\n",
-        "p4 bash: [9 lines as in p2: alpha]\n",
-        "p4 bash: [2 lines as in p4: alpha]\n",
-        "p4 bash: [2 lines: p2: alpha]\n",
+        "p4 bash: [as in p3:1-2: alpha]\n",
+        "p4 bash: [as in p2:2-9: alpha]\n",
+        "p4 bash: [as in p2:2-3: beta]\n",
+        "p4 bash: [as in p4:1-2: alpha]\n",
+        "p4 bash: [... p2:1-2: alpha]\n",
+        "p4 bash: [... p4:7-8: alpha]\n",
     ] {
         let prompt = Prompt::read((2..).zip([old, "bash: x\n", broken])).unwrap();
         assert!(prompt.restore(4).is_err(), "{broken}");

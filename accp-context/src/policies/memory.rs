@@ -30,10 +30,10 @@ const NUMBERED: usize = 400;
 ///   views, with their shapes declared once. The registry of the opening may know shapes already.
 /// - Lines that a tool writes around each of its results are said once, and layout that says nothing
 ///   is left out: spaces before line numbers, and the indentation of JSON in the words of agents.
-/// - Lines that stand in the prompt already are referred to: `[12 lines as in p7: def union]`. Users'
+/// - Lines that stand in the prompt already are referred to: `[as in p7:12-30: def union]`. Users'
 ///   words always stand whole.
 /// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
-///   `[12 lines: p7: def union]` says where the middle was, and a tool brings it back
+///   `[... p7:12-30: def union]` says where the middle was, and a tool brings it back
 ///   ([`expand`](Self::expand)). Its definition is part of each prompt. A result of more than 2,000
 ///   tokens (a listing) or 3,000 loses its middle at once.
 ///
@@ -71,7 +71,7 @@ const NUMBERED: usize = 400;
 /// let first = memory.prompt(&agent);
 /// assert!(first[1].text.contains("\nsrc/part_50.rs\n"));
 /// let second = memory.prompt(&agent);
-/// assert!(second[1].text.contains(" lines: p0: src/part_"));
+/// assert!(second[1].text.contains("[... p0:"));
 /// ```
 pub struct Memory {
     tools: Vec<Segment>,

@@ -55,14 +55,19 @@ pub(crate) struct Restored {
     pub(crate) references: usize,
 }
 
-/// A line that is a mark.
+/// A line that is a mark: of lines that are left out, or of lines of another message.
 #[derive(Debug, Clone, Copy)]
 struct Mark<'p> {
-    lines: usize,
     message: usize,
+    /// The numbers of the first and the last line, from 1.
+    from: usize,
+    to: usize,
     words: &'p str,
     is_gap: bool,
 }
+
+/// Lines of a message with their numbers. A line that is left out is `None`.
+type Numbered<'p> = Vec<(usize, Option<&'p str>)>;
 
 impl<'p> Prompt<'p> {
     /// Reads the segments that show messages: the index of each message, and its text.
@@ -170,8 +175,10 @@ impl<'p> Prompt<'p> {
             None => (&[], &[]),
         };
         let mut lines: Vec<Option<&str>> = before.iter().copied().map(Some).collect();
-        lines.extend(self.lines(&segment.lines, message)?);
+        let own = self.lines(&segment.lines, message)?;
+        lines.extend(own.into_iter().map(|(_, line)| line));
         lines.extend(after.iter().copied().map(Some));
+        lines.dedup_by(|next, line| next.is_none() && line.is_none());
         let parts = lines.split(Option::is_none).map(|lines| {
             let lines = lines.iter().flatten().map(|line| unguarded(line));
             lines.collect::<Vec<_>>().join("\n")
@@ -195,20 +202,33 @@ impl<'p> Prompt<'p> {
         })
     }
 
-    /// Follows the references among these lines of a message. A middle that is left out is `None`.
-    fn lines(&self, lines: &[&'p str], of: usize) -> Result<Vec<Option<&'p str>>, String> {
+    /// Numbers these lines of a message, and follows the references among them.
+    fn lines(&self, lines: &[&'p str], of: usize) -> Result<Numbered<'p>, String> {
         let mut out = Vec::with_capacity(lines.len());
+        let mut next = 1;
         for line in lines {
             match Mark::read(line) {
-                None => out.push(Some(*line)),
-                Some(mark) if mark.is_gap && mark.message == of => out.push(None),
+                None => {
+                    out.push((next, Some(*line)));
+                    next += 1;
+                }
+                Some(mark) if mark.is_gap && mark.message == of => {
+                    // A part of the line before may be left out, too.
+                    if mark.from != next && mark.from + 1 != next || mark.to < mark.from {
+                        return Err(format!("`{line}` in message {of} stands at line {next}"));
+                    }
+                    out.extend((mark.from..=mark.to).map(|number| (number, None)));
+                    next = mark.to + 1;
+                }
                 Some(mark) if mark.is_gap => {
                     return Err(format!("`{line}` in message {of} names another"));
                 }
                 Some(mark) if mark.message < of => {
                     let read = self.follow(mark);
                     let read = read.map_err(|why| format!("`{line}` in message {of}: {why}"))?;
-                    out.extend(read.into_iter().map(Some));
+                    let count = read.len();
+                    out.extend((next..).zip(read.into_iter().map(Some)));
+                    next += count;
                 }
                 Some(_) => return Err(format!("`{line}` in message {of} leads to no earlier one")),
             }
@@ -216,29 +236,21 @@ impl<'p> Prompt<'p> {
         Ok(out)
     }
 
-    /// Returns the lines to which a reference leads: so many from the first line of the message
-    /// that begins with its words.
+    /// Returns the lines to which a reference leads. The first begins with its words.
     fn follow(&self, mark: Mark<'_>) -> Result<Vec<&'p str>, String> {
         let lacks = || format!("p{} does not stand in the prompt", mark.message);
         let segment = self.find(mark.message).ok_or_else(lacks)?;
-        let begins = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            Mark::read(line).is_none() && words.join(" ").starts_with(mark.words)
-        };
-        let first = segment.lines.iter().position(|line| begins(line));
-        let (lines, first) = if let Some(first) = first {
-            (self.lines(&segment.lines[first..], mark.message)?, 0)
-        } else {
-            // The line may stand where the message itself refers to.
-            let lines = self.lines(&segment.lines, mark.message)?;
-            let first = lines.iter().position(|line| line.is_some_and(&begins));
-            let first = first.ok_or("no line begins with these words")?;
-            (lines, first)
-        };
-        let lines = lines[first..].iter().take(mark.lines).copied();
-        let lines: Option<Vec<&str>> = lines.collect();
-        let lines = lines.filter(|lines| lines.len() == mark.lines);
-        lines.ok_or_else(|| "not so many lines stand there".to_owned())
+        let lines = self.lines(&segment.lines, mark.message)?;
+        let named = lines.into_iter();
+        let named = named.filter(|(number, _)| (mark.from..=mark.to).contains(number));
+        let found: Option<Vec<&str>> = named.map(|(_, line)| line).collect();
+        let found = found.filter(|found| found.len() == mark.to + 1 - mark.from);
+        let found = found.ok_or("not all of these lines stand there")?;
+        let words: Vec<&str> = found.first().unwrap_or(&"").split_whitespace().collect();
+        if !words.join(" ").starts_with(mark.words) {
+            return Err("the first line begins with other words".into());
+        }
+        Ok(found)
     }
 
     /// Returns the view under the definitions up to a message.
@@ -278,20 +290,21 @@ impl<'p> Prompt<'p> {
 }
 
 impl<'p> Mark<'p> {
-    /// Reads `[12 lines as in p7: words]` or `[12 lines: p7: words]`.
+    /// Reads `[... p7:12-30: words]` or `[as in p7:12-30: words]`; one line is `p7:12`.
     fn read(line: &'p str) -> Option<Self> {
-        let inner = line.strip_prefix('[')?.strip_suffix(']')?;
-        let (lines, inner) = inner.split_once(" line")?;
-        let lines: usize = lines.parse().ok()?;
-        let inner = inner.strip_prefix('s').unwrap_or(inner);
-        let (is_gap, inner) = match inner.strip_prefix(" as in p") {
-            Some(inner) => (false, inner),
-            None => (true, inner.strip_prefix(": p")?),
+        let inner = line.strip_suffix(']')?;
+        let (is_gap, inner) = match inner.strip_prefix("[... p") {
+            Some(inner) => (true, inner),
+            None => (false, inner.strip_prefix("[as in p")?),
         };
-        let (message, words) = inner.split_once(": ")?;
+        let (place, words) = inner.split_once(": ")?;
+        let (message, lines) = place.split_once(':')?;
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |digits: &str| digits.parse().ok().filter(|number| *number < 1_000_000);
         Some(Self {
-            lines,
-            message: message.parse().ok()?,
+            message: number(message)?,
+            from: number(from)?,
+            to: number(to)?,
             words,
             is_gap,
         })
@@ -309,11 +322,16 @@ fn quoted_end(text: &str) -> Option<usize> {
 fn unguarded(line: &str) -> &str {
     let bare = line.trim_start_matches('\\');
     let is_mark = || {
-        let inner = bare.strip_prefix('[').unwrap_or_default();
-        let inner = inner.trim_start_matches(|c: char| c.is_ascii_digit());
-        let inner = inner.strip_prefix(" line").unwrap_or_default();
-        let inner = inner.strip_prefix('s').unwrap_or(inner);
-        inner.starts_with(" as in p") || inner.starts_with(": p")
+        let place = bare.strip_prefix("[... p");
+        let place = place.or_else(|| bare.strip_prefix("[as in p"));
+        let place = place.and_then(|place| place.split_once(": "));
+        place.is_some_and(|(place, _)| {
+            let numbers = place.split_once(':');
+            let (message, lines) = numbers.unwrap_or(("", ""));
+            let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+            let is_number = |digits: &str| digits.parse::<usize>().is_ok();
+            [message, from, to].into_iter().all(is_number)
+        })
     };
     let is_guarded = bare.starts_with("@=") || bare.starts_with(DEFINES) || is_mark();
     let guarded = line.strip_prefix('\\').filter(|_| is_guarded);

@@ -2,7 +2,7 @@
 
 use accp_frame::TokenCounter;
 
-use super::repeats::{first, is_mark};
+use super::repeats::{Mark, is_mark, numbers};
 
 /// The tokens of a listing that is shown whole at first sight, and of the head and tail of a longer
 /// one. Other results are shown whole up to half as much again: their middles are needed next.
@@ -144,18 +144,28 @@ fn ends(
         (is_cut && room > GAP).then(|| lines[at].len() * room / tokens[at].max(1))
     };
     let first_part = part(head, head_room).map(|bytes| &lines[head][..floor(&lines[head], bytes)]);
-    let last_part = part(end - 1, tail_room).filter(|_| end - 1 > head || first_part.is_none());
+    let last_part = part(end - 1, tail_room).filter(|_| end - 1 > head);
     let last_part = last_part.map(|bytes| {
         let line = &lines[end - 1];
         &line[floor(line, line.len().saturating_sub(bytes))..]
     });
-    out.extend(first_part.map(str::to_owned));
+    // The mark names what is left out whole, or else the line of which a part stands before it.
     let from = head + usize::from(first_part.is_some());
-    let left_out = lines.get(from).filter(|_| from < end);
-    let left_out = left_out.unwrap_or(&lines[head]);
-    let count = end - head;
-    let noun = if count == 1 { "line" } else { "lines" };
-    out.push(format!("[{count} {noun}: p{message}: {}]", first(left_out)));
+    let to = end - usize::from(last_part.is_some());
+    let (from, to) = if from < to {
+        (from, to)
+    } else {
+        (head, head + 1)
+    };
+    let numbers = numbers(&lines);
+    let mark = Mark {
+        message,
+        from: numbers[from],
+        to: numbers[to] - 1,
+        is_gap: true,
+    };
+    out.extend(first_part.map(str::to_owned));
+    out.push(mark.with(&lines[from]));
     out.extend(last_part.map(str::to_owned));
     out.extend_from_slice(&lines[end..]);
     out
@@ -224,7 +234,7 @@ mod tests {
         let listing = lines(100, |n| format!("file_{n}"));
         let cut = middle(listing.clone(), 7, &Words);
         assert_eq!(cut.len(), 30 + 1 + 10);
-        assert_eq!(cut[30], "[60 lines: p7: file_30]");
+        assert_eq!(cut[30], "[... p7:31-90: file_30]");
         assert_eq!(cut[31..], listing[90..]);
         let short = lines(60, |n| format!("file_{n}"));
         assert_eq!(middle(short.clone(), 7, &Words), short);
@@ -236,15 +246,15 @@ mod tests {
         let cut = longest(long.clone(), 3, &Words);
         assert_eq!(cut.len(), 2);
         assert!(long[0].starts_with(&cut[0]) && cut[0].len() > 5000);
-        assert_eq!(cut[1], "[1 line: p3: größe größe größe größe größe größe]");
+        assert_eq!(cut[1], "[... p3:1: größe größe größe größe größe größe]");
     }
 
     #[test]
     fn a_reference_is_not_cut_within() {
-        let mark = format!("[40 lines as in p1: {}]", "größe ".repeat(9000));
+        let mark = format!("[as in p1:3-42: {}]", "größe ".repeat(9000));
         let cut = longest(vec![mark, "and so on ".repeat(9000)], 3, &Words);
         assert!(
-            cut[0].starts_with("[2 lines: p3: [40 lines as in"),
+            cut[0].starts_with("[... p3:1-40: [as in p1:3-42:"),
             "{}",
             cut[0]
         );

@@ -1,6 +1,6 @@
 //! References to lines that stand in the prompt already.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use accp_frame::TokenCounter;
 
@@ -25,58 +25,88 @@ const FIRST_CHARACTERS: usize = 60;
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     messages: HashMap<usize, Forms>,
-    /// The messages that have a line, with its number in both forms, if its first words lead there.
-    places: HashMap<String, Vec<(usize, [usize; 2])>>,
+    /// The messages that have a line, with its number.
+    places: HashMap<String, Vec<(usize, usize)>>,
 }
 
 /// The two forms of a message that a prompt may show: other agents may not have seen it yet. A
 /// reference has to lead to the same lines in both.
 #[derive(Debug)]
 struct Forms {
-    last: Vec<String>,
+    last: Numbered,
     /// The form at first sight, where it is another.
-    first: Option<Vec<String>>,
+    first: Option<Numbered>,
+}
+
+/// Lines as a prompt shows them, with their numbers in the message.
+#[derive(Debug, PartialEq)]
+struct Numbered {
+    lines: Vec<String>,
+    numbers: Vec<usize>,
 }
 
 /// A run of lines that another message has.
 struct Run {
     lines: usize,
     message: usize,
+    /// The number of the first line.
+    from: usize,
+}
+
+/// Returns the number of each of these lines in its message, and that of the next line behind them.
+/// Lines are numbered from 1, and a mark stands for the lines that it names.
+pub(super) fn numbers(lines: &[String]) -> Vec<usize> {
+    let mut next = 1_usize;
+    let mut numbers = Vec::with_capacity(lines.len() + 1);
+    for line in lines {
+        numbers.push(next);
+        next = match Mark::read(line) {
+            Some(mark) if mark.is_gap => mark.to.saturating_add(1),
+            Some(mark) => next.saturating_add(mark.lines()),
+            None => next + 1,
+        };
+    }
+    numbers.push(next);
+    numbers
+}
+
+impl Numbered {
+    fn new(lines: Vec<String>) -> Self {
+        let numbers = numbers(&lines);
+        Self { lines, numbers }
+    }
+
+    /// Returns how many lines are the same from the line of this number on.
+    fn same(&self, number: usize, lines: &[String]) -> usize {
+        let from = self.numbers.partition_point(|other| *other < number);
+        if self.numbers.get(from) != Some(&number) {
+            return 0;
+        }
+        let same = self.lines[from..].iter().zip(lines);
+        let same = same.take_while(|(old, new)| old == new && !is_mark(new));
+        same.count()
+    }
 }
 
 impl Repeats {
     /// Adds a message: its lines in its last form, and those at first sight.
     pub(super) fn add(&mut self, message: usize, last: Vec<String>, first: Vec<String>) {
+        let (last, first) = (Numbered::new(last), Numbered::new(first));
+        for (line, number) in last.lines.iter().zip(&last.numbers) {
+            if says_where(line) && !is_mark(line) {
+                let places = self.places.entry(line.clone()).or_default();
+                places.push((message, *number));
+            }
+        }
         let forms = Forms {
             first: (last != first).then_some(first),
             last,
         };
-        let leading = forms.first.as_deref().map(|first| {
-            let lines = first.iter().map(String::as_str);
-            lines.zip(0..).zip(leads(first))
-        });
-        let leading = leading.map(|lines| {
-            let lines = lines.filter_map(|(line, leads)| leads.then_some(line));
-            lines.collect::<HashMap<&str, usize>>()
-        });
-        for (number, (line, leads)) in forms.last.iter().zip(leads(&forms.last)).enumerate() {
-            if !leads || !says_where(line) || is_mark(line) {
-                continue;
-            }
-            let at_first = match &leading {
-                Some(leading) => leading.get(line.as_str()).copied(),
-                None => Some(number),
-            };
-            if let Some(at_first) = at_first {
-                let places = self.places.entry(line.clone()).or_default();
-                places.push((message, [number, at_first]));
-            }
-        }
         self.messages.insert(message, forms);
     }
 
-    /// Returns the lines of a message with `[12 lines as in p7: def union]` for runs of lines that
-    /// stand in another message.
+    /// Returns the lines of a message with `[as in p7:12-30: def union]` for runs of lines that stand
+    /// in another message.
     pub(super) fn without(
         &self,
         message: &Message,
@@ -93,12 +123,16 @@ impl Repeats {
         while let Some(line) = rest.first() {
             if let Some(run) = self.longest(rest) {
                 let (same, after) = rest.split_at(run.lines);
-                let count = same.len();
-                let noun = if count == 1 { "line" } else { "lines" };
-                let mark = format!("[{count} {noun} as in p{}: {}]", run.message, first(line));
+                let mark = Mark {
+                    message: run.message,
+                    from: run.from,
+                    to: run.from + run.lines - 1,
+                    is_gap: false,
+                };
+                let mark = mark.with(line);
                 let tokens = counter.count(&same.join("\n"));
                 // Single lines elsewhere make no text that a reader can follow.
-                let worth = if count == 1 { WORDS } else { worth };
+                let worth = if same.len() == 1 { WORDS } else { worth };
                 if tokens > counter.count(&mark) + worth {
                     out.push(mark);
                     rest = after;
@@ -111,26 +145,22 @@ impl Repeats {
         out
     }
 
-    /// Returns the longest run of lines from here on that another message has, at a place to which
-    /// its first words lead.
+    /// Returns the longest run of lines from here on that another message has.
     fn longest(&self, lines: &[String]) -> Option<Run> {
         let places = self.places.get(lines.first()?)?.iter().rev().take(PLACES);
-        let runs = places.map(|&(message, [last, first])| {
-            let forms = &self.messages[&message];
-            let same = |old: &[String]| {
-                let same = old.iter().zip(lines);
-                let same = same.take_while(|(old, new)| old == new && !is_mark(new));
-                same.count()
-            };
-            let count = same(&forms.last[last..]);
-            let count = match &forms.first {
-                Some(lines) => count.min(same(&lines[first..])),
+        let runs = places.filter_map(|&(message, from)| {
+            let Forms { last, first } = self.messages.get(&message)?;
+            let count = last.same(from, lines);
+            let count = match first {
+                Some(first) => count.min(first.same(from, lines)),
                 None => count,
             };
-            Run {
-                lines: without_end(&lines[..count]),
+            let lines = without_end(&lines[..count]);
+            (lines > 0).then_some(Run {
+                lines,
                 message,
-            }
+                from,
+            })
         });
         runs.max_by_key(|run| (run.lines, run.message))
     }
@@ -159,27 +189,60 @@ fn without_end(lines: &[String]) -> usize {
 }
 
 /// Returns the first words of a line, for a mark.
-pub(super) fn first(line: &str) -> String {
-    beginning(line, FIRST)
-}
-
-/// Returns the beginning of a line, at most so many words of it.
-fn beginning(line: &str, words: usize) -> String {
-    let words: Vec<&str> = line.split_whitespace().take(words).collect();
+fn first(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().take(FIRST).collect();
     let words: String = words.join(" ").chars().take(FIRST_CHARACTERS).collect();
     words.trim_end().to_owned()
 }
 
-/// Returns for each line whether it is the first that begins with its first words.
-fn leads(lines: &[String]) -> impl Iterator<Item = bool> {
-    let mut earlier: BTreeSet<String> = BTreeSet::new();
-    lines.iter().map(move |line| {
-        let words = first(line);
-        let next = earlier.range(words.clone()..).next();
-        let leads = next.is_none_or(|next| !next.starts_with(&words));
-        earlier.insert(beginning(line, FIRST_CHARACTERS));
-        leads
-    })
+/// What stands for lines of a message: the arguments that show them again, and whether they are left
+/// out of the message or stand in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) message: usize,
+    /// The numbers of the first and the last line, from 1.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) is_gap: bool,
+}
+
+impl Mark {
+    /// Returns the mark with the first words of the first line.
+    pub(super) fn with(self, line: &str) -> String {
+        let Self {
+            message, from, to, ..
+        } = self;
+        let what = if self.is_gap { "..." } else { "as in" };
+        let to = if from == to {
+            String::new()
+        } else {
+            format!("-{to}")
+        };
+        format!("[{what} p{message}:{from}{to}: {}]", first(line))
+    }
+
+    /// Reads the beginning of a line as a mark: `[... p7:12-30: `, `[as in p7:12: `.
+    fn read(line: &str) -> Option<Self> {
+        let inner = line.strip_prefix('[')?;
+        let (is_gap, inner) = match inner.strip_prefix("as in ") {
+            Some(inner) => (false, inner),
+            None => (true, inner.strip_prefix("... ")?),
+        };
+        let (message, inner) = inner.strip_prefix('p')?.split_once(':')?;
+        let (lines, _) = inner.split_once(": ")?;
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        Some(Self {
+            message: message.parse().ok()?,
+            from: from.parse().ok()?,
+            to: to.parse().ok()?,
+            is_gap,
+        })
+    }
+
+    /// Returns the number of lines that it stands for.
+    fn lines(self) -> usize {
+        self.to.saturating_add(1).saturating_sub(self.from)
+    }
 }
 
 /// Returns a line of a message, with `\` before what reads as a mark of ours or as the definition
@@ -194,15 +257,9 @@ pub(super) fn guarded(line: &str) -> String {
     format!("{guard}{line}")
 }
 
-/// Returns whether a line reads as a mark: `[12 lines as in p7: ..]`, `[12 lines: p7: ..]`.
+/// Returns whether a line reads as a mark.
 pub(super) fn is_mark(line: &str) -> bool {
-    let Some(inner) = line.strip_prefix('[') else {
-        return false;
-    };
-    let words = inner.trim_start_matches(|character: char| character.is_ascii_digit());
-    let words = words.strip_prefix(" line").unwrap_or_default();
-    let words = words.strip_prefix('s').unwrap_or(words);
-    words.starts_with(": p") || words.starts_with(" as in p")
+    Mark::read(line).is_some()
 }
 
 #[cfg(test)]
@@ -225,25 +282,18 @@ mod tests {
         }
     }
 
-    /// Reads references as a model would: the message, its first line with these words, and so many
-    /// lines from there.
+    /// Reads references as a model would: these lines of that message.
     fn resolved(repeats: &Repeats, lines: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         for line in lines {
-            let mark = line
-                .strip_prefix('[')
-                .and_then(|line| line.strip_suffix(']'));
-            let Some((count, rest)) = mark.and_then(|mark| mark.split_once(" line")) else {
-                out.push(line.clone());
-                continue;
-            };
-            let rest = rest.trim_start_matches('s').strip_prefix(" as in p");
-            let (message, words) = rest.unwrap().split_once(": ").unwrap();
-            let there = &repeats.messages[&message.parse().unwrap()].last;
-            let begins = |line: &String| beginning(line, FIRST_CHARACTERS).starts_with(words);
-            let from = there.iter().position(begins).unwrap();
-            let count: usize = count.parse().unwrap();
-            out.extend_from_slice(&there[from..from + count]);
+            match Mark::read(line) {
+                Some(mark) => {
+                    let there = resolved(repeats, &repeats.messages[&mark.message].last.lines);
+                    assert!(line.ends_with(&format!(": {}]", first(&there[mark.from - 1]))));
+                    out.extend_from_slice(&there[mark.from - 1..mark.to]);
+                }
+                None => out.push(line.clone()),
+            }
         }
         out
     }
@@ -284,7 +334,7 @@ mod tests {
             "x".repeat(60)
         );
         let old = format!("{rule}\n{trace}\n{rule}");
-        let expected = format!("{rule}\n[3 lines as in p3: Traceback, newest call last]\n2 failed");
+        let expected = format!("{rule}\n[as in p3:2-4: Traceback, newest call last]\n2 failed");
         assert_eq!(
             shown("tool", &old, &format!("{rule}\n{trace}\n2 failed")),
             expected
@@ -299,52 +349,60 @@ mod tests {
         let code = format!("fn board() {{\n    {}\n}}", "departures(); ".repeat(14));
         let old = format!("Look:\n```rust\n{code}\n```\nRun it.");
         let new = format!("Again:\n```rust\n// once more\n{code}\n```");
-        let expected = "Again:\n```rust\n// once more\n[3 lines as in p3: fn board() {]\n```";
+        let expected = "Again:\n```rust\n// once more\n[as in p3:3-5: fn board() {]\n```";
         assert_eq!(shown("agent", &old, &new), expected);
         // A whole block is one piece.
         let new = format!("Again:\n```rust\n{code}\n```");
         assert_eq!(
             shown("agent", &old, &new),
-            "Again:\n[5 lines as in p3: ```rust]"
+            "Again:\n[as in p3:2-6: ```rust]"
         );
     }
 
     #[test]
-    fn the_words_of_a_reference_begin_no_earlier_line() {
+    fn a_reference_leads_to_the_same_lines_in_both_forms() {
         let mut repeats = Repeats::default();
         let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let long = "x".repeat(200);
-        let add = |repeats: &mut Repeats, at, last: String, first: String| {
-            repeats.add(at, lines(&last), lines(&first));
+        let run = "fn new\nx\ny";
+        let found = |repeats: &Repeats| {
+            let found = repeats.longest(&lines(run))?;
+            Some((found.message, found.from, found.lines))
         };
-        let run = format!("fn new\n{long}");
-        add(&mut repeats, 0, format!("fn new()\n{run}"), run.clone());
-        assert!(repeats.longest(&lines(&run)).is_none());
-        // Whoever sees the message first finds other lines behind the same words.
-        add(&mut repeats, 1, run.clone(), format!("fn new\ny\n{run}"));
-        assert!(
-            repeats
-                .longest(&lines(&run))
-                .is_none_or(|run| run.lines == 1)
+        // The last form leaves out what stood before.
+        repeats.add(
+            0,
+            lines(&format!("[... p0:1-7: use]\n{run}")),
+            lines(&format!("a\nb\nc\nd\ne\nf\ng\n{run}")),
         );
-        add(&mut repeats, 2, format!("y\n{run}"), format!("x\ny\n{run}"));
-        let found = repeats.longest(&lines(&run)).unwrap();
-        assert_eq!((found.message, found.lines), (2, 2));
+        assert_eq!(found(&repeats), Some((0, 8, 3)));
+        // Whoever sees the message first finds fewer of the lines, or none.
+        repeats.add(1, lines(run), lines("fn new\nx\n[... p1:3: y]"));
+        assert_eq!(found(&repeats), Some((0, 8, 3)));
+        let mut repeats = Repeats::default();
+        repeats.add(1, lines(run), lines("[... p1:1-3: fn new]"));
+        assert_eq!(found(&repeats), None);
+        // A reference among the lines stands for as many.
+        repeats.add(
+            2,
+            lines(&format!("[as in p1:2-5: z]\n{run}")),
+            lines(&format!("[as in p1:2-5: z]\n{run}")),
+        );
+        assert_eq!(found(&repeats), Some((2, 5, 3)));
     }
 
     #[test]
     fn what_a_message_says_is_never_a_mark_of_ours() {
         for line in [
-            "[12 lines as in p7: def union]",
-            "[1 line: p3: x]",
-            "\\[2 lines: p3: x]",
+            "[as in p7:12-30: def union]",
+            "[... p3:1: x]",
+            "\\[... p3:1-2: x]",
             "[From here on, run' says",
             "@=R1(id,name)",
         ] {
             assert_eq!(guarded(line), format!("\\{line}"));
             assert!(!is_mark(&guarded(line)));
         }
-        for line in ["[12 lines]", "12 lines as in p7", "[x]", ""] {
+        for line in ["[... p7]", "[as in p7: x]", "as in p7:1: x", "[x]", ""] {
             assert_eq!(guarded(line), line);
         }
     }

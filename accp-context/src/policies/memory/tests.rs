@@ -75,7 +75,7 @@ fn a_result_is_whole_once_and_the_result_of_one_call_needs_no_name() {
         second[2]
     );
     let mark = second[2].lines().find(|line| line.starts_with('['));
-    assert_eq!(mark, Some("[325 lines: p2: line 51 of it]"));
+    assert_eq!(mark, Some("[... p2:51-375: line 51 of it]"));
     assert_eq!(second[..2], first[..2]);
     assert_eq!(second, prompt(&mut memory, "assistant"));
 }
@@ -103,7 +103,7 @@ fn definitions_stay_when_the_middle_of_their_message_leaves() {
         "{}",
         &text[..99]
     );
-    assert!(text.contains(" lines: p1: "), "{} bytes", text.len());
+    assert!(text.contains("\n[... p1:"), "{} bytes", text.len());
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn a_reference_leads_to_the_same_lines_for_an_agent_who_sees_both_messages_first
     let mut memory = memory(Layout::Shared);
     let said = |name: &str, text: String| json!({ "role": "agent", "name": name, "content": text });
     let end = format!("line 30 of it\n{}", "and so on\n".repeat(40));
-    // For ann, who says it again, the first line 30 leaves with its neighbours.
+    // For ann, who says it again, the first line 30 leaves with its neighbours. The numbers of lines
+    // stay.
     push(&mut memory, &said("ann", numbers(99)));
     push(&mut memory, &said("ann", format!("{}\n{end}", numbers(99))));
     prompt(&mut memory, "bob");
@@ -143,14 +144,16 @@ fn a_reference_leads_to_the_same_lines_for_an_agent_who_sees_both_messages_first
     push(&mut memory, &json!({ "role": "tool", "content": end }));
     let last = prompt(&mut memory, "ann");
     assert!(
-        last[1].starts_with("p1 ann: [99 lines as in p0: line 1 of it]\nline 30"),
+        last[1].starts_with("p1 ann: [as in p0:1-99: line 1 of it]\nline 30"),
         "{}",
         last[1]
     );
     let first = prompt(&mut memory, "carl");
     assert_eq!(first[1].matches("line 30 of it").count(), 2);
-    let mark = " lines as in p1: line 30 of it]";
-    assert!(!first[3].contains(mark), "{}", first[3]);
+    let mark = "[as in p1:100-140: line 30 of it]";
+    for prompt in [&last, &first] {
+        assert!(prompt[3].contains(mark), "{}", prompt[3]);
+    }
 }
 
 #[test]
