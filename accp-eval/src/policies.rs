@@ -61,7 +61,8 @@ memory                          ours: each message whole at first sight, long re
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
 memory:own                      the same, and each agent reads its own system prompts only
-memory:-PART                    the same without a part: shapes, wrappers, spaces, repeats or cuts
+memory:declared                 memory with the definition of its tool before everything else
+memory:-PART                    memory without a part: shapes, wrappers, spaces, repeats or cuts
 file:PATH                       prompts of another program, in the form of --dump: each policy NAME
                                 in the file is a row file:NAME; for a conversation, prompts for all
                                 turns or for none";
@@ -97,6 +98,11 @@ pub fn plan(name: &str) -> Option<Plan> {
             name,
             "whole at first sight, then the ends of long results; own system prompts only",
             Layout::Own,
+        )),
+        (OURS, Some("declared")) => Some(Plan::new(
+            name,
+            "`memory` with the definition of its tool before everything else",
+            |opening| Memory::new(opening, Layout::Shared).declared(),
         )),
         (OURS, Some(options)) => {
             let part = options.strip_prefix('-')?;

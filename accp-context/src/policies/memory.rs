@@ -34,8 +34,10 @@ const NUMBERED: usize = 400;
 ///   words always stand whole.
 /// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
 ///   `[... p7:12-30: def union]` says where the middle was, and a tool brings it back
-///   ([`expand`](Self::expand)). Its definition is part of each prompt. A result of more than 2,000
-///   tokens (a listing) or 3,000 loses its middle at once.
+///   ([`expand`](Self::expand)). A result of more than 2,000 tokens (a listing) or 3,000 loses its
+///   middle at once.
+/// - The definition of that tool stands before the first message that may lose lines, so a prompt
+///   that shows everything does without it ([`declared`](Self::declared)).
 ///
 /// A line that reads as a mark of ours has `\` before it, and a name that does stands in quotes. So
 /// what a prompt shows can be read back from its texts alone.
@@ -76,6 +78,9 @@ const NUMBERED: usize = 400;
 pub struct Memory {
     tools: Vec<Segment>,
     layout: Layout,
+    /// The message before which the definition of the tool stands: the first that may lose lines.
+    /// Nothing is left out before it.
+    tool_at: Option<usize>,
     /// The parts that are switched off.
     off: BTreeSet<Part>,
     counter: Arc<dyn TokenCounter + Send + Sync>,
@@ -155,11 +160,9 @@ impl Memory {
     /// Begins a conversation.
     pub fn new(opening: &Opening, layout: Layout) -> Self {
         Self {
-            tools: Segment::tools(opening)
-                .into_iter()
-                .chain([Segment::new(Kind::Tools, Self::tool(ToolForm::Anthropic))])
-                .collect(),
+            tools: Segment::tools(opening).into_iter().collect(),
             layout,
+            tool_at: None,
             off: BTreeSet::new(),
             counter: Arc::clone(&opening.counter),
             entries: Vec::new(),
@@ -169,6 +172,13 @@ impl Memory {
             seen: BTreeMap::new(),
             settled: 0,
         }
+    }
+
+    /// Declares the tool [`expand`](Self::expand) before everything else, for a provider that reads
+    /// all tools first. Call it before the first message.
+    pub fn declared(mut self) -> Self {
+        self.tool_at = Some(0);
+        self
     }
 
     /// Switches a part off, to measure what it is worth. Call it before the first message.
@@ -188,7 +198,7 @@ impl Memory {
             let whole = self.whole(at);
             let referred = self.referred(at);
             let entry = &self.entries[at];
-            let lines = if entry.message.kind == Kind::Result && self.has(Part::Cuts) {
+            let lines = if self.may_cut(at) {
                 cut::middle(referred, at, &*self.counter)
             } else {
                 referred
@@ -200,6 +210,12 @@ impl Memory {
             self.entries[at].settled = Some(segment);
         }
         self.settled = self.settled.max(seen);
+    }
+
+    /// Returns whether lines of a message may be left out: the model can fetch them.
+    fn may_cut(&self, at: usize) -> bool {
+        let is_told = self.tool_at.is_some_and(|tool| tool <= at);
+        is_told && self.has(Part::Cuts) && self.entries[at].message.kind == Kind::Result
     }
 
     /// Returns the lines of a message, with references to lines of messages in their last form.
@@ -215,7 +231,7 @@ impl Memory {
             return whole.clone();
         }
         let mut lines = self.referred(at);
-        if self.entries[at].message.kind == Kind::Result && self.has(Part::Cuts) {
+        if self.may_cut(at) {
             lines = cut::longest(lines, at, &*self.counter);
         }
         let entry = &mut self.entries[at];
@@ -333,6 +349,11 @@ impl Policy for Memory {
                 mark = "= ";
             }
         }
+        let is_first = self.tool_at.is_none() && self.has(Part::Cuts);
+        let is_for_all = message.kind == Kind::Result && message.only_for.is_none();
+        if is_first && is_for_all && cut::is_long(&lines, &*self.counter) {
+            self.tool_at = Some(self.entries.len());
+        }
         let is_numbered = text.len() >= NUMBERED && message.kind != Kind::System;
         let number = if is_numbered {
             format!("p{} ", message.index)
@@ -359,6 +380,10 @@ impl Policy for Memory {
         let mut prompt = self.tools.clone();
         let mut own = Vec::new();
         for at in 0..all {
+            if self.tool_at == Some(at) {
+                let definition = Self::tool(ToolForm::Anthropic);
+                prompt.push(Segment::new(Kind::Tools, definition));
+            }
             let message = &self.entries[at].message;
             if at >= roles && !message.is_for(&agent.name) {
                 continue;

@@ -154,6 +154,17 @@ impl<'p> Prompt<'p> {
         self.find(message).is_some()
     }
 
+    /// Returns what is left out of messages: the arguments that show it again, and its first words.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = (usize, String, &'p str)> {
+        self.segments.iter().flat_map(|segment| {
+            let marks = segment.lines.iter().filter_map(|line| Mark::read(line));
+            marks.filter(|mark| mark.is_gap).map(|mark| {
+                let place = format!("p{}:{}-{}", mark.message, mark.from, mark.to);
+                (segment.message, place, mark.words)
+            })
+        })
+    }
+
     fn find(&self, message: usize) -> Option<&Segment<'p>> {
         let mut segments = self.segments.iter();
         segments.find(|segment| segment.message == message)

@@ -9,11 +9,12 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use accp_context::policies::{Layout, Memory};
-use accp_context::policy::{Kind, Message, Opening, Policy as _};
+use accp_context::policy::{Kind, Message, Opening, Policy as _, Segment};
 use accp_eval::Transcript;
 use accp_frame::TokenCounter;
 use accp_registry::Registry;
 use accp_runtime::view::View;
+use serde_json::json;
 
 use reader::{Prompt, Restored};
 
@@ -89,6 +90,10 @@ pub(crate) fn read_back(
             };
             let prompt = Prompt::read(texts.iter().copied());
             let prompt = prompt.map_err(|(message, what)| difference(message, what))?;
+            for (message, place, words) in prompt.gaps() {
+                let fetched = fetch(&memory, &segments, message, &place, words);
+                fetched.map_err(|what| difference(message, what))?;
+            }
             let seen = seen.insert(Arc::clone(&agent.name), answer.index + 1);
             let seen = seen.unwrap_or_default();
             for message in &transcript.messages[..answer.index] {
@@ -120,6 +125,36 @@ pub(crate) fn read_back(
         memory.push(answer);
     }
     Ok(counts)
+}
+
+/// Checks that a model can fetch what is left out of a message: the tool is declared before it, and
+/// answers with lines that begin with these words.
+fn fetch(
+    memory: &Memory,
+    segments: &[Segment],
+    message: usize,
+    place: &str,
+    words: &str,
+) -> Result<(), String> {
+    let until = segments
+        .iter()
+        .take_while(|one| one.message != Some(message));
+    if !until
+        .into_iter()
+        .any(|one| one.text.contains(Memory::TOOL) && one.kind == Kind::Tools)
+    {
+        return Err("the tool that shows its middle is not declared before it".to_owned());
+    }
+    let answer = memory.expand(&json!({ "at": place }));
+    let answer = answer.map_err(|error| error.to_string())?;
+    let line = answer.lines().nth(1).unwrap_or_default();
+    let line: Vec<&str> = line.split_whitespace().collect();
+    // What the middle itself refers to is fetched whole.
+    if line.join(" ").starts_with(words) || words.starts_with("[as in p") {
+        Ok(())
+    } else {
+        Err(format!("{place} is fetched as:\n{answer}"))
+    }
 }
 
 /// Restores a message from a prompt, and compares it with the recording.

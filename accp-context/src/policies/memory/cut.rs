@@ -88,6 +88,12 @@ fn is_name(line: &str) -> bool {
     is_mode || is_one_word && !line.ends_with([';', '{', '(', ')', ']', '}'])
 }
 
+/// Returns whether a result is long enough to lose its middle.
+pub(super) fn is_long(lines: &[String], counter: &dyn TokenCounter) -> bool {
+    let tokens = lines.iter().map(|line| counter.count(&format!("{line}\n")));
+    tokens.sum::<usize>() > Form::of(lines).limits().most
+}
+
 /// Returns the head and tail of a long result, by what it is.
 pub(super) fn middle(
     lines: Vec<String>,

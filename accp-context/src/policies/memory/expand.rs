@@ -35,7 +35,7 @@ impl Memory {
     pub const TOOL: &str = "expand";
 
     /// Returns the definition of the tool [`expand`](Self::expand) for a provider, as a JSON array.
-    /// Each prompt begins with it.
+    /// It stands in a prompt before the first message that may lose lines.
     ///
     /// ```
     /// use accp_context::policies::Memory;

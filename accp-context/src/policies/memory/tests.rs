@@ -38,8 +38,8 @@ fn prompt(memory: &mut Memory, agent: &str) -> Vec<String> {
         cache: "".into(),
     };
     let prompt = memory.prompt(&agent);
-    let texts = prompt[1..].iter().map(|segment| segment.text.to_string());
-    texts.collect()
+    let messages = prompt.iter().filter(|segment| segment.kind != Kind::Tools);
+    messages.map(|segment| segment.text.to_string()).collect()
 }
 
 fn numbers(count: usize) -> String {
@@ -244,5 +244,34 @@ fn a_part_that_is_switched_off_leaves_its_texts_as_they_are() {
             );
         }
         assert_ne!(show(memory(Layout::Shared)), plain, "{part:?}");
+    }
+}
+
+#[test]
+fn the_tool_is_declared_before_the_first_message_that_may_lose_lines() {
+    let said = [
+        json!({ "role": "system", "name": "ann", "content": "You plan." }),
+        json!({ "role": "tool", "name": "log", "content": numbers(40) }),
+        json!({ "role": "tool", "name": "log", "content": numbers(400) }),
+        json!({ "role": "tool", "name": "log", "content": numbers(4000) }),
+    ];
+    for layout in [Layout::Shared, Layout::Own] {
+        let kinds = |mut memory: Memory, count: usize| {
+            for message in &said[..count] {
+                push(&mut memory, message);
+            }
+            let agent = Agent {
+                name: "bob".into(),
+                cache: "".into(),
+            };
+            let prompt = memory.prompt(&agent);
+            let place = prompt.iter().position(|one| one.kind == Kind::Tools);
+            place.map(|at| prompt[at + 1].text.chars().take(20).collect::<String>())
+        };
+        assert_eq!(kinds(memory(layout), 2), None);
+        let before = kinds(memory(layout), 4).unwrap();
+        assert!(before.starts_with("p2 log: line 1"), "{before}");
+        let before = kinds(memory(layout).declared(), 2).unwrap();
+        assert!(!before.starts_with("p2"), "{before}");
     }
 }
