@@ -133,8 +133,10 @@ saves.
 
 How to read a prompt:
 
-- It begins with the schemas of tools. A provider takes them apart from the text; they stand here because they cost
-  tokens. The tool `expand` belongs to the policy: it shows again what was left out.
+- It begins with the schemas of tools, if the conversation has them. A provider takes them apart from the text; they
+  stand here because they cost tokens.
+- The tool `expand` belongs to the policy: it shows again what was left out. Its definition stands before the first
+  message that may lose lines.
 - `p12 ` before a speaker is the number of a message, counted from 0. Short messages do not say theirs.
 - `> stock(item: rye)` is a call. `= ` begins the result of the one call before it. Other results begin with the name of
   their tool.
