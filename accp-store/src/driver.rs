@@ -24,7 +24,7 @@ use course::{Course, Reading, side_of};
 use look_up::look_up;
 use values::Values;
 
-pub use ask::AskError;
+pub use ask::{AskError, Question};
 pub use awaiting::AsyncDriver;
 pub use course::Outcome;
 pub use error::{DriverError, Handled};

@@ -60,7 +60,7 @@ mod sqlite;
 mod store;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
-pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome};
+pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome, Question};
 pub use error::{StoreError, StoreErrorKind};
 pub use log::Log;
 pub use memory::MemoryStore;

@@ -77,19 +77,40 @@ impl From<DriverError> for AskError {
     }
 }
 
-/// A question that waits for its answer.
-struct Asked {
+/// A question that waits for its answer, for a program that asks on its own
+/// ([`AsyncDriver`](crate::AsyncDriver)). [`Driver::ask`] does all of it.
+///
+/// ```
+/// use accp_runtime::session::{CancelToken, Event, Inbound, MemberId, Mid};
+/// use accp_runtime::Intent;
+/// use accp_store::Question;
+///
+/// let mut question = Question::new(Mid::parse("101000001001"), None);
+/// assert!(question.follow(&[Event::Expired(Mid::parse("101000001002"))]).is_ok());
+/// let text = "@dev>done:plan{}[mid:102000001001,seq:2,cid:101000001001]";
+/// let inbound = Inbound::new(2, MemberId::HOST, text.into(), CancelToken::new());
+/// assert_eq!(question.answer(&inbound), Some(Intent::DONE));
+/// ```
+#[derive(Debug)]
+pub struct Question {
     mid: Mid,
     /// The name of its chain, if the program gave one.
     chain: Option<Mid>,
-    /// The events that were looked at.
-    seen: usize,
 }
 
-impl Asked {
-    /// Takes what has become of the question since.
-    fn follow(&mut self, events: &[Event]) -> Result<(), AskError> {
-        for event in events.iter().skip(self.seen) {
+impl Question {
+    /// Makes a question of the frame that was sent under this id, and the chain that it names
+    /// ([`Outbound::chain`]).
+    pub fn new(mid: Mid, chain: Option<Mid>) -> Self {
+        Self { mid, chain }
+    }
+
+    /// Takes what has become of the question. Each event is to be handed in once.
+    ///
+    /// # Errors
+    /// [`AskError`], when nobody will answer.
+    pub fn follow(&mut self, events: &[Event]) -> Result<(), AskError> {
+        for event in events {
             match event {
                 // It goes out under another id, and the answer names that.
                 Event::Retried { old, new, .. } if *old == self.mid => self.mid = new.clone(),
@@ -101,17 +122,12 @@ impl Asked {
                 _ => {}
             }
         }
-        self.seen = events.len();
         Ok(())
     }
 
-    /// Returns the frame that answers, with its intent.
-    fn answer<'i>(
-        &self,
-        mut inbox: impl Iterator<Item = &'i Inbound>,
-    ) -> Option<(Inbound, Intent)> {
-        let chain = self.chain.as_ref().unwrap_or(&self.mid);
-        inbox.find_map(|frame| Some((frame.clone(), frame.answers(&self.mid, chain)?)))
+    /// Returns the intent of a frame that answers the question: see [`Inbound::answers`].
+    pub fn answer(&self, inbound: &Inbound) -> Option<Intent> {
+        inbound.answers(&self.mid, self.chain.as_ref().unwrap_or(&self.mid))
     }
 }
 
@@ -137,18 +153,17 @@ impl<S: Store, L: Link> Driver<S, L> {
         mut wait: impl FnMut(&mut Self, Time) -> Result<Time, DriverError>,
     ) -> Result<Inbound, AskError> {
         let (until, mut now) = (now + timeout, now);
-        let mut asked = Asked {
-            mid: self.send(outbound, now)?,
-            chain: outbound.chain(),
-            seen: self.events.len(),
-        };
+        let mut asked = Question::new(self.send(outbound, now)?, outbound.chain());
+        let mut seen = self.events.len();
         loop {
             self.take_in(now)?;
-            asked.follow(&self.events)?;
+            asked.follow(&self.events[seen.min(self.events.len())..])?;
+            seen = self.events.len();
             let session = self.course.session();
             let waiting = self.inbox.iter();
-            let waiting = waiting.filter(|frame| session.waits(frame.position()));
-            if let Some((answer, intent)) = asked.answer(waiting)
+            let mut waiting = waiting.filter(|frame| session.waits(frame.position()));
+            let answer = waiting.find_map(|frame| Some((frame.clone(), asked.answer(frame)?)));
+            if let Some((answer, intent)) = answer
                 && !self.course.session_mut()?.lapse(&answer, now)
                 && let Some(whole) = self.with_values(&answer)?
             {

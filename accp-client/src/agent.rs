@@ -1,0 +1,136 @@
+//! An agent of a session.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use accp_runtime::{AgentId, EncodeFrame, FrameFamily, Intent, IntoOwned};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::side::{self, Command};
+use crate::{Cx, Error, Hub};
+
+/// The time for which [`Agent::ask`] waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An agent of a session. Clones are the same agent.
+///
+/// When the last clone is dropped, the agent stops. What it has sent is durable: it goes out when an
+/// agent of this name is there again.
+#[derive(Clone)]
+pub struct Agent {
+    name: AgentId<'static>,
+    side: UnboundedSender<Command>,
+    /// The host of the session runs at least as long as its agents.
+    _hub: Hub,
+}
+
+impl Agent {
+    pub(crate) fn new(name: AgentId<'static>, side: UnboundedSender<Command>, hub: Hub) -> Self {
+        Self {
+            name,
+            side,
+            _hub: hub,
+        }
+    }
+
+    /// Returns the name of the agent.
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// Sends a frame. When this returns, the frame is durable, and goes out until its fate is known,
+    /// also after a restart.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the session does not take the frame. [`Error::Ended`].
+    pub async fn send(&self, frame: impl EncodeFrame + Send + 'static) -> Result<(), Error> {
+        let (done, answer) = oneshot::channel();
+        let frame = Box::new(frame);
+        self.tell(Command::Send { frame, done })?;
+        answer.await.unwrap_or_else(|_| Err(Error::ended()))
+    }
+
+    /// Sends a frame and waits for the frame that answers it, at most 60 seconds: see
+    /// [`ask_within`](Self::ask_within).
+    ///
+    /// # Errors
+    /// See [`ask_within`](Self::ask_within).
+    pub async fn ask<A>(&self, frame: impl EncodeFrame + Send + 'static) -> Result<A, Error>
+    where
+        A: FrameFamily,
+        for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
+    {
+        self.ask_within(frame, PATIENCE).await
+    }
+
+    /// Sends a frame and waits for the frame that answers it: `done` or `end` in its chain. The answer
+    /// counts as handled. If this future is dropped, or nobody answers in time, the question stands,
+    /// and a late answer goes to a handler. A question that this side could not send in time, because it
+    /// had not joined yet or its outbox was full, is not sent at all.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the answer is `fail`, [`Error::Answer`] when it is another frame than
+    /// `A`, [`Error::Timeout`] (E3001), [`Error::Refused`], [`Error::Cancelled`], [`Error::Expired`],
+    /// [`Error::Input`] when the session does not take the frame, [`Error::Ended`].
+    pub async fn ask_within<A>(
+        &self,
+        frame: impl EncodeFrame + Send + 'static,
+        within: Duration,
+    ) -> Result<A, Error>
+    where
+        A: FrameFamily,
+        for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
+    {
+        let (answer, answered) = oneshot::channel();
+        let frame = Box::new(frame);
+        self.tell(Command::Ask {
+            frame,
+            within,
+            until: Instant::now() + within,
+            answer,
+        })?;
+        let (inbound, intent) = answered.await.unwrap_or_else(|_| Err(Error::ended()))?;
+        if intent == Intent::FAIL {
+            return Err(side::failure(&inbound));
+        }
+        match inbound.decode::<A::Frame<'_>>() {
+            Ok(typed) => Ok(typed.frame.into_owned()),
+            Err(error) => Err(Error::Answer(error)),
+        }
+    }
+
+    /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
+    /// handlers, the one that was registered first gets it. Handlers of an agent run beside each
+    /// other, 64 at a time, and begin in the order of the session. Frames that no handler takes wait.
+    ///
+    /// A handler may be called again for a frame after the process was killed in the middle:
+    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so.
+    pub fn serve<F, H, R, E>(&self, handler: H)
+    where
+        F: FrameFamily + Send + 'static,
+        for<'a> F::Frame<'a>: IntoOwned<Owned = F>,
+        H: Fn(F, Cx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+    {
+        let add = Box::new(move |handlers| side::on(handlers, handler));
+        // A side that has ended says so at the next call that can fail.
+        let _ = self.tell(Command::Serve(add));
+    }
+
+    fn tell(&self, command: Command) -> Result<(), Error> {
+        self.side.send(command).map_err(|_| Error::ended())
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,86 @@
+//! What a handler knows of the frame that it handles.
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use accp_runtime::session::Inbound;
+use accp_runtime::{EncodeFrame, ErrorCode};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use crate::Error;
+use crate::side::{Command, Reply};
+
+/// A frame that is being handled, for its handler.
+///
+/// A handler replies at most once. The reply is kept together with the mark that the frame was
+/// handled, or neither is. A handler that ends without a reply marks the frame; one that fails or
+/// panics answers with E9999.
+#[derive(Debug)]
+pub struct Cx {
+    ticket: Arc<Ticket>,
+}
+
+/// The right to mark a frame, which is used once.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    inbound: Inbound,
+    side: UnboundedSender<Command>,
+    is_used: AtomicBool,
+}
+
+impl Cx {
+    /// Returns the frame: its sender, its text, the token that fires when its chain is cancelled.
+    pub fn inbound(&self) -> &Inbound {
+        &self.ticket.inbound
+    }
+
+    /// Marks the frame as handled and sends this answer, in one commit.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the answer cannot be sent: the frame is then answered with E9999.
+    /// [`Error::Ended`].
+    pub async fn reply(self, frame: impl EncodeFrame + Send + 'static) -> Result<(), Error> {
+        let (done, answer) = oneshot::channel();
+        self.ticket
+            .mark(Some(Reply::Frame(Box::new(frame))), Some(done));
+        answer.await.unwrap_or_else(|_| Err(Error::ended()))
+    }
+}
+
+impl Ticket {
+    pub(crate) fn new(inbound: Inbound, side: UnboundedSender<Command>) -> (Arc<Self>, Cx) {
+        let ticket = Arc::new(Self {
+            inbound,
+            side,
+            is_used: AtomicBool::new(false),
+        });
+        let cx = Cx {
+            ticket: Arc::clone(&ticket),
+        };
+        (ticket, cx)
+    }
+
+    /// Takes the end of a handler.
+    pub(crate) fn ends(&self, result: Result<(), Box<dyn StdError + Send + Sync>>) {
+        let fault = |error: Box<dyn StdError + Send + Sync>| {
+            Reply::Error(ErrorCode::INTERNAL_ERROR, error.to_string())
+        };
+        self.mark(result.err().map(fault), None);
+    }
+
+    fn mark(&self, reply: Option<Reply>, done: Option<oneshot::Sender<Result<(), Error>>>) {
+        if self.is_used.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let inbound = self.inbound.clone();
+        let handled = Command::Handled {
+            inbound,
+            reply,
+            done,
+        };
+        // A side that has ended hands the frame out again when it is opened.
+        let _ = self.side.send(handled);
+    }
+}

@@ -1,0 +1,73 @@
+//! Errors of agents, by who is at fault.
+
+use std::time::Duration;
+
+use accp_runtime::session::{InputError, PeerError};
+use accp_runtime::{DecodeError, EncodeError, ErrorCode};
+use accp_store::DriverError;
+
+/// The reason why a call of an agent failed. The variant says who is at fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The caller: this is no name of an agent.
+    #[error("agent `{0}`: {1}")]
+    Name(String, EncodeError),
+    /// The caller: the session does not take this frame. Nothing was sent.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The host will never take the frame.
+    #[error("{}: the host refuses the frame: expected {}", .0.code, .0.message)]
+    Refused(PeerError),
+    /// The peer answered with `fail`.
+    #[error("the answer is a failure: {}{message}", code.map_or(String::new(), |code| format!("{code}: ")))]
+    Failed {
+        /// The code, if the answer names one of the draft (section 3.6).
+        code: Option<ErrorCode>,
+        /// What the answer says, or its text.
+        message: String,
+    },
+    /// The peer answered with another frame than was asked for. The answer counts as handled.
+    #[error("the answer is another frame: {0}")]
+    Answer(DecodeError),
+    /// Nobody has answered in time. A late answer goes to a handler.
+    #[error("E3001: no answer within {0:?}")]
+    Timeout(Duration),
+    /// The chain of the frame was cancelled.
+    #[error("the chain of the frame was cancelled")]
+    Cancelled,
+    /// The time of the frame (`ttl`) was over before the host took it.
+    #[error("E3001: the time of the frame was over")]
+    Expired,
+    /// The store failed, or another program has opened the side. Open the hub again.
+    #[error("the side of this agent has ended: {0}")]
+    Ended(String),
+}
+
+impl Error {
+    /// Returns the code of the draft (section 3.6), where there is one.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Input(error) => Some(error.code()),
+            Self::Refused(error) => Some(error.code),
+            Self::Failed { code, .. } => *code,
+            Self::Answer(error) => Some(error.code()),
+            Self::Timeout(_) | Self::Expired => Some(ErrorCode::TIMEOUT),
+            Self::Name(..) | Self::Cancelled | Self::Ended(_) => None,
+        }
+    }
+
+    /// The side is gone, and so is the reason.
+    pub(crate) fn ended() -> Self {
+        Self::Ended("its task is over".to_owned())
+    }
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Input(error) => Self::Input(error),
+            other => Self::Ended(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Agents that talk to each other, in asynchronous Rust.
+//!
+//! A [`Hub`] hosts a session in this process, on a store that outlives the process. Each [`Agent`]
+//! of the session sends frames, asks for answers, and serves what others send. Sides run as tasks of
+//! tokio. They share one store, whose commits are grouped.
+//!
+//! What the session promises holds here too: a frame that was sent is durable, a handler gets each
+//! frame in the order of the session, and the mark of a frame and the reply to it are one commit. When
+//! the process is killed, open the hub again on the same store: frames that were not acknowledged go
+//! out again, and frames that were not handled are handed out again.
+//!
+//! ```
+//! use accp_client::Hub;
+//! use accp_runtime::AgentId;
+//! use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+//! use accp_store::MemoryStore; // or a SqliteStore, which stays
+//!
+//! # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+//! let hub = Hub::open("lunch", MemoryStore::new()).await?;
+//! let (planner, dev) = (hub.agent("planner")?, hub.agent("dev")?);
+//! dev.serve(|task: ScheduleReq, cx| async move {
+//!     cx.reply(ScheduleDone::new(task.task).status("done")).await // mark and reply: one commit
+//! });
+//! let task = ScheduleReq::new(AgentId::new("dev")?, "impl_auth").priority("high");
+//! let done: ScheduleDone = planner.ask(task).await?;
+//! assert_eq!(done.task, "impl_auth");
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! # }).map_err(|error| error.to_string())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agent;
+mod context;
+mod error;
+mod hub;
+mod side;
+
+pub use agent::Agent;
+pub use context::Cx;
+pub use error::Error;
+pub use hub::Hub;

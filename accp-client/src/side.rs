@@ -1,0 +1,507 @@
+//! The task of a side: it owns the driver of a session, and does what the handles ask.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::error::Error as StdError;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, SystemTime};
+
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::{
+    Event, Inbound, InputError, MemberId, Mid, Outbound, Router, SendError, Time, Transmit,
+};
+use accp_runtime::{AgentId, EncodeFrame, ErrorCode, FrameFamily, Intent, IntoOwned};
+use accp_store::{AskError, AsyncDriver, DriverError, Question};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+
+use crate::Error;
+use crate::context::{Cx, Ticket};
+
+/// Handlers of a side that run at a time. The frames behind wait in their order.
+const HANDLERS: usize = 64;
+
+/// What a handler of any type does with a frame.
+pub(crate) type Handling =
+    Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
+/// A handler as it is registered: it takes the frame that a router has chosen it for.
+pub(crate) type Handlers = Router<Option<Cx>, Handling>;
+
+/// A frame on its way to another side of this process.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    from: MemberId,
+    text: String,
+}
+
+/// The way to a side. A frame that finds no room is lost, and its sender sends it again.
+pub(crate) type Wire = mpsc::Sender<Frame>;
+
+/// An answer to a frame.
+pub(crate) enum Reply {
+    Frame(Box<dyn EncodeFrame + Send>),
+    Error(ErrorCode, String),
+}
+
+/// What a handle asks of its side.
+pub(crate) enum Command {
+    Send {
+        frame: Box<dyn EncodeFrame + Send>,
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    Ask {
+        frame: Box<dyn EncodeFrame + Send>,
+        within: Duration,
+        until: Instant,
+        answer: oneshot::Sender<Answered>,
+    },
+    Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
+    Handled {
+        inbound: Inbound,
+        reply: Option<Reply>,
+        done: Option<oneshot::Sender<Result<(), Error>>>,
+    },
+    /// Of a host: an agent of this process joins.
+    Join {
+        agent: AgentId<'static>,
+        wire: Wire,
+        number: oneshot::Sender<Result<MemberId, Error>>,
+    },
+}
+
+/// The frame that answers a question, with its intent.
+pub(crate) type Answered = Result<(Inbound, Intent), Error>;
+
+/// A question that an agent waits for.
+struct Asked {
+    question: Question,
+    within: Duration,
+    until: Instant,
+    answer: oneshot::Sender<Answered>,
+}
+
+pub(crate) struct Side {
+    driver: AsyncDriver<Vec<Transmit>>,
+    /// The number of this side.
+    me: MemberId,
+    commands: UnboundedReceiver<Command>,
+    /// For handlers, which mark frames. The side does not keep itself alive by it.
+    own: mpsc::WeakUnboundedSender<Command>,
+    frames: mpsc::Receiver<Frame>,
+    peers: BTreeMap<MemberId, Wire>,
+    handlers: Handlers,
+    /// Frames that nothing has taken yet, in the order of the session.
+    inbox: Vec<Inbound>,
+    /// The positions of frames that handlers have.
+    in_work: BTreeSet<u64>,
+    questions: Vec<Asked>,
+    /// Frames that wait until this side has joined, or the outbox has room.
+    early: VecDeque<Command>,
+    /// What is told to callers once the inputs are durable.
+    durable: Vec<oneshot::Sender<Result<(), Error>>>,
+}
+
+impl Side {
+    pub(crate) fn new(
+        driver: AsyncDriver<Vec<Transmit>>,
+        me: MemberId,
+        commands: UnboundedReceiver<Command>,
+        own: mpsc::WeakUnboundedSender<Command>,
+        frames: mpsc::Receiver<Frame>,
+    ) -> Self {
+        Self {
+            driver,
+            me,
+            commands,
+            own,
+            frames,
+            peers: BTreeMap::new(),
+            handlers: Router::new(),
+            inbox: Vec::new(),
+            in_work: BTreeSet::new(),
+            questions: Vec::new(),
+            early: VecDeque::new(),
+            durable: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_peer(mut self, member: MemberId, wire: Wire) -> Self {
+        self.peers.insert(member, wire);
+        self
+    }
+
+    /// Runs until the last handle is dropped, or the store fails.
+    pub(crate) async fn run(mut self) {
+        let failure = loop {
+            match self.turn().await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => break error.to_string(),
+            }
+        };
+        let ended = || Error::Ended(failure.clone());
+        for asked in self.questions.drain(..) {
+            let _ = asked.answer.send(Err(ended()));
+        }
+        for done in self.durable.drain(..) {
+            let _ = done.send(Err(ended()));
+        }
+        self.early
+            .into_iter()
+            .for_each(|command| refuse(command, ended()));
+        while let Some(command) = self.commands.recv().await {
+            refuse(command, ended());
+        }
+    }
+
+    /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
+    async fn turn(&mut self) -> Result<bool, DriverError> {
+        let outcome = self.driver.carry_out(now()).await?;
+        for done in self.durable.drain(..) {
+            let _ = done.send(Ok(()));
+        }
+        for frame in self.driver.link_mut().drain(..) {
+            if let Some(wire) = self.peers.get(&frame.to) {
+                let text = frame.text.clone();
+                let _ = wire.try_send(Frame {
+                    from: self.me,
+                    text,
+                });
+            }
+        }
+        self.follow(&outcome.events);
+        self.inbox.extend(outcome.inbound);
+        if self.hand_out().await? | self.send_early()? {
+            return Ok(true);
+        }
+        let due = self.driver.session().next_timeout().map(instant);
+        let asked = self.questions.iter().map(|asked| asked.until);
+        let early = self.early.iter().filter_map(|command| match command {
+            Command::Ask { until, .. } => Some(*until),
+            _ => None,
+        });
+        let wakes = due.into_iter().chain(asked).chain(early).min();
+        tokio::select! {
+            command = self.commands.recv() => match command {
+                Some(command) => self.obey(command)?,
+                None => return Ok(false),
+            },
+            Some(frame) = self.frames.recv() => self.hear(&frame)?,
+            () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
+        }
+        // What else is there already shares the next commit.
+        while let Ok(frame) = self.frames.try_recv() {
+            self.hear(&frame)?;
+        }
+        while let Ok(command) = self.commands.try_recv() {
+            self.obey(command)?;
+        }
+        Ok(true)
+    }
+
+    fn hear(&mut self, frame: &Frame) -> Result<(), DriverError> {
+        self.driver
+            .receive(frame.from, frame.text.as_bytes(), now())
+    }
+
+    /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
+    /// has taken one.
+    fn send_early(&mut self) -> Result<bool, DriverError> {
+        let before = self.early.len();
+        for command in std::mem::take(&mut self.early) {
+            self.obey(command)?;
+        }
+        Ok(self.early.len() < before)
+    }
+
+    /// Sends a frame. Returns `None` if it has to wait: this side has not joined yet, or its outbox is
+    /// full. Frames that wait keep their order.
+    fn send(&mut self, frame: &dyn EncodeFrame) -> Result<Option<Result<Mid, Error>>, DriverError> {
+        if !self.early.is_empty() {
+            return Ok(None);
+        }
+        match self.driver.send(&Outbound::frame(frame), now()) {
+            Ok(mid) => Ok(Some(Ok(mid))),
+            Err(DriverError::Input(InputError::Send(
+                SendError::NotJoined | SendError::Full(_),
+            ))) => Ok(None),
+            Err(DriverError::Input(error)) => Ok(Some(Err(Error::Input(error)))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), DriverError> {
+        match command {
+            Command::Send { frame, done } => match self.send(&*frame)? {
+                None => self.early.push_back(Command::Send { frame, done }),
+                Some(Ok(_)) => self.durable.push(done),
+                Some(Err(error)) => drop(done.send(Err(error))),
+            },
+            Command::Ask {
+                frame,
+                within,
+                until,
+                answer,
+            } => match self.send(&*frame)? {
+                None if until <= Instant::now() => {
+                    let _ = answer.send(Err(Error::Timeout(within)));
+                }
+                None => self.early.push_back(Command::Ask {
+                    frame,
+                    within,
+                    until,
+                    answer,
+                }),
+                Some(Ok(mid)) => self.questions.push(Asked {
+                    question: Question::new(mid, None),
+                    within,
+                    until,
+                    answer,
+                }),
+                Some(Err(error)) => drop(answer.send(Err(error))),
+            },
+            Command::Serve(add) => {
+                let handlers = std::mem::take(&mut self.handlers);
+                self.handlers = add(handlers);
+            }
+            Command::Handled {
+                inbound,
+                reply,
+                done,
+            } => self.mark(&inbound, reply.as_ref(), done)?,
+            Command::Join {
+                agent,
+                wire,
+                number,
+            } => {
+                let joined = self.driver.join(&agent, now());
+                if let Ok(member) = joined {
+                    self.peers.insert(member, wire);
+                }
+                let _ = number.send(joined.map_err(Error::from));
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error goes out in
+    /// its place.
+    fn mark(
+        &mut self,
+        inbound: &Inbound,
+        reply: Option<&Reply>,
+        done: Option<oneshot::Sender<Result<(), Error>>>,
+    ) -> Result<(), DriverError> {
+        self.in_work.remove(&inbound.position());
+        // An answer to an answer would be answered in turn.
+        let registry = &self.driver.session().options().registry;
+        let asks = inbound.message(registry).is_ok_and(|message| {
+            !matches!(message.intent, Intent::DONE | Intent::FAIL | Intent::END)
+        });
+        let fault = |code, text| asks.then(|| Outbound::error(code, text));
+        let answers = match reply {
+            Some(Reply::Frame(frame)) => vec![Outbound::frame(&**frame)],
+            Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let handled = self.driver.handled(inbound, answers, now());
+        match (input(handled)?, done) {
+            (None, Some(done)) => self.durable.push(done),
+            (None, None) => {}
+            (Some(error), done) => {
+                let text = format!("the answer of the handler cannot be sent: {error}");
+                let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
+                input(self.driver.handled(inbound, answers, now()))?;
+                done.map(|done| done.send(Err(error)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells those who ask what has become of their questions.
+    fn follow(&mut self, events: &[Event]) {
+        let now = Instant::now();
+        let asked = std::mem::take(&mut self.questions);
+        for mut asked in asked {
+            let fate = match asked.question.follow(events) {
+                Err(AskError::Refused(error)) => Some(Error::Refused(error)),
+                Err(AskError::Expired) => Some(Error::Expired),
+                Err(_) => Some(Error::Cancelled),
+                Ok(()) if asked.until <= now => Some(Error::Timeout(asked.within)),
+                Ok(()) => None,
+            };
+            match fate {
+                Some(error) => drop(asked.answer.send(Err(error))),
+                None if asked.answer.is_closed() => {}
+                None => self.questions.push(asked),
+            }
+        }
+    }
+
+    /// Hands frames to those who ask and to handlers, in their order. Frames that nobody takes wait.
+    /// Returns whether the session has new inputs.
+    async fn hand_out(&mut self) -> Result<bool, DriverError> {
+        let mut has_inputs = false;
+        // A handler gets no frame before an earlier one that waits for its values or for room.
+        let mut is_blocked = false;
+        let mut rest = Vec::new();
+        for inbound in std::mem::take(&mut self.inbox) {
+            if !self.driver.session().waits(inbound.position()) {
+                continue;
+            }
+            if self.driver.session_mut()?.lapse(&inbound, now()) {
+                has_inputs = true;
+                continue;
+            }
+            let answered = self.answered(&inbound);
+            if answered.is_none() && (is_blocked || self.in_work.len() == HANDLERS) {
+                is_blocked = true;
+                rest.push(inbound);
+                continue;
+            }
+            match (self.driver.with_values(&inbound).await?, answered) {
+                (Some(whole), Some((at, intent))) => {
+                    let asked = self.questions.remove(at);
+                    self.driver.handled(&whole, Vec::new(), now())?;
+                    has_inputs = true;
+                    let _ = asked.answer.send(Ok((whole, intent)));
+                }
+                (Some(whole), None) => match self.handle(&whole)? {
+                    Taken::Started => {}
+                    Taken::Refused => has_inputs = true,
+                    Taken::Nobody => rest.push(inbound),
+                },
+                (None, answered) => {
+                    is_blocked |= answered.is_none();
+                    rest.push(inbound);
+                }
+            }
+        }
+        self.inbox = rest;
+        Ok(has_inputs)
+    }
+
+    /// Returns the place of the question that a frame answers, and the intent of the answer.
+    fn answered(&self, inbound: &Inbound) -> Option<(usize, Intent)> {
+        let mut asked = self.questions.iter().enumerate();
+        asked.find_map(|(at, asked)| Some((at, asked.question.answer(inbound)?)))
+    }
+
+    /// Starts the handler of a frame, if there is one.
+    fn handle(&mut self, whole: &Inbound) -> Result<Taken, DriverError> {
+        let Some(own) = self.own.upgrade() else {
+            return Ok(Taken::Nobody);
+        };
+        let position = whole.position();
+        let (ticket, cx) = Ticket::new(whole.clone(), own);
+        match self.handlers.dispatch(&mut Some(cx), whole) {
+            Ok(None) => Ok(Taken::Nobody),
+            Ok(Some(handling)) => {
+                self.in_work.insert(position);
+                // A task of its own, so that a panic is an end like any other.
+                let handling = tokio::spawn(handling);
+                tokio::spawn(async move {
+                    match handling.await {
+                        Ok(result) => ticket.ends(result),
+                        Err(error) if error.is_panic() => {
+                            ticket.ends(Err("the handler of the frame panicked".into()));
+                        }
+                        // The program ends. The next one gets the frame again.
+                        Err(_) => {}
+                    }
+                });
+                Ok(Taken::Started)
+            }
+            // The frame says that it has the type of the handler, and has not.
+            Err(error) => {
+                let reply = Reply::Error(error.code(), error.to_string());
+                self.mark(whole, Some(&reply), None)?;
+                Ok(Taken::Refused)
+            }
+        }
+    }
+}
+
+/// What became of a frame that was handed to the handlers.
+enum Taken {
+    Started,
+    Refused,
+    Nobody,
+}
+
+/// Registers a handler of the frames of type `F`.
+pub(crate) fn on<F, H, R, E>(handlers: Handlers, handler: H) -> Handlers
+where
+    F: FrameFamily + Send + 'static,
+    for<'a> F::Frame<'a>: IntoOwned<Owned = F>,
+    H: Fn(F, Cx) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), E>> + Send + 'static,
+    E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+{
+    handlers.on::<F>(move |cx, typed, _| match cx.take() {
+        Some(cx) => {
+            let handling = handler(typed.frame.into_owned(), cx);
+            Box::pin(async move { handling.await.map_err(Into::into) })
+        }
+        None => Box::pin(async { Ok(()) }),
+    })
+}
+
+/// Answers what a handle asks of a side that has ended.
+fn refuse(command: Command, ended: Error) {
+    match command {
+        Command::Send { done, .. } => drop(done.send(Err(ended))),
+        Command::Ask { answer, .. } => drop(answer.send(Err(ended))),
+        Command::Join { number, .. } => drop(number.send(Err(ended))),
+        Command::Handled { done, .. } => drop(done.map(|done| done.send(Err(ended)))),
+        Command::Serve(_) => {}
+    }
+}
+
+/// Ends a side that could not be opened, for this reason.
+pub(crate) async fn ends(mut commands: UnboundedReceiver<Command>, error: &Error) {
+    let text = match error {
+        Error::Ended(text) => text.clone(),
+        other => other.to_string(),
+    };
+    while let Some(command) = commands.recv().await {
+        refuse(command, Error::Ended(text.clone()));
+    }
+}
+
+/// Tells an input that the session does not take from a driver that has failed.
+fn input(result: Result<(), DriverError>) -> Result<Option<Error>, DriverError> {
+    match result {
+        Ok(()) => Ok(None),
+        Err(DriverError::Input(error)) => Ok(Some(Error::Input(error))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the time of day.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.map_or(0, |since| since.as_millis());
+    Time::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+/// Returns the instant at which it will be this time.
+fn instant(time: Time) -> Instant {
+    let left = time.as_millis().saturating_sub(now().as_millis()).max(0);
+    Instant::now() + Duration::from_millis(left.unsigned_abs())
+}
+
+/// Reads what a failure says.
+pub(crate) fn failure(inbound: &Inbound) -> Error {
+    match inbound.decode::<ErrorFail<'_>>() {
+        Ok(told) => Error::Failed {
+            code: told.frame.code.parse().ok(),
+            message: told.frame.msg.into_owned(),
+        },
+        Err(_) => Error::Failed {
+            code: None,
+            message: inbound.text().to_owned(),
+        },
+    }
+}

@@ -1,0 +1,224 @@
+//! Agents of one process, as a program uses them.
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use accp_client::{Agent, Cx, Error, Hub};
+use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleDone, ScheduleReq};
+use accp_runtime::{AgentId, ErrorCode};
+use accp_store::{MemoryStore, SqliteStore};
+use tokio::sync::mpsc;
+
+fn task(number: usize) -> ScheduleReq<'static> {
+    let dev = AgentId::new("dev").expect("a name");
+    ScheduleReq::new(dev, format!("task_{number}"))
+}
+
+/// Answers each task with its own name.
+async fn work(task: ScheduleReq<'static>, cx: Cx) -> Result<(), Error> {
+    cx.reply(ScheduleDone::new(task.task).status("done")).await
+}
+
+async fn pair() -> (Agent, Agent) {
+    let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let agent = |name| hub.agent(name).expect("an agent");
+    (agent("planner"), agent("dev"))
+}
+
+#[tokio::test]
+async fn a_question_gets_the_answer_to_it() {
+    let (planner, dev) = pair().await;
+    dev.serve(work);
+    let asked = (0..50).map(|number| {
+        let planner = planner.clone();
+        tokio::spawn(async move {
+            let done: ScheduleDone = planner.ask(task(number)).await?;
+            Ok::<_, Error>((number, done.task.into_owned()))
+        })
+    });
+    for asked in asked.collect::<Vec<_>>() {
+        let (number, answer) = asked.await.expect("it ends").expect("an answer");
+        assert_eq!(answer, format!("task_{number}"));
+    }
+}
+
+#[tokio::test]
+async fn handlers_begin_in_the_order_of_the_session_and_frames_wait_for_one() {
+    let (planner, dev) = pair().await;
+    for number in 0..200 {
+        planner.send(task(number)).await.expect("it is sent");
+    }
+    let (told, mut heard) = mpsc::unbounded_channel();
+    dev.serve(move |task: ScheduleReq, _| {
+        // This runs before the handler begins.
+        told.send(task.task.into_owned()).expect("the test listens");
+        async { Ok::<_, Error>(()) }
+    });
+    for number in 0..200 {
+        assert_eq!(heard.recv().await, Some(format!("task_{number}")));
+    }
+}
+
+#[tokio::test]
+async fn a_long_value_is_here_when_its_handler_begins() {
+    let (planner, dev) = pair().await;
+    dev.serve(|said: ChatReq, cx| async move {
+        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    });
+    let long = "rye and spelt, ".repeat(400);
+    let done: ChatDone = planner
+        .ask(ChatReq::new(long.clone()))
+        .await
+        .expect("an answer");
+    assert_eq!(done.content, long.to_uppercase());
+}
+
+#[tokio::test]
+async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
+    let (planner, dev) = pair().await;
+    dev.serve(|task: ScheduleReq, cx: Cx| async move {
+        match &*task.task {
+            "task_0" => Err("no flour".into()),
+            "task_1" => panic!("as the test wants"),
+            "task_2" => {
+                let (code, text) = ("E4001", "no such tool");
+                cx.reply(ErrorFail::new(code, text, false)).await?;
+                Ok(())
+            }
+            _ => cx
+                .reply(ScheduleDone::new(task.task))
+                .await
+                .map_err(Box::<dyn std::error::Error + Send + Sync>::from),
+        }
+    });
+    let expected = [
+        (ErrorCode::INTERNAL_ERROR, "no flour"),
+        (
+            ErrorCode::INTERNAL_ERROR,
+            "the handler of the frame panicked",
+        ),
+        (ErrorCode::TOOL_NOT_FOUND, "no such tool"),
+    ];
+    for (number, (code, text)) in expected.into_iter().enumerate() {
+        let failed = planner.ask::<ScheduleDone>(task(number)).await.unwrap_err();
+        assert_eq!(failed.code(), Some(code), "{failed}");
+        assert!(failed.to_string().ends_with(text), "{failed}");
+    }
+    // The agent goes on.
+    planner
+        .ask::<ScheduleDone>(task(3))
+        .await
+        .expect("an answer");
+}
+
+#[tokio::test]
+async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
+    let (planner, dev) = pair().await;
+    dev.serve(|_: ScheduleReq, cx| async move { cx.reply(ChatDone::new("Later.")).await });
+    let other = planner.ask::<ScheduleDone>(task(0)).await.unwrap_err();
+    assert!(matches!(other, Error::Answer(_)), "{other}");
+    let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    assert!(matches!(hub.agent("a b").unwrap_err(), Error::Name(..)));
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_ends() {
+    let (planner, dev) = pair().await;
+    planner.send(task(0)).await.expect("it is sent");
+    let late = planner.ask_within::<ScheduleDone>(task(1), Duration::ZERO);
+    let late = late.await.unwrap_err();
+    assert_eq!(late.code(), Some(ErrorCode::TIMEOUT), "{late}");
+    // The question stands: the answer goes to a handler.
+    let (told, mut heard) = mpsc::unbounded_channel();
+    planner.serve(move |done: ScheduleDone, _| {
+        told.send(done.task.into_owned()).expect("the test listens");
+        async { Ok::<_, Error>(()) }
+    });
+    dev.serve(work);
+    assert_eq!(heard.recv().await.as_deref(), Some("task_0"));
+    assert_eq!(heard.recv().await.as_deref(), Some("task_1"));
+}
+
+/// What was sent and not answered, and what was delivered and not handled, is there again.
+#[test]
+fn a_session_goes_on_where_its_store_stands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("lunch.accp");
+    let open = || async {
+        let store = SqliteStore::open(&file).expect("a store");
+        Hub::open("lunch", store).await.expect("a hub")
+    };
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime")
+    };
+    // The first run ends in the middle: the handler of the second task never ends.
+    let first = std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let runtime = runtime();
+            let done = runtime.block_on(async {
+                let hub = open().await;
+                let (planner, dev) = (hub.agent("planner").unwrap(), hub.agent("dev").unwrap());
+                let (told, mut heard) = mpsc::unbounded_channel();
+                dev.serve(move |task: ScheduleReq, cx| {
+                    let told = told.clone();
+                    async move {
+                        if task.task == "task_1" {
+                            told.send(()).expect("the test listens");
+                            std::future::pending::<()>().await;
+                        }
+                        work(task, cx).await
+                    }
+                });
+                let done: ScheduleDone = planner.ask(task(0)).await.expect("an answer");
+                planner.send(task(1)).await.expect("it is sent");
+                heard.recv().await.expect("the handler has begun");
+                done.task.into_owned()
+            });
+            runtime.shutdown_background();
+            done
+        });
+        run.join().expect("the first run")
+    });
+    assert_eq!(first, "task_0");
+    runtime().block_on(async {
+        let hub = open().await;
+        let (planner, dev) = (hub.agent("planner").unwrap(), hub.agent("dev").unwrap());
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        dev.serve(move |task: ScheduleReq, cx: Cx| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(cx.inbound().redelivered(), task.task == "task_1");
+            work(task, cx)
+        });
+        let (told, mut heard) = mpsc::unbounded_channel();
+        planner.serve(move |done: ScheduleDone, _| {
+            told.send(done.task.into_owned()).expect("the test listens");
+            async { Ok::<_, Error>(()) }
+        });
+        assert_eq!(heard.recv().await.as_deref(), Some("task_1"));
+        let done: ScheduleDone = planner.ask(task(2)).await.expect("an answer");
+        assert_eq!(done.task, "task_2");
+        assert_eq!(calls.load(Ordering::SeqCst), 2);
+    });
+}
+
+/// A second agent of one name takes over, and the first says so.
+#[tokio::test]
+async fn an_agent_that_is_opened_again_ends_the_first() {
+    let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let first = hub.agent("planner").expect("an agent");
+    first.send(task(0)).await.expect("it is sent");
+    let second = hub.agent("planner").expect("an agent");
+    second.send(task(1)).await.expect("it is sent");
+    let error = first.send(task(2)).await.unwrap_err();
+    assert!(matches!(error, Error::Ended(_)), "{error}");
+    assert!(error.to_string().contains("opened again"), "{error}");
+    second.send(task(3)).await.expect("it is sent");
+}
