@@ -5,13 +5,15 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::session::Inbound;
 use accp_runtime::{AgentId, EncodeFrame, FrameFamily, Intent, IntoOwned};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::side::{self, Command};
-use crate::{Cx, Error, Hub};
+use crate::command::{self, Command};
+use crate::{Cx, Error};
 
 /// The time for which [`Agent::ask`] waits.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,15 +27,19 @@ pub struct Agent {
     name: AgentId<'static>,
     side: UnboundedSender<Command>,
     /// The host of the session runs at least as long as its agents.
-    _hub: Hub,
+    _host: UnboundedSender<Command>,
 }
 
 impl Agent {
-    pub(crate) fn new(name: AgentId<'static>, side: UnboundedSender<Command>, hub: Hub) -> Self {
+    pub(crate) fn new(
+        name: AgentId<'static>,
+        side: UnboundedSender<Command>,
+        host: UnboundedSender<Command>,
+    ) -> Self {
         Self {
             name,
             side,
-            _hub: hub,
+            _host: host,
         }
     }
 
@@ -95,7 +101,7 @@ impl Agent {
         })?;
         let (inbound, intent) = answered.await.unwrap_or_else(|_| Err(Error::ended()))?;
         if intent == Intent::FAIL {
-            return Err(side::failure(&inbound));
+            return Err(failure(&inbound));
         }
         match inbound.decode::<A::Frame<'_>>() {
             Ok(typed) => Ok(typed.frame.into_owned()),
@@ -117,7 +123,7 @@ impl Agent {
         R: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<Box<dyn StdError + Send + Sync>> + 'static,
     {
-        let add = Box::new(move |handlers| side::on(handlers, handler));
+        let add = Box::new(move |handlers| command::on(handlers, handler));
         // A side that has ended says so at the next call that can fail.
         let _ = self.tell(Command::Serve(add));
     }
@@ -132,5 +138,19 @@ impl fmt::Debug for Agent {
         f.debug_struct("Agent")
             .field("name", &self.name)
             .finish_non_exhaustive()
+    }
+}
+
+/// Reads what a failure says.
+fn failure(inbound: &Inbound) -> Error {
+    match inbound.decode::<ErrorFail<'_>>() {
+        Ok(told) => Error::Failed {
+            code: told.frame.code.parse().ok(),
+            message: told.frame.msg.into_owned(),
+        },
+        Err(_) => Error::Failed {
+            code: None,
+            message: inbound.text().to_owned(),
+        },
     }
 }

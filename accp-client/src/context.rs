@@ -1,32 +1,44 @@
 //! What a handler knows of the frame that it handles.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use accp_runtime::session::Inbound;
 use accp_runtime::{EncodeFrame, ErrorCode};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::Error;
-use crate::side::{Command, Reply};
+
+/// An answer to a frame.
+pub(crate) enum Reply {
+    Frame(Box<dyn EncodeFrame + Send>),
+    Error(ErrorCode, String),
+}
+
+/// The end of a handler: the frame is handled, with this answer.
+pub(crate) struct Marked {
+    pub(crate) inbound: Inbound,
+    pub(crate) reply: Option<Reply>,
+    /// Who wants to know when both are durable.
+    pub(crate) done: Option<oneshot::Sender<Result<(), Error>>>,
+}
 
 /// A frame that is being handled, for its handler.
 ///
 /// A handler replies at most once. The reply is kept together with the mark that the frame was
 /// handled, or neither is. A handler that ends without a reply marks the frame; one that fails or
 /// panics answers with E9999.
-#[derive(Debug)]
 pub struct Cx {
     ticket: Arc<Ticket>,
 }
 
 /// The right to mark a frame, which is used once.
-#[derive(Debug)]
 pub(crate) struct Ticket {
     inbound: Inbound,
-    side: UnboundedSender<Command>,
+    /// Tells the side. A side that has ended hands the frame out again when it is opened.
+    mark: Box<dyn Fn(Marked) + Send + Sync>,
     is_used: AtomicBool,
 }
 
@@ -50,10 +62,13 @@ impl Cx {
 }
 
 impl Ticket {
-    pub(crate) fn new(inbound: Inbound, side: UnboundedSender<Command>) -> (Arc<Self>, Cx) {
+    pub(crate) fn new(
+        inbound: Inbound,
+        mark: Box<dyn Fn(Marked) + Send + Sync>,
+    ) -> (Arc<Self>, Cx) {
         let ticket = Arc::new(Self {
             inbound,
-            side,
+            mark,
             is_used: AtomicBool::new(false),
         });
         let cx = Cx {
@@ -74,13 +89,18 @@ impl Ticket {
         if self.is_used.swap(true, Ordering::AcqRel) {
             return;
         }
-        let inbound = self.inbound.clone();
-        let handled = Command::Handled {
-            inbound,
+        (self.mark)(Marked {
+            inbound: self.inbound.clone(),
             reply,
             done,
-        };
-        // A side that has ended hands the frame out again when it is opened.
-        let _ = self.side.send(handled);
+        });
+    }
+}
+
+impl fmt::Debug for Cx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx")
+            .field("inbound", self.inbound())
+            .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::side::{self, Command, Side, Wire, now};
+use crate::clock::now;
+use crate::command::{Command, Wire};
+use crate::side::{self, Side};
 use crate::{Agent, Error};
 
 /// Frames between two sides that may be under way. What finds no room is sent again.
@@ -111,7 +113,7 @@ impl Hub {
                 Err(error) => side::ends(commands, &error).await,
             }
         });
-        Ok(Agent::new(id, handle, self.clone()))
+        Ok(Agent::new(id, handle, self.shared.host.clone()))
     }
 }
 

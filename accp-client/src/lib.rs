@@ -30,6 +30,8 @@
 //! ```
 
 mod agent;
+mod clock;
+mod command;
 mod context;
 mod error;
 mod hub;

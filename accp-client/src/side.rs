@@ -1,77 +1,24 @@
 //! The task of a side: it owns the driver of a session, and does what the handles ask.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::error::Error as StdError;
-use std::future::Future;
-use std::pin::Pin;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{
-    Event, Inbound, InputError, MemberId, Mid, Outbound, Router, SendError, Time, Transmit,
+    Event, Inbound, InputError, MemberId, Mid, Outbound, Router, SendError, Transmit,
 };
-use accp_runtime::{AgentId, EncodeFrame, ErrorCode, FrameFamily, Intent, IntoOwned};
+use accp_runtime::{EncodeFrame, ErrorCode, Intent};
 use accp_store::{AskError, AsyncDriver, DriverError, Question};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Error;
-use crate::context::{Cx, Ticket};
+use crate::clock::{instant, now};
+use crate::command::{Answered, Command, Frame, Handlers, Wire, refuse};
+use crate::context::{Marked, Reply, Ticket};
 
 /// Handlers of a side that run at a time. The frames behind wait in their order.
 const HANDLERS: usize = 64;
-
-/// What a handler of any type does with a frame.
-pub(crate) type Handling =
-    Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
-/// A handler as it is registered: it takes the frame that a router has chosen it for.
-pub(crate) type Handlers = Router<Option<Cx>, Handling>;
-
-/// A frame on its way to another side of this process.
-#[derive(Debug)]
-pub(crate) struct Frame {
-    from: MemberId,
-    text: String,
-}
-
-/// The way to a side. A frame that finds no room is lost, and its sender sends it again.
-pub(crate) type Wire = mpsc::Sender<Frame>;
-
-/// An answer to a frame.
-pub(crate) enum Reply {
-    Frame(Box<dyn EncodeFrame + Send>),
-    Error(ErrorCode, String),
-}
-
-/// What a handle asks of its side.
-pub(crate) enum Command {
-    Send {
-        frame: Box<dyn EncodeFrame + Send>,
-        done: oneshot::Sender<Result<(), Error>>,
-    },
-    Ask {
-        frame: Box<dyn EncodeFrame + Send>,
-        within: Duration,
-        until: Instant,
-        answer: oneshot::Sender<Answered>,
-    },
-    Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
-    Handled {
-        inbound: Inbound,
-        reply: Option<Reply>,
-        done: Option<oneshot::Sender<Result<(), Error>>>,
-    },
-    /// Of a host: an agent of this process joins.
-    Join {
-        agent: AgentId<'static>,
-        wire: Wire,
-        number: oneshot::Sender<Result<MemberId, Error>>,
-    },
-}
-
-/// The frame that answers a question, with its intent.
-pub(crate) type Answered = Result<(Inbound, Intent), Error>;
 
 /// A question that an agent waits for.
 struct Asked {
@@ -265,11 +212,11 @@ impl Side {
                 let handlers = std::mem::take(&mut self.handlers);
                 self.handlers = add(handlers);
             }
-            Command::Handled {
+            Command::Handled(Marked {
                 inbound,
                 reply,
                 done,
-            } => self.mark(&inbound, reply.as_ref(), done)?,
+            }) => self.mark(&inbound, reply.as_ref(), done)?,
             Command::Join {
                 agent,
                 wire,
@@ -394,7 +341,8 @@ impl Side {
             return Ok(Taken::Nobody);
         };
         let position = whole.position();
-        let (ticket, cx) = Ticket::new(whole.clone(), own);
+        let mark = move |marked| drop(own.send(Command::Handled(marked)));
+        let (ticket, cx) = Ticket::new(whole.clone(), Box::new(mark));
         match self.handlers.dispatch(&mut Some(cx), whole) {
             Ok(None) => Ok(Taken::Nobody),
             Ok(Some(handling)) => {
@@ -430,35 +378,6 @@ enum Taken {
     Nobody,
 }
 
-/// Registers a handler of the frames of type `F`.
-pub(crate) fn on<F, H, R, E>(handlers: Handlers, handler: H) -> Handlers
-where
-    F: FrameFamily + Send + 'static,
-    for<'a> F::Frame<'a>: IntoOwned<Owned = F>,
-    H: Fn(F, Cx) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<(), E>> + Send + 'static,
-    E: Into<Box<dyn StdError + Send + Sync>> + 'static,
-{
-    handlers.on::<F>(move |cx, typed, _| match cx.take() {
-        Some(cx) => {
-            let handling = handler(typed.frame.into_owned(), cx);
-            Box::pin(async move { handling.await.map_err(Into::into) })
-        }
-        None => Box::pin(async { Ok(()) }),
-    })
-}
-
-/// Answers what a handle asks of a side that has ended.
-fn refuse(command: Command, ended: Error) {
-    match command {
-        Command::Send { done, .. } => drop(done.send(Err(ended))),
-        Command::Ask { answer, .. } => drop(answer.send(Err(ended))),
-        Command::Join { number, .. } => drop(number.send(Err(ended))),
-        Command::Handled { done, .. } => drop(done.map(|done| done.send(Err(ended)))),
-        Command::Serve(_) => {}
-    }
-}
-
 /// Ends a side that could not be opened, for this reason.
 pub(crate) async fn ends(mut commands: UnboundedReceiver<Command>, error: &Error) {
     let text = match error {
@@ -476,32 +395,5 @@ fn input(result: Result<(), DriverError>) -> Result<Option<Error>, DriverError> 
         Ok(()) => Ok(None),
         Err(DriverError::Input(error)) => Ok(Some(Error::Input(error))),
         Err(error) => Err(error),
-    }
-}
-
-/// Returns the time of day.
-pub(crate) fn now() -> Time {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let millis = since.map_or(0, |since| since.as_millis());
-    Time::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
-}
-
-/// Returns the instant at which it will be this time.
-fn instant(time: Time) -> Instant {
-    let left = time.as_millis().saturating_sub(now().as_millis()).max(0);
-    Instant::now() + Duration::from_millis(left.unsigned_abs())
-}
-
-/// Reads what a failure says.
-pub(crate) fn failure(inbound: &Inbound) -> Error {
-    match inbound.decode::<ErrorFail<'_>>() {
-        Ok(told) => Error::Failed {
-            code: told.frame.code.parse().ok(),
-            message: told.frame.msg.into_owned(),
-        },
-        Err(_) => Error::Failed {
-            code: None,
-            message: inbound.text().to_owned(),
-        },
     }
 }
