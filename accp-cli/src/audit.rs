@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use accp_runtime::Message;
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{MemberId, ReadError, Reference, Scope};
 use accp_session::{Entry, EntryKind, Target, references};
@@ -11,6 +10,7 @@ use accp_store::{DriverError, Log, SideId};
 
 use crate::outcome::Failure;
 use crate::store_file::{Shared, Side};
+use crate::words::message;
 
 /// The findings in a log that was read from its beginning to its end.
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl Audit {
         if let Some(hot) = &mut self.hot {
             hot.insert(entry.position);
         }
-        if let Err(error) = Message::decode(&entry.text, side.registry()) {
+        if let Err(error) = message(&entry.text, side.registry()) {
             self.fault(entry, &format!("the frame cannot be read: {error}"));
             return Ok(());
         }
@@ -122,9 +122,7 @@ impl Audit {
     }
 
     fn control(&mut self, entry: &Entry, side: &Side) {
-        if let Err(error) =
-            Message::decode_with(&entry.text, side.registry(), &crate::words::UNLIMITED)
-        {
+        if let Err(error) = message(&entry.text, side.registry()) {
             return self.fault(entry, &format!("it cannot be read: {error}"));
         }
         if !entry.text.contains(">sync:checkpoint{") {

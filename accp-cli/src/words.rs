@@ -6,21 +6,28 @@ use std::sync::LazyLock;
 
 use accp_registry::{Field, FrameSpec, Registry, Schema, abbreviate};
 use accp_runtime::context::Checkpoint;
-use accp_runtime::{DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
+use accp_runtime::{DecodeError, DecodeOptions, Frame, Intent, Limits, Message, Param, Value};
 
-/// Options without size limits, because a host's own frames in a log may be longer than others.
-pub(crate) const UNLIMITED: DecodeOptions = DecodeOptions {
+/// Options without size limits, because a host judged a log's frames, and its own may be longer.
+const UNLIMITED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
+
+/// Reads the message of an entry of a log. A part may lack fields that stand in another part.
+pub(crate) fn message<'a>(text: &'a str, registry: &Registry) -> Result<Message<'a>, DecodeError> {
+    Message::decode_with(text, registry, &UNLIMITED)
+}
 
 /// Returns the frame in plain words, under full names. The twin leaves out the same fields as the
 /// frame. A text that is not a readable frame is quoted.
 pub(crate) fn twin(text: &str, registry: &Registry) -> String {
     let frame = Frame::parse_with(text, &UNLIMITED);
-    let message = Message::decode_with(text, registry, &UNLIMITED);
-    let (Ok(frame), Ok(message)) = (frame, message) else {
-        return format!("not a readable frame: {text:?}");
+    let (Ok(frame), Ok(message)) = (&frame, message(text, registry)) else {
+        let envelope = frame.as_ref().ok().and_then(|frame| frame.envelope().ok());
+        let is_part = envelope.is_some_and(|envelope| envelope.extra.get("pt").is_some());
+        let what = ["not a readable frame", "as it was written"][usize::from(is_part)];
+        return format!("{what}: {text:?}");
     };
     let mut out = format!("{} ", message.agent);
     match of_the_session(&message).and_then(|(_, frame)| frame.doc.as_ref()) {
@@ -35,7 +42,7 @@ pub(crate) fn twin(text: &str, registry: &Registry) -> String {
     }
     let mut separator = ":";
     let is_brief = of_the_session(&message).is_some();
-    for (key, value) in stated(&frame, &message, registry) {
+    for (key, value) in stated(frame, &message, registry) {
         let _ = write!(out, "{separator} {} ", name(key));
         write_value(&mut out, value, is_brief);
         separator = ",";

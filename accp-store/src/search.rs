@@ -42,13 +42,13 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads what an entry says. `value` looks up a value in cold state. Returns `None` if the entry
-    /// is not a frame of an agent, or has lost its text.
+    /// is not a frame of an agent, or has lost its text. A part says nothing: what it has of a frame
+    /// stands in the whole frame too, which is an entry of its own.
     pub(crate) fn of<E>(
         entry: &Entry,
         mut value: impl FnMut(&str) -> Result<Bytes, E>,
     ) -> Result<Option<Self>, E> {
-        let is_said = matches!(entry.kind, EntryKind::Frame | EntryKind::Part);
-        if !is_said || entry.text.is_empty() {
+        if entry.kind != EntryKind::Frame || entry.text.is_empty() {
             return Ok(None);
         }
         let mut text = lexical::decode_text(&entry.text).into_owned();

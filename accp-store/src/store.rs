@@ -71,7 +71,7 @@ pub trait Store {
     /// cold state that a frame refers to. Returns at most `limit` entries that have any of the
     /// words, the best first: by BM25, and the later of two that are as good. Words are runs of
     /// letters and digits; capitals and small letters are the same. Frames of the session itself
-    /// are not looked through.
+    /// are not looked through, and neither are parts: the whole frame is.
     ///
     /// By default the whole log is looked through in memory.
     fn search(

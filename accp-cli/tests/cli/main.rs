@@ -8,6 +8,7 @@ mod convert;
 mod demo;
 mod encode_decode;
 mod explain;
+mod export;
 mod fix;
 mod formats;
 mod generated;

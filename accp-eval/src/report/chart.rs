@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::labels::{Area, LABEL, Taken};
+use super::labels::{Area, LABEL, LETTER, Taken};
 
 const WIDTH: f64 = 1060.0;
 const HEIGHT: f64 = 380.0;
@@ -14,8 +14,12 @@ const RIGHT: f64 = 18.0;
 /// Height of a bar and the gap below it.
 const BAR: f64 = 20.0;
 const GAP: f64 = 10.0;
-/// Width of the names beside bars.
-const NAMES: f64 = 170.0;
+/// Least and greatest width of the names beside bars and lines.
+const NAMES: [f64; 2] = [120.0, 460.0];
+/// Room between names and the plot, in which lines lead from one to the other.
+const LEAD: f64 = 26.0;
+/// Width of a square in the colour of a line, with the room behind it.
+const SQUARE: f64 = 14.0;
 /// The most bytes of names in a line of a label.
 const LABEL_BYTES: usize = 36;
 /// Points nearer to each other than this share a label.
@@ -172,6 +176,12 @@ pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
     svg + "</svg>"
 }
 
+/// Returns the width of the longest name.
+fn width<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    (longest as f64 * LETTER).clamp(NAMES[0], NAMES[1])
+}
+
 /// Joins names into lines that are not too long.
 fn wrapped(names: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -199,7 +209,7 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
         .flat_map(|(.., values)| values.iter().map(|&value| value as f64));
     let x = Axis::over([0.0, longest.saturating_sub(1) as f64].into_iter(), 4.0);
     let y = Axis::over(values.chain([0.0]), 10.0);
-    let right = NAMES;
+    let right = LEAD + SQUARE + width(series.iter().map(|(name, ..)| *name));
     let plot = Plot {
         x,
         y,
@@ -241,13 +251,16 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
         *room = room.min(lowest);
         lowest = *room - LABEL;
     }
-    let from = WIDTH - right + 26.0;
+    let from = WIDTH - right + LEAD;
     for (((left, top), name, colour), room) in ends.into_iter().zip(rooms) {
         let _ = write!(
             svg,
             "<line class=\"lead\" x1=\"{left:.1}\" y1=\"{top:.1}\" x2=\"{:.1}\" y2=\"{room:.1}\"/>\
-             <text x=\"{from:.1}\" y=\"{:.1}\" style=\"fill:{colour}\">{}</text>",
+             <rect x=\"{from:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\" fill=\"{colour}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             from - 4.0,
+            room - 4.5,
+            from + SQUARE,
             room + 4.0,
             escaped(name),
         );
@@ -260,10 +273,11 @@ pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
     let sum = |parts: &[Part]| parts.iter().map(|part| part.size as f64).sum::<f64>();
     let axis = Axis::over(rows.iter().map(|(_, parts)| sum(parts)).chain([0.0]), 10.0);
     let height = TOP + rows.len() as f64 * (BAR + GAP) + BOTTOM;
-    let room = WIDTH - NAMES - RIGHT;
+    let names = 8.0 + width(rows.iter().map(|(name, _)| *name));
+    let room = WIDTH - names - RIGHT;
     let mut svg = open(WIDTH, height);
     for mark in axis.marks() {
-        let left = NAMES + axis.at(mark) * room;
+        let left = names + axis.at(mark) * room;
         let _ = write!(
             svg,
             "<line class=\"grid\" x1=\"{left:.1}\" x2=\"{left:.1}\" y1=\"{TOP}\" y2=\"{:.1}\"/>\
@@ -278,11 +292,11 @@ pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
         let _ = write!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            NAMES - 8.0,
+            names - 8.0,
             top + BAR * 0.7,
             escaped(name),
         );
-        let mut left = NAMES;
+        let mut left = names;
         for Part { name, colour, size } in parts {
             let width = axis.at(axis.from + *size as f64) * room;
             let _ = write!(
@@ -296,7 +310,7 @@ pub(crate) fn bars(rows: &[(&str, Vec<Part>)], across: &str) -> String {
     let _ = write!(
         svg,
         "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></svg>",
-        NAMES + room / 2.0,
+        names + room / 2.0,
         height - 8.0,
         escaped(across),
     );

@@ -17,14 +17,17 @@ p{max-width:75ch;margin:.4rem 0}p.note{color:#52606d}\
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%;font-size:.85rem}\
 th,td{white-space:nowrap;padding:.25rem .4rem;text-align:right;border-bottom:1px solid #e4e7eb}\
 th{font-weight:600;color:#52606d}th:first-child,td:first-child{text-align:left}\
-tr:nth-child(2) td{background:#f5f7fa}\
+.table th:first-child,.table td:first-child{position:sticky;left:0;background:#fff}\
+tr:nth-child(2) td,.table tr:nth-child(2) td:first-child{background:#f5f7fa}\
 i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.5em}\
-figure{margin:1.2rem 0;max-width:1080px}figcaption{font-weight:600;margin-bottom:.2rem}\
+figure{margin:1.2rem 0;max-width:1080px;overflow-x:auto}figcaption{font-weight:600;margin-bottom:.2rem}\
+figcaption,.legend{position:sticky;left:0}\
 .legend{color:#52606d;font-size:.85rem}.legend span{white-space:nowrap;margin-right:1em}\
-svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#323f4b}\
+svg{width:100%;min-width:900px;height:auto}svg text{font:12px system-ui,sans-serif;fill:#323f4b}\
 svg .axis{font-weight:600}.grid{stroke:#e4e7eb}.lead{stroke:#9aa5b1;stroke-width:.8}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{font-weight:600}\
-dd{margin:0}pre{white-space:pre-wrap}";
+dd{margin:0}pre{white-space:pre-wrap}\
+@media (max-width:50rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}";
 
 /// Writes the page.
 pub(super) fn page(report: &Report) -> String {

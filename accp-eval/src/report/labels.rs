@@ -3,7 +3,7 @@
 /// The height of a line of a label.
 pub(super) const LABEL: f64 = 14.0;
 /// Approximate width of a letter.
-const LETTER: f64 = 6.4;
+pub(super) const LETTER: f64 = 6.4;
 /// The distances from its point at which a label is tried, the first without a line to the point.
 const AWAY: [f64; 9] = [10.0, 22.0, 36.0, 52.0, 70.0, 90.0, 112.0, 136.0, 162.0];
 

@@ -12,7 +12,7 @@ use crate::transcript::Transcript;
 
 /// Returns the scene of a conversation as JSON. `viewer.js` reads it:
 ///
-/// - `messages`: for each, its kind, its speaker and its text.
+/// - `messages`: for each, its kind, its speaker, its text and the names of the tools that it calls.
 /// - `texts`: the texts of segments, each once.
 /// - `turns`: for each, the index of its message, its agent, its needs (class, text, source, the
 ///   place of the text in the source, whether the need is real), and the prompt of each policy.
@@ -27,10 +27,15 @@ pub(crate) fn scene(
     let messages = transcript.messages.iter().zip(&study.said);
     let messages = messages.map(|(message, said)| {
         let recorded = message.recorded();
+        let calls: Vec<&str> = recorded
+            .calls()
+            .filter_map(accp_context::Call::tool)
+            .collect();
         json!([
             message.kind.name(),
             recorded.name().or(recorded.role()),
-            said.raw.trim_end()
+            said.raw.trim_end(),
+            calls.join(", ")
         ])
     });
     let mut texts = Texts::default();
@@ -164,7 +169,8 @@ mod tests {
         let named: Vec<_> = replays.chain([("file:none", &None)]).collect();
         let scene = scene("test", transcript, &instrument.study, &named);
         assert_eq!(scene["policies"], json!(["json", "cut:0", "file:none"]));
-        assert_eq!(scene["messages"][2], json!(["result", "look", text]));
+        assert_eq!(scene["messages"][1][3], "look");
+        assert_eq!(scene["messages"][2], json!(["result", "look", text, ""]));
         let turn = &scene["turns"][1];
         // The place counts in UTF-16, as scripts do: é is one unit and the face is two.
         let sight = |source: usize| json!(["sight", "", source, 0, 0, true]);

@@ -2,6 +2,8 @@
 // Shows the prompts of a turn, two policies beside each other. The data is in #scenes.
 const scenes = JSON.parse(document.getElementById('scenes').textContent);
 const FATES = { s: 'shown', f: 'fetched', m: 'miss', l: 'lost' };
+// The fates from the best to the worst.
+const WORSE = Object.keys(FATES).join('');
 const at = (id) => document.getElementById(id);
 
 // Makes an element; children are elements or texts, so that no text of a prompt is markup.
@@ -44,29 +46,32 @@ function expression(text) {
     + text.split(' ').map(word).join(space) + (last ? `(?!${inside})` : '');
 }
 
-// The places of the needs in a text, without overlaps: the earliest and longest first.
+// The places of the needs in a text, without overlaps: the earliest and longest first. A place has the
+// need that it is of, and those that begin inside it.
 function places(text, needs) {
   const found = [];
   for (const [number, need] of needs) {
     for (const hit of text.matchAll(new RegExp(expression(need[1]), 'gu'))) {
-      found.push([hit.index, hit.index + hit[0].length, number]);
+      found.push([hit.index, hit.index + hit[0].length, [number]]);
     }
   }
   found.sort((one, other) => one[0] - other[0] || other[1] - one[1]);
-  let end = 0;
-  return found.filter((place) => {
-    if (place[0] < end) return false;
-    end = place[1];
-    return true;
-  });
+  const apart = [];
+  for (const place of found) {
+    const before = apart.at(-1);
+    if (before && place[0] < before[1]) before[2].push(...place[2]);
+    else apart.push(place);
+  }
+  return apart;
 }
 
-function marked(text, places) {
+// A text with its needs marked; `fateOf` gives the fate of a need, which is the colour of its marks.
+function marked(text, places, fateOf) {
   const parts = [];
   let from = 0;
-  for (const [start, end, number] of places) {
-    const mark = make('mark', '', text.slice(start, end));
-    mark.dataset.need = number;
+  for (const [start, end, numbers] of places) {
+    const mark = make('mark', FATES[fateOf(numbers[0])] || '', text.slice(start, end));
+    mark.dataset.needs = numbers.join(' ');
     parts.push(text.slice(from, start), mark);
     from = end;
   }
@@ -74,6 +79,12 @@ function marked(text, places) {
 }
 
 const needTexts = (scene, turn) => [...scene.turns[turn].needs.entries()].filter(([, need]) => need[1]);
+// Who said a message, and the tools that the message calls.
+const speaker = ([, who, , calls]) => who + (calls ? `, calls ${calls}` : '');
+// The worse fate of a need in two prompts.
+const worse = (scene, turn, policies) => (number) => policies
+  .map((policy) => scene.turns[turn].prompts[policy]?.[1][number] ?? '')
+  .reduce((one, other) => WORSE.indexOf(one) < WORSE.indexOf(other) ? other : one);
 const badge = (fate) => make('b', `fate ${FATES[fate] || ''}`, FATES[fate] || '-');
 
 function promptOf(scene, turn, policy, box) {
@@ -98,7 +109,7 @@ function promptOf(scene, turn, policy, box) {
       head.append(` ${what} `, badge(fates[number]));
     });
     const block = make('div', `segment ${scene.kinds[kind]}`, head,
-      marked(scene.texts[text], places(scene.texts[text], texts)));
+      marked(scene.texts[text], places(scene.texts[text], texts), (number) => fates[number]));
     block.dataset.message = message;
     return block;
   });
@@ -106,26 +117,32 @@ function promptOf(scene, turn, policy, box) {
   box.scrollTop = 0;
 }
 
+// Scrolls a box to an element in it, and nothing else.
+function scroll(box, target) {
+  box.scrollTop = target.offsetTop - box.offsetTop - 40;
+}
+
 // Shows where a need was said, and where it stands in both prompts.
 function point(scene, turn, number) {
   const [, text, source, start, end] = scene.turns[turn].needs[number];
-  const [kind, who, said] = scene.messages[source];
-  const place = text ? [[start, end, number]] : [];
-  const quote = marked(said, place);
-  at('who').textContent = `: p${source}, ${who} (${kind})`;
+  const message = scene.messages[source];
+  const place = text ? [[start, end, [number]]] : [];
+  const policies = ['left', 'right'].map((id) => Number(at(id).value));
+  const quote = marked(message[2], place, worse(scene, turn, policies));
+  at('who').textContent = `: p${source}, ${speaker(message)} (${message[0]})`;
   at('said').replaceChildren(quote);
-  quote.querySelector('mark')?.scrollIntoView({ block: 'nearest' });
+  scroll(at('said'), quote.querySelector('mark') ?? quote);
   for (const row of at('needs').children) row.className = row.dataset.need === `${number}` ? 'on' : '';
   for (const box of [at('left-prompt'), at('right-prompt')]) {
     // A prompt without the text goes to what it shows of the source.
     let target = box.querySelector(`[data-message="${source}"]`);
     let found = false;
     for (const mark of box.querySelectorAll('mark')) {
-      const own = mark.dataset.need === `${number}`;
-      mark.className = own ? 'on' : '';
+      const own = mark.dataset.needs.split(' ').includes(`${number}`);
+      mark.classList.toggle('on', own);
       if (own && !found) [target, found] = [mark, true];
     }
-    if (target) box.scrollTop = target.offsetTop - box.offsetTop - 40;
+    if (target) scroll(box, target);
   }
 }
 
@@ -142,6 +159,8 @@ function needsOf(scene, turn, left, right) {
       ...fates.map((fate) => make('td', '', badge(fate))));
     row.dataset.need = number;
     row.onclick = () => point(scene, turn, number);
+    row.tabIndex = 0;
+    row.onkeydown = ({ key }) => key === 'Enter' && point(scene, turn, number);
     return [row];
   });
   at('needs').replaceChildren(...rows);
@@ -151,10 +170,11 @@ function needsOf(scene, turn, left, right) {
 function draw() {
   const scene = scenes[at('scene').value];
   const [turn, left, right] = ['turn', 'left', 'right'].map((id) => Number(at(id).value));
-  const { turn: index, agent } = scene.turns[turn];
-  const answer = scene.messages[index][2];
-  at('name').textContent = `p${index}, ${agent}`;
-  at('answer').replaceChildren(marked(answer, places(answer, needTexts(scene, turn))));
+  const { turn: index } = scene.turns[turn];
+  const message = scene.messages[index];
+  const found = places(message[2], needTexts(scene, turn));
+  at('name').textContent = `p${index}, ${speaker(message)}`;
+  at('answer').replaceChildren(marked(message[2], found, worse(scene, turn, [left, right])));
   at('who').textContent = '';
   at('said').replaceChildren(make('span', 'none', 'Choose a need: this shows who said it, and both prompts go to it.'));
   for (const side of ['left', 'right']) at(`${side}-name`).textContent = scene.policies[side === 'left' ? left : right];

@@ -9,10 +9,10 @@ pub(super) const STYLE: &str = include_str!("viewer.css");
 const SCRIPT: &str = include_str!("viewer.js");
 
 const CONTROLS: &str = "\
-<div class=\"bar\"><label>Conversation <select id=\"scene\"></select></label>\
-<label>Turn <button id=\"back\" title=\"the turn before\">&lt;</button> <select id=\"turn\"></select> \
+<div class=\"bar\"><label><span>Conversation</span> <select id=\"scene\"></select></label>\
+<label><span>Turn</span> <button id=\"back\" title=\"the turn before\">&lt;</button> <select id=\"turn\"></select> \
 <button id=\"on\" title=\"the next turn\">&gt;</button></label>\
-<label>Left <select id=\"left\"></select></label><label>Right <select id=\"right\"></select></label></div>
+<label><span>Left</span> <select id=\"left\"></select></label><label><span>Right</span> <select id=\"right\"></select></label></div>
 <h3>The message that answers the prompt: <span id=\"name\"></span></h3><div class=\"said\" id=\"answer\"></div>
 <h3>What it needs: <select id=\"filter\"><option value=\"all\">all</option>\
 <option value=\"lacking\">what a prompt lacks</option>\
@@ -51,7 +51,8 @@ pub(super) fn write(page: &mut String, corpora: &[Corpus]) {
          <b class=\"fate shown\">shown</b> stands in the prompt and is marked there where the page \
          finds it; <b class=\"fate fetched\">fetched</b> stands in a window that the agent fetched \
          before; <b class=\"fate miss\">miss</b> has to be fetched; <b class=\"fate lost\">lost</b> \
-         has to be searched for.</p>\n",
+         has to be searched for. In the message that answers the prompt a need has the colour of \
+         the worse of the two.</p>\n",
     );
     let counts = corpora.iter().zip(counts).map(|(corpus, shown)| {
         let all = corpus.rows.first().map_or(0, |row| row.held.len());

@@ -115,7 +115,7 @@ impl Model {
         let asked = split(asked);
         let mut out = Vec::new();
         for entry in self.entries(id, 0) {
-            if !matches!(entry.kind, EntryKind::Frame | EntryKind::Part) {
+            if entry.kind != EntryKind::Frame {
                 continue;
             }
             let mut says = lexical::decode_text(&entry.text).into_owned();

@@ -16,9 +16,9 @@ use crate::store_file::{Opened, SessionArgs, Side};
 /// Write the log of a session, and the values in its cold state, for programs
 ///
 /// As JSON Lines, one object for each entry: `position`, `at` (milliseconds since 1970), `kind`
-/// (frame, control, part, dropped, lost, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
+/// (frame, control, part, repeat, dropped, lost, refused), `code` of a refusal, `sender`, `mid`, `sequence`,
 /// `tokens`, `cut`, `due` and `lapsed`, `message` under full names, and `frame`, the text as it was written.
-/// A reference is written as {"$ref": "tier.key"}.
+/// A reference is written as {"$ref": "tier.key"}. A part has no message: the whole frame follows.
 ///
 /// Values go to a file of their own, one object a line: `key` as in the references, `sha256`,
 /// `length` in bytes and `text` of the stored bytes, `value` as JSON, and `expired`.
@@ -81,15 +81,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ExportFormat::Frames if entry.kind == EntryKind::Frame => out.line(&entry.text)?,
             ExportFormat::Frames => {}
             ExportFormat::Jsonl => {
-                let mut message = Message::decode(&entry.text, &registry).ok();
+                let message = crate::words::message(&entry.text, &registry).ok();
+                let mut message = message.filter(|_| entry.kind != EntryKind::Part);
                 if args.resolve
                     && let Some(message) = &mut message
                 {
                     put_values(message, &mut opened.side);
                 }
-                // An unreadable frame is no fault if it was refused, perhaps for being unreadable.
-                let is_fine = message.is_some() || matches!(entry.kind, EntryKind::Refused(_));
-                faults += u64::from(!is_fine);
+                // A part, and what was refused or dropped, need not be readable.
+                faults += u64::from(message.is_none() && entry.kind.is_relayed());
                 out.line(to_json(&entry, message.as_ref()))?;
             }
         }
