@@ -3,11 +3,17 @@
 `original` gives the text behind what stands in place of a content, where the rival keeps it.
 """
 
+import http.server
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
 
 
 class Headroom:
@@ -104,10 +110,93 @@ class Sqz:
         return None
 
 
+class LeanCtx:
+    """`lean-ctx proxy start` (`lean-ctx/main.rs`), before a provider that notes what it is sent."""
+
+    def __init__(self):
+        self.provider = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+        threading.Thread(target=self.provider.serve_forever, daemon=True).start()
+        self.folder = tempfile.TemporaryDirectory()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        environment = {
+            **os.environ,
+            "HOME": self.folder.name,
+            "LEAN_CTX_LIVE_PRICING": "off",
+            "LEAN_CTX_OPENAI_UPSTREAM": f"http://127.0.0.1:{self.provider.server_port}",
+            "LEAN_CTX_PROXY_TOKEN": "token",
+        }
+        command = ["lean-ctx-requests", "proxy", "start", f"--port={self.port}"]
+        null = subprocess.DEVNULL
+        self.process = subprocess.Popen(
+            command, stdin=null, stdout=null, stderr=null, env=environment, cwd=self.folder.name
+        )
+        for _ in range(600):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health"):
+                    return
+            except urllib.error.URLError:
+                time.sleep(0.05)
+        raise RuntimeError("lean-ctx does not listen")
+
+    def __del__(self):
+        self.process.terminate()
+        self.process.wait()
+        self.provider.shutdown()
+        self.provider.server_close()
+
+    def post(self, path, body):
+        headers = {"content-type": "application/json", "authorization": "Bearer token"}
+        url = f"http://127.0.0.1:{self.port}{path}"
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def compress(self, messages):
+        self.provider.sent = None  # an answer that asks nobody would be an error
+        self.post("/v1/chat/completions", {"model": "gpt-4o", "messages": messages})
+        return self.provider.sent["messages"]
+
+    def original(self, content):
+        return None
+
+
+class Provider(http.server.BaseHTTPRequestHandler):
+    """Keeps the last request that it was sent, and answers each with a word."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        length = int(self.headers["content-length"])
+        self.server.sent = json.loads(self.rfile.read(length))
+        choice = {"index": 0, "message": {"role": "assistant", "content": "Yes"}}
+        choice["finish_reason"] = "stop"
+        answer = {"id": "1", "object": "chat.completion", "model": "gpt-4o", "choices": [choice]}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class LeanCtxCompress(LeanCtx):
+    """The same proxy's `POST /v1/compress`, which takes messages and gives them back."""
+
+    def compress(self, messages):
+        body = {"model": "gpt-4o", "messages": messages}
+        return self.post("/v1/compress", body)["messages"]
+
+
 RIVALS = {
     "headroom": Headroom,
     "claw-compactor": ClawCompactor,
     "langchain": LangChain,
     "langchain:10000": langchain_early,
     "sqz": Sqz,
+    "lean-ctx": LeanCtx,
+    "lean-ctx:compress": LeanCtxCompress,
 }

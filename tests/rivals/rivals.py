@@ -9,10 +9,12 @@ Gives each prompt of the base to each rival as OpenAI messages, with the rival's
 writes what comes back in the form of --dump. The rivals are in `adapters.py`.
 
 The rivals are installed at the versions below into a folder outside of this project (--into):
-packages of PyPI into a virtual environment, crates by `cargo install --locked`.
+packages of PyPI into a virtual environment, and the crates of the rivals that are asked for by
+`cargo install --locked`.
 """
 
 import argparse
+import functools
 import itertools
 import json
 import operator
@@ -23,9 +25,11 @@ import sys
 import time
 import venv
 
+import adapters
+
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["headroom-ai==0.42.0", "claw-compactor==7.1.0", "langchain==1.4.7"]
-SQZ = ["--path", str(HERE / "sqz")]
+CRATES = ["sqz", "lean-ctx"]
 INSIDE = "ACCP_RIVALS_INSIDE"
 
 
@@ -37,36 +41,47 @@ def main():
     cache = pathlib.Path.home() / ".cache" / "accp-rivals"
     parser.add_argument("--into", type=pathlib.Path, default=cache, help=f"[{cache}]")
     args = parser.parse_args()
-    if os.environ.get(INSIDE) is None:
-        return inside(args.into)
-    import adapters
-
     for name in args.rival or []:
         if name not in adapters.RIVALS:
             parser.error(f"expected one of {', '.join(adapters.RIVALS)}, found {name}")
+    rivals = args.rival or list(adapters.RIVALS)
+    if os.environ.get(INSIDE) is None:
+        return inside(args.into, {name.split(":")[0] for name in rivals})
     with open(args.output, "w", encoding="utf-8") as out:
-        for name in args.rival or adapters.RIVALS:
+        for name in rivals:
             begun = time.monotonic()
             done = run(adapters.RIVALS[name], name, args.base, out)
             print(f"{name}: {done} conversations, {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return 0
 
 
-def inside(folder):
+def inside(folder, rivals):
     """Installs the rivals where they are missing, and runs this script beside them."""
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    stamp = folder / "installed.txt"
-    wanted = "\n".join([*PACKAGES, (HERE / "sqz" / "Cargo.lock").read_text()])
-    if not stamp.exists() or stamp.read_text() != wanted:
+
+    def packages():
         venv.create(folder / "venv", with_pip=True, clear=True)
-        for install in (
-            [python, "-m", "pip", "install", "--quiet", *PACKAGES],
-            ["cargo", "install", "--quiet", "--locked", "--root", folder / "cargo", *SQZ],
-        ):
-            if subprocess.run(install, check=False).returncode != 0:
-                print(f"error: failed: {' '.join(map(str, install))}", file=sys.stderr)
-                return 2
-        stamp.write_text(wanted)
+        return [python, "-m", "pip", "install", "--quiet", *PACKAGES]
+
+    def crate(name):
+        root = ["--root", folder / "cargo", "--path", HERE / name]
+        return ["cargo", "install", "--quiet", "--locked", "--force", *root]
+
+    wanted = [("packages", "\n".join(PACKAGES), packages)]
+    for name in CRATES:
+        if name in rivals:
+            files = ["Cargo.toml", "Cargo.lock", "main.rs"]
+            text = "".join((HERE / name / file).read_text() for file in files)
+            wanted.append((name, text, functools.partial(crate, name)))
+    for name, text, command in wanted:
+        stamp = folder / f"{name}.txt"
+        if stamp.exists() and stamp.read_text() == text:
+            continue
+        install = command()
+        if subprocess.run(install, check=False).returncode != 0:
+            print(f"error: failed: {' '.join(map(str, install))}", file=sys.stderr)
+            return 2
+        stamp.write_text(text)
     path = os.pathsep.join([str(folder / "cargo" / "bin"), os.environ["PATH"]])
     environment = {**os.environ, INSIDE: "1", "PATH": path}
     return subprocess.run([python, __file__, *sys.argv[1:]], env=environment, check=False).returncode
