@@ -32,10 +32,11 @@ impl World {
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
         // Two waits of 32 seconds between tries, and then the time by which clocks may differ. After
         // old copies, the sides find out first which log holds. The host asks eight times for each
-        // value of its own that it has lost, and begins again when a member says hello.
+        // value of its own that it has lost, for eight values at a time, and begins again when a member
+        // says hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
-            (true, true) if self.plan.scope == Scope::Sender => 800,
-            (true, _) => 480,
+            (true, true) => 800,
+            (true, false) => 480,
             _ => 240,
         };
         let for_each = match self.plan.scope {
