@@ -19,6 +19,8 @@ use crate::context::{Marked, Reply, Ticket};
 
 /// Handlers of a side that run at a time. The frames behind wait in their order.
 const HANDLERS: usize = 64;
+/// Frames, and commands, that share a commit.
+const AT_ONCE: usize = 256;
 
 /// A question that an agent waits for.
 struct Asked {
@@ -138,10 +140,16 @@ impl Side {
             () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
         }
         // What else is there already shares the next commit.
-        while let Ok(frame) = self.frames.try_recv() {
+        for _ in 0..AT_ONCE {
+            let Ok(frame) = self.frames.try_recv() else {
+                break;
+            };
             self.hear(&frame)?;
         }
-        while let Ok(command) = self.commands.try_recv() {
+        for _ in 0..AT_ONCE {
+            let Ok(command) = self.commands.try_recv() else {
+                break;
+            };
             self.obey(command)?;
         }
         Ok(true)
