@@ -17,6 +17,8 @@ use crate::{Cx, Error};
 
 /// The time for which [`Agent::ask`] waits.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A time that nobody waits for.
+const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// An agent of a session. Clones are the same agent.
 ///
@@ -92,11 +94,11 @@ impl Agent {
         for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
     {
         let (answer, answered) = oneshot::channel();
-        let frame = Box::new(frame);
+        let (frame, now) = (Box::new(frame), Instant::now());
         self.tell(Command::Ask {
             frame,
             within,
-            until: Instant::now() + within,
+            until: now.checked_add(within).unwrap_or(now + FAR),
             answer,
         })?;
         let (inbound, intent) = answered.await.unwrap_or_else(|_| Err(Error::ended()))?;
@@ -111,10 +113,12 @@ impl Agent {
 
     /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
     /// handlers, the one that was registered first gets it. Handlers of an agent run beside each
-    /// other, 64 at a time, and begin in the order of the session. Frames that no handler takes wait.
+    /// other; 64 frames at a time have one that has not replied. They are called in the order of the
+    /// session. Frames that no handler takes wait, in memory.
     ///
-    /// A handler may be called again for a frame after the process was killed in the middle:
-    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so.
+    /// A handler may be called again for a frame when the agent was opened again in the middle:
+    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so. A handler that
+    /// owns a clone of its own agent keeps that agent and its hub alive.
     pub fn serve<F, H, R, E>(&self, handler: H)
     where
         F: FrameFamily + Send + 'static,

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ use crate::context::{Cx, Marked};
 /// What a handler of any type does with a frame.
 pub(crate) type Handling =
     Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
+/// What is said of a handler that panicked.
+pub(crate) const PANICKED: &str = "the handler of the frame panicked";
+
 /// A handler as it is registered: it takes the frame that a router has chosen it for.
 pub(crate) type Handlers = Router<Option<Cx>, Handling>;
 
@@ -66,8 +70,12 @@ where
 {
     handlers.on::<F>(move |cx, typed, _| match cx.take() {
         Some(cx) => {
-            let handling = handler(typed.frame.into_owned(), cx);
-            Box::pin(async move { handling.await.map_err(Into::into) })
+            let frame = typed.frame.into_owned();
+            // The task of the side calls the handler, and must outlive it.
+            match catch_unwind(AssertUnwindSafe(|| handler(frame, cx))) {
+                Ok(handling) => Box::pin(async move { handling.await.map_err(Into::into) }),
+                Err(_) => Box::pin(async { Err(PANICKED.into()) }),
+            }
         }
         None => Box::pin(async { Ok(()) }),
     })

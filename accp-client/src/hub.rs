@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_runtime::session::{MemberId, Options, Rules, Scope};
 use accp_runtime::{AgentId, Registry};
 use accp_store::{AsyncDriver, Committer, Store};
-use tokio::runtime::Handle;
-use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::clock::now;
@@ -30,9 +30,18 @@ pub struct Hub {
 struct Shared {
     options: Options,
     committer: Committer,
-    runtime: Handle,
     host: UnboundedSender<Command>,
     wire: Wire,
+    /// Opens agents one after the other, so that the last of one name stays.
+    opener: UnboundedSender<Opening>,
+}
+
+/// An agent that is to be opened.
+struct Opening {
+    agent: AgentId<'static>,
+    commands: UnboundedReceiver<Command>,
+    own: WeakUnboundedSender<Command>,
+    shared: Arc<Shared>,
 }
 
 impl Hub {
@@ -42,7 +51,7 @@ impl Hub {
     /// [`Error::Ended`] when the store fails.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside of a runtime of tokio, or in one without its timer.
     pub async fn open(
         session: impl Into<String>,
         store: impl Store + Send + 'static,
@@ -58,11 +67,12 @@ impl Hub {
     /// [`Error::Ended`] when the store fails.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside of a runtime of tokio, or in one without its timer.
     pub async fn open_with(
         mut options: Options,
         store: impl Store + Send + 'static,
     ) -> Result<Self, Error> {
+        tokio::time::sleep(Duration::ZERO).await;
         let committer = Committer::new(store).map_err(|error| Error::Ended(error.to_string()))?;
         options.handles = false;
         let rules = Rules {
@@ -73,17 +83,22 @@ impl Hub {
             AsyncDriver::open_host(&committer, Vec::new(), options.clone(), rules, now()).await?;
         let (host, commands) = mpsc::unbounded_channel();
         let (wire, frames) = mpsc::channel(UNDER_WAY);
-        let runtime = Handle::current();
         let side = Side::new(driver, MemberId::HOST, commands, host.downgrade(), frames);
-        runtime.spawn(side.run());
+        tokio::spawn(side.run());
+        let (opener, mut openings) = mpsc::unbounded_channel::<Opening>();
+        tokio::spawn(async move {
+            while let Some(opening) = openings.recv().await {
+                opening.open().await;
+            }
+        });
         options.handles = true;
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
                 committer,
-                runtime,
                 host,
                 wire,
+                opener,
             }),
         })
     }
@@ -100,20 +115,37 @@ impl Hub {
         let id = id.map_err(|error| Error::Name(name.to_owned(), error))?;
         let (handle, commands) = mpsc::unbounded_channel();
         let own = handle.downgrade();
-        let (shared, agent) = (Arc::clone(&self.shared), id.clone());
-        self.shared.runtime.spawn(async move {
-            let (wire, frames) = mpsc::channel(UNDER_WAY);
-            match shared.open(agent, wire).await {
-                Ok((driver, me)) => {
-                    let to_host = shared.wire.clone();
-                    drop(shared);
-                    let side = Side::new(driver, me, commands, own, frames);
-                    side.with_peer(MemberId::HOST, to_host).run().await;
-                }
-                Err(error) => side::ends(commands, &error).await,
-            }
-        });
+        let opening = Opening {
+            agent: id.clone(),
+            commands,
+            own,
+            shared: Arc::clone(&self.shared),
+        };
+        self.shared
+            .opener
+            .send(opening)
+            .map_err(|_| Error::ended())?;
         Ok(Agent::new(id, handle, self.shared.host.clone()))
+    }
+}
+
+impl Opening {
+    async fn open(self) {
+        let Self {
+            agent,
+            commands,
+            own,
+            shared,
+        } = self;
+        let (wire, frames) = mpsc::channel(UNDER_WAY);
+        match shared.open(agent, wire).await {
+            Ok((driver, me)) => {
+                let side = Side::new(driver, me, commands, own, frames);
+                let side = side.with_peer(MemberId::HOST, shared.wire.clone());
+                tokio::spawn(side.run());
+            }
+            Err(error) => drop(tokio::spawn(side::ends(commands, error))),
+        }
     }
 }
 
@@ -136,6 +168,8 @@ impl Shared {
         options.agent = agent;
         // The host keeps the context of the session.
         options.counter = None;
+        // Frames that no handler takes must not keep answers away.
+        options.backlog = usize::MAX;
         let driver = AsyncDriver::open_member(&self.committer, Vec::new(), options, now()).await?;
         Ok((driver, me))
     }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Error;
 use crate::clock::{instant, now};
-use crate::command::{Answered, Command, Frame, Handlers, Wire, refuse};
+use crate::command::{Answered, Command, Frame, Handlers, PANICKED, Wire, refuse};
 use crate::context::{Marked, Reply, Ticket};
 
 /// Handlers of a side that run at a time. The frames behind wait in their order.
@@ -40,13 +40,18 @@ pub(crate) struct Side {
     frames: mpsc::Receiver<Frame>,
     peers: BTreeMap<MemberId, Wire>,
     handlers: Handlers,
-    /// Frames that nothing has taken yet, in the order of the session.
+    /// Frames that are to be handed out, in the order of the session.
     inbox: Vec<Inbound>,
+    /// Frames that no handler takes. A frame that answers a question comes after the question, so
+    /// none of these does.
+    unclaimed: Vec<Inbound>,
     /// The positions of frames that handlers have.
     in_work: BTreeSet<u64>,
     questions: Vec<Asked>,
     /// Frames that wait until this side has joined, or the outbox has room.
     early: VecDeque<Command>,
+    /// Marks whose answers wait for the same.
+    late: VecDeque<Marked>,
     /// What is told to callers once the inputs are durable.
     durable: Vec<oneshot::Sender<Result<(), Error>>>,
 }
@@ -68,9 +73,11 @@ impl Side {
             peers: BTreeMap::new(),
             handlers: Router::new(),
             inbox: Vec::new(),
+            unclaimed: Vec::new(),
             in_work: BTreeSet::new(),
             questions: Vec::new(),
             early: VecDeque::new(),
+            late: VecDeque::new(),
             durable: Vec::new(),
         }
     }
@@ -86,6 +93,7 @@ impl Side {
             match self.turn().await {
                 Ok(true) => {}
                 Ok(false) => return,
+                Err(Error::Ended(text)) => break text,
                 Err(error) => break error.to_string(),
             }
         };
@@ -96,16 +104,20 @@ impl Side {
         for done in self.durable.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        self.early
-            .into_iter()
-            .for_each(|command| refuse(command, ended()));
+        // The other sides see that this one is gone.
+        drop(self.frames);
+        self.peers.clear();
+        let late = self.late.into_iter().map(Command::Handled);
+        for command in self.early.into_iter().chain(late) {
+            refuse(command, ended());
+        }
         while let Some(command) = self.commands.recv().await {
             refuse(command, ended());
         }
     }
 
     /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
-    async fn turn(&mut self) -> Result<bool, DriverError> {
+    async fn turn(&mut self) -> Result<bool, Error> {
         let outcome = self.driver.carry_out(now()).await?;
         for done in self.durable.drain(..) {
             let _ = done.send(Ok(()));
@@ -121,7 +133,7 @@ impl Side {
         }
         self.follow(&outcome.events);
         self.inbox.extend(outcome.inbound);
-        if self.hand_out().await? | self.send_early()? {
+        if self.hand_out().await? | self.mark_late()? | self.send_early()? {
             return Ok(true);
         }
         let due = self.driver.session().next_timeout().map(instant);
@@ -131,7 +143,15 @@ impl Side {
             _ => None,
         });
         let wakes = due.into_iter().chain(asked).chain(early).min();
+        let host = self.peers.get(&MemberId::HOST).cloned();
+        let gone = async {
+            match &host {
+                Some(host) => host.closed().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
             command = self.commands.recv() => match command {
                 Some(command) => self.obey(command)?,
                 None => return Ok(false),
@@ -165,7 +185,20 @@ impl Side {
     fn send_early(&mut self) -> Result<bool, DriverError> {
         let before = self.early.len();
         for command in std::mem::take(&mut self.early) {
-            self.obey(command)?;
+            match command {
+                // Nobody waits any more.
+                Command::Send { done, .. } if done.is_closed() => {}
+                Command::Ask { answer, .. } if answer.is_closed() => {}
+                Command::Ask {
+                    within,
+                    until,
+                    answer,
+                    ..
+                } if until <= Instant::now() => {
+                    let _ = answer.send(Err(Error::Timeout(within)));
+                }
+                command => self.obey(command)?,
+            }
         }
         Ok(self.early.len() < before)
     }
@@ -178,9 +211,7 @@ impl Side {
         }
         match self.driver.send(&Outbound::frame(frame), now()) {
             Ok(mid) => Ok(Some(Ok(mid))),
-            Err(DriverError::Input(InputError::Send(
-                SendError::NotJoined | SendError::Full(_),
-            ))) => Ok(None),
+            Err(DriverError::Input(error)) if waits(&error) => Ok(None),
             Err(DriverError::Input(error)) => Ok(Some(Err(Error::Input(error)))),
             Err(error) => Err(error),
         }
@@ -219,12 +250,10 @@ impl Side {
             Command::Serve(add) => {
                 let handlers = std::mem::take(&mut self.handlers);
                 self.handlers = add(handlers);
+                self.inbox.append(&mut self.unclaimed);
+                self.inbox.sort_by_key(Inbound::position);
             }
-            Command::Handled(Marked {
-                inbound,
-                reply,
-                done,
-            }) => self.mark(&inbound, reply.as_ref(), done)?,
+            Command::Handled(marked) => self.late.push_back(marked),
             Command::Join {
                 agent,
                 wire,
@@ -240,38 +269,52 @@ impl Side {
         Ok(())
     }
 
+    /// Marks frames as handled, as far as the session takes the answers now. Returns whether it has
+    /// taken one.
+    fn mark_late(&mut self) -> Result<bool, DriverError> {
+        let before = self.late.len();
+        for marked in std::mem::take(&mut self.late) {
+            if let Some(marked) = self.mark(marked)? {
+                self.late.push_back(marked);
+            }
+        }
+        Ok(self.late.len() < before)
+    }
+
     /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error goes out in
-    /// its place.
-    fn mark(
-        &mut self,
-        inbound: &Inbound,
-        reply: Option<&Reply>,
-        done: Option<oneshot::Sender<Result<(), Error>>>,
-    ) -> Result<(), DriverError> {
-        self.in_work.remove(&inbound.position());
+    /// its place. Returns what has to wait: the outbox is full, or the host has not answered yet.
+    fn mark(&mut self, marked: Marked) -> Result<Option<Marked>, DriverError> {
+        let inbound = &marked.inbound;
         // An answer to an answer would be answered in turn.
         let registry = &self.driver.session().options().registry;
         let asks = inbound.message(registry).is_ok_and(|message| {
             !matches!(message.intent, Intent::DONE | Intent::FAIL | Intent::END)
         });
         let fault = |code, text| asks.then(|| Outbound::error(code, text));
-        let answers = match reply {
+        let answers = match &marked.reply {
             Some(Reply::Frame(frame)) => vec![Outbound::frame(&**frame)],
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
             None => Vec::new(),
         };
-        let handled = self.driver.handled(inbound, answers, now());
-        match (input(handled)?, done) {
-            (None, Some(done)) => self.durable.push(done),
-            (None, None) => {}
-            (Some(error), done) => {
-                let text = format!("the answer of the handler cannot be sent: {error}");
-                let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
-                input(self.driver.handled(inbound, answers, now()))?;
-                done.map(|done| done.send(Err(error)));
+        let refused = match self.driver.handled(inbound, answers, now()) {
+            Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
+            handled => input(handled)?,
+        };
+        if let Some(error) = &refused {
+            let text = format!("the answer of the handler cannot be sent: {error}");
+            let answers = fault(ErrorCode::INTERNAL_ERROR, text).into_iter().collect();
+            match self.driver.handled(inbound, answers, now()) {
+                Err(DriverError::Input(error)) if waits(&error) => return Ok(Some(marked)),
+                handled => drop(input(handled)?),
             }
         }
-        Ok(())
+        self.in_work.remove(&inbound.position());
+        match (refused, marked.done) {
+            (None, Some(done)) => self.durable.push(done),
+            (Some(error), Some(done)) => drop(done.send(Err(error))),
+            (_, None) => {}
+        }
+        Ok(None)
     }
 
     /// Tells those who ask what has become of their questions.
@@ -310,6 +353,10 @@ impl Side {
                 continue;
             }
             let answered = self.answered(&inbound);
+            if answered.is_none() && !self.handlers.takes(&inbound) {
+                self.unclaimed.push(inbound);
+                continue;
+            }
             if answered.is_none() && (is_blocked || self.in_work.len() == HANDLERS) {
                 is_blocked = true;
                 rest.push(inbound);
@@ -322,7 +369,7 @@ impl Side {
                     has_inputs = true;
                     let _ = asked.answer.send(Ok((whole, intent)));
                 }
-                (Some(whole), None) => match self.handle(&whole)? {
+                (Some(whole), None) => match self.handle(&whole) {
                     Taken::Started => {}
                     Taken::Refused => has_inputs = true,
                     Taken::Nobody => rest.push(inbound),
@@ -340,19 +387,22 @@ impl Side {
     /// Returns the place of the question that a frame answers, and the intent of the answer.
     fn answered(&self, inbound: &Inbound) -> Option<(usize, Intent)> {
         let mut asked = self.questions.iter().enumerate();
-        asked.find_map(|(at, asked)| Some((at, asked.question.answer(inbound)?)))
+        asked.find_map(|(at, asked)| {
+            let answer = asked.question.answer(inbound)?;
+            (!asked.answer.is_closed()).then_some((at, answer))
+        })
     }
 
     /// Starts the handler of a frame, if there is one.
-    fn handle(&mut self, whole: &Inbound) -> Result<Taken, DriverError> {
+    fn handle(&mut self, whole: &Inbound) -> Taken {
         let Some(own) = self.own.upgrade() else {
-            return Ok(Taken::Nobody);
+            return Taken::Nobody;
         };
         let position = whole.position();
         let mark = move |marked| drop(own.send(Command::Handled(marked)));
         let (ticket, cx) = Ticket::new(whole.clone(), Box::new(mark));
         match self.handlers.dispatch(&mut Some(cx), whole) {
-            Ok(None) => Ok(Taken::Nobody),
+            Ok(None) => Taken::Nobody,
             Ok(Some(handling)) => {
                 self.in_work.insert(position);
                 // A task of its own, so that a panic is an end like any other.
@@ -361,19 +411,22 @@ impl Side {
                     match handling.await {
                         Ok(result) => ticket.ends(result),
                         Err(error) if error.is_panic() => {
-                            ticket.ends(Err("the handler of the frame panicked".into()));
+                            ticket.ends(Err(PANICKED.into()));
                         }
                         // The program ends. The next one gets the frame again.
                         Err(_) => {}
                     }
                 });
-                Ok(Taken::Started)
+                Taken::Started
             }
             // The frame says that it has the type of the handler, and has not.
             Err(error) => {
-                let reply = Reply::Error(error.code(), error.to_string());
-                self.mark(whole, Some(&reply), None)?;
-                Ok(Taken::Refused)
+                self.late.push_back(Marked {
+                    inbound: whole.clone(),
+                    reply: Some(Reply::Error(error.code(), error.to_string())),
+                    done: None,
+                });
+                Taken::Refused
             }
         }
     }
@@ -387,14 +440,23 @@ enum Taken {
 }
 
 /// Ends a side that could not be opened, for this reason.
-pub(crate) async fn ends(mut commands: UnboundedReceiver<Command>, error: &Error) {
+pub(crate) async fn ends(mut commands: UnboundedReceiver<Command>, error: Error) {
     let text = match error {
-        Error::Ended(text) => text.clone(),
+        Error::Ended(text) => text,
         other => other.to_string(),
     };
     while let Some(command) = commands.recv().await {
         refuse(command, Error::Ended(text.clone()));
     }
+}
+
+/// Returns whether the session takes this input later: the host has not answered this side yet, or
+/// its outbox is full.
+fn waits(error: &InputError) -> bool {
+    matches!(
+        error,
+        InputError::Send(SendError::NotJoined | SendError::Full(_))
+    )
 }
 
 /// Tells an input that the session does not take from a driver that has failed.

@@ -113,6 +113,86 @@ async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
         .expect("an answer");
 }
 
+/// The closure itself runs on the task of its agent.
+#[tokio::test]
+async fn a_handler_that_panics_before_it_begins_does_no_more_harm() {
+    let (planner, dev) = pair().await;
+    dev.serve(|task: ScheduleReq, cx: Cx| {
+        assert_ne!(task.task, "task_0", "as the test wants");
+        work(task, cx)
+    });
+    let failed = planner.ask::<ScheduleDone>(task(0)).await.unwrap_err();
+    assert_eq!(failed.code(), Some(ErrorCode::INTERNAL_ERROR), "{failed}");
+    planner
+        .ask::<ScheduleDone>(task(1))
+        .await
+        .expect("an answer");
+}
+
+/// All agents hear all frames. Those that an agent has no handler for must not keep answers away.
+#[tokio::test]
+async fn frames_that_nobody_takes_hold_up_no_answer() {
+    let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let agent = |name| hub.agent(name).expect("an agent");
+    let (planner, dev, other) = (agent("planner"), agent("dev"), agent("other"));
+    dev.serve(work);
+    // So that the other agent is there from the first frame on.
+    other.send(task(9999)).await.expect("it is sent");
+    let asked = (0..1100).map(|number| {
+        let planner = planner.clone();
+        tokio::spawn(async move { planner.ask::<ScheduleDone>(task(number)).await.map(drop) })
+    });
+    for asked in asked.collect::<Vec<_>>() {
+        asked.await.expect("it ends").expect("an answer");
+    }
+    let done: ScheduleDone = other.ask(task(1)).await.expect("an answer");
+    assert_eq!(done.task, "task_1");
+}
+
+/// A handler replies while its agent sends more than its outbox holds.
+#[tokio::test]
+async fn replies_are_not_lost_when_the_outbox_is_full() {
+    let (planner, dev) = pair().await;
+    dev.serve(work);
+    let sender = dev.clone();
+    let sending = tokio::spawn(async move {
+        let sends = (0..2000).map(|number| {
+            let sender = sender.clone();
+            tokio::spawn(async move { sender.send(task(number)).await })
+        });
+        for sent in sends.collect::<Vec<_>>() {
+            sent.await.expect("it ends").expect("it is sent");
+        }
+    });
+    let asked = (0..200).map(|number| {
+        let planner = planner.clone();
+        tokio::spawn(async move { planner.ask::<ScheduleDone>(task(number)).await })
+    });
+    for (number, asked) in asked.collect::<Vec<_>>().into_iter().enumerate() {
+        let done = asked.await.expect("it ends").expect("an answer");
+        assert_eq!(done.task, format!("task_{number}"));
+    }
+    sending.await.expect("it ends");
+}
+
+/// The agents of a hub hear when another hub has taken the session over.
+#[tokio::test]
+async fn agents_end_with_their_hub() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = || SqliteStore::open(folder.path().join("lunch.accp")).expect("a store");
+    let first = Hub::open("lunch", store()).await.expect("a hub");
+    let planner = first.agent("planner").expect("an agent");
+    planner.send(task(0)).await.expect("it is sent");
+    let second = Hub::open("lunch", store()).await.expect("a hub");
+    let dev = second.agent("dev").expect("an agent");
+    dev.serve(work);
+    dev.send(task(1)).await.expect("it is sent");
+    let ended = planner.ask::<ScheduleDone>(task(2)).await.unwrap_err();
+    assert!(matches!(ended, Error::Ended(_)), "{ended}");
+    let ended = planner.send(task(3)).await.unwrap_err();
+    assert!(matches!(ended, Error::Ended(_)), "{ended}");
+}
+
 #[tokio::test]
 async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
     let (planner, dev) = pair().await;

@@ -39,6 +39,12 @@ use accp_frame::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, R
 /// assert_eq!(take("@p>req:schedule{asgn:dev|task:impl_auth|schema:TA}[mid:a,seq:1]")?, Some("scheduled"));
 /// assert_eq!(take("@p>req:chat{content:Hello|schema:CH}[mid:b,seq:2]")?, Some("heard"));
 /// assert_eq!(take("@p>done:plan{}[mid:c,seq:3]")?, Some("left alone"));
+/// assert!(!Router::<Agent, ()>::new().takes(&Inbound::new(
+///     1,
+///     MemberId::HOST,
+///     "@p>done:plan{}[mid:c,seq:3]".into(),
+///     CancelToken::new(),
+/// )));
 /// assert_eq!((agent.tasks, agent.heard), (vec!["impl_auth".into()], vec!["p: Hello".into()]));
 /// # Ok::<(), accp_runtime::DecodeError>(())
 /// ```
@@ -89,6 +95,18 @@ impl<S, R> Router<S, R> {
     ) -> Self {
         self.otherwise = Some(Box::new(move |state, inbound| Ok(handler(state, inbound))));
         self
+    }
+
+    /// Returns whether a handler would get the frame, or [`otherwise`](Self::otherwise).
+    pub fn takes(&self, inbound: &Inbound) -> bool {
+        let ahead = || {
+            let mut r = Reader::new(inbound.text(), DecodeOptions::default()).ok()?;
+            let header = r.header().ok()?;
+            let schema = r.schema_ahead().ok()?;
+            let mut routes = self.routes.iter();
+            Some(routes.any(|route| (route.accepts)(&header, schema)))
+        };
+        self.otherwise.is_some() || ahead().unwrap_or(false)
     }
 
     /// Hands a frame to the first handler whose type it has, and returns the handler's result.

@@ -127,7 +127,14 @@ impl Question {
 
     /// Returns the intent of a frame that answers the question: see [`Inbound::answers`].
     pub fn answer(&self, inbound: &Inbound) -> Option<Intent> {
-        inbound.answers(&self.mid, self.chain.as_ref().unwrap_or(&self.mid))
+        let chain = self.chain.as_ref().unwrap_or(&self.mid);
+        // A frame that answers names one of them. Digits stand in a text as they are.
+        let may_name = |mid: &Mid| {
+            let name = mid.to_string();
+            !name.bytes().all(|byte| byte.is_ascii_digit()) || inbound.text().contains(&name)
+        };
+        let may_answer = may_name(&self.mid) || may_name(chain);
+        may_answer.then(|| inbound.answers(&self.mid, chain))?
     }
 }
 
