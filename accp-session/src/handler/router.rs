@@ -39,12 +39,6 @@ use accp_frame::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, R
 /// assert_eq!(take("@p>req:schedule{asgn:dev|task:impl_auth|schema:TA}[mid:a,seq:1]")?, Some("scheduled"));
 /// assert_eq!(take("@p>req:chat{content:Hello|schema:CH}[mid:b,seq:2]")?, Some("heard"));
 /// assert_eq!(take("@p>done:plan{}[mid:c,seq:3]")?, Some("left alone"));
-/// assert!(!Router::<Agent, ()>::new().takes(&Inbound::new(
-///     1,
-///     MemberId::HOST,
-///     "@p>done:plan{}[mid:c,seq:3]".into(),
-///     CancelToken::new(),
-/// )));
 /// assert_eq!((agent.tasks, agent.heard), (vec!["impl_auth".into()], vec!["p: Hello".into()]));
 /// # Ok::<(), accp_runtime::DecodeError>(())
 /// ```
@@ -99,14 +93,15 @@ impl<S, R> Router<S, R> {
 
     /// Returns whether a handler would get the frame, or [`otherwise`](Self::otherwise).
     pub fn takes(&self, inbound: &Inbound) -> bool {
-        let ahead = || {
-            let mut r = Reader::new(inbound.text(), DecodeOptions::default()).ok()?;
-            let header = r.header().ok()?;
-            let schema = r.schema_ahead().ok()?;
-            let mut routes = self.routes.iter();
-            Some(routes.any(|route| (route.accepts)(&header, schema)))
-        };
-        self.otherwise.is_some() || ahead().unwrap_or(false)
+        self.otherwise.is_some() || self.route(inbound).is_ok_and(|route| route.is_some())
+    }
+
+    fn route(&self, inbound: &Inbound) -> Result<Option<&Route<S, R>>, DecodeError> {
+        let mut r = Reader::new(inbound.text(), DecodeOptions::default())?;
+        let header = r.header()?;
+        let schema = r.schema_ahead()?;
+        let mut routes = self.routes.iter();
+        Ok(routes.find(|route| (route.accepts)(&header, schema)))
     }
 
     /// Hands a frame to the first handler whose type it has, and returns the handler's result.
@@ -116,11 +111,7 @@ impl<S, R> Router<S, R> {
     /// # Errors
     /// As [`Typed::decode`], when the frame says that it has the type and does not.
     pub fn dispatch(&self, state: &mut S, inbound: &Inbound) -> Result<Option<R>, DecodeError> {
-        let mut r = Reader::new(inbound.text(), DecodeOptions::default())?;
-        let header = r.header()?;
-        let schema = r.schema_ahead()?;
-        let mut routes = self.routes.iter();
-        if let Some(route) = routes.find(|route| (route.accepts)(&header, schema)) {
+        if let Some(route) = self.route(inbound)? {
             return (route.handle)(state, inbound).map(Some);
         }
         let otherwise = self.otherwise.as_ref();
