@@ -175,24 +175,6 @@ async fn replies_are_not_lost_when_the_outbox_is_full() {
     sending.await.expect("it ends");
 }
 
-/// The agents of a hub hear when another hub has taken the session over.
-#[tokio::test]
-async fn agents_end_with_their_hub() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = || SqliteStore::open(folder.path().join("lunch.accp")).expect("a store");
-    let first = Hub::open("lunch", store()).await.expect("a hub");
-    let planner = first.agent("planner").expect("an agent");
-    planner.send(task(0)).await.expect("it is sent");
-    let second = Hub::open("lunch", store()).await.expect("a hub");
-    let dev = second.agent("dev").expect("an agent");
-    dev.serve(work);
-    dev.send(task(1)).await.expect("it is sent");
-    let ended = planner.ask::<ScheduleDone>(task(2)).await.unwrap_err();
-    assert!(matches!(ended, Error::Ended(_)), "{ended}");
-    let ended = planner.send(task(3)).await.unwrap_err();
-    assert!(matches!(ended, Error::Ended(_)), "{ended}");
-}
-
 #[tokio::test]
 async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
     let (planner, dev) = pair().await;
