@@ -230,9 +230,6 @@ impl Side {
                 until,
                 answer,
             } => match self.send(&*frame)? {
-                None if until <= Instant::now() => {
-                    let _ = answer.send(Err(Error::Timeout(within)));
-                }
                 None => self.early.push_back(Command::Ask {
                     frame,
                     within,
