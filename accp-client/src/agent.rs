@@ -3,112 +3,95 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
-use std::time::Duration;
+use std::sync::Arc;
 
-use accp_runtime::profiles::ErrorFail;
-use accp_runtime::session::Inbound;
-use accp_runtime::{AgentId, EncodeFrame, FrameFamily, Intent, IntoOwned};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
-use tokio::time::Instant;
+use accp_runtime::context::TokenBudget;
+use accp_runtime::session::{Outbound, Session};
+use accp_runtime::{AgentId, EncodeFrame, FrameFamily, IntoOwned, Value};
+use accp_store::Match;
 
 use crate::command::{self, Command};
-use crate::{Cx, Error};
-
-/// The time for which [`Agent::ask`] waits.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// A time that nobody waits for.
-const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+use crate::frames::Frames;
+use crate::handle::Handle;
+use crate::{Ask, Cx, Error, Hub};
 
 /// An agent of a session. Clones are the same agent.
 ///
-/// When the last clone is dropped, the agent stops. What it has sent is durable: it goes out when an
-/// agent of this name is there again.
+/// When the last clone is dropped, the agent stops. What it has sent is in its store: it goes out when
+/// an agent of this name is opened on that store again.
 #[derive(Clone)]
 pub struct Agent {
+    body: Arc<Body>,
+}
+
+pub(crate) struct Body {
     name: AgentId<'static>,
-    side: UnboundedSender<Command>,
-    /// The host of the session runs at least as long as its agents.
-    _host: UnboundedSender<Command>,
+    pub(crate) handle: Handle,
+    /// A host of this process lives at least as long as its agents.
+    _hub: Option<Hub>,
+}
+
+impl Body {
+    pub(crate) fn new(name: AgentId<'static>, handle: Handle, hub: Option<Hub>) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            handle,
+            _hub: hub,
+        })
+    }
 }
 
 impl Agent {
-    pub(crate) fn new(
-        name: AgentId<'static>,
-        side: UnboundedSender<Command>,
-        host: UnboundedSender<Command>,
-    ) -> Self {
-        Self {
-            name,
-            side,
-            _host: host,
-        }
+    pub(crate) fn of(body: Arc<Body>) -> Self {
+        Self { body }
     }
 
     /// Returns the name of the agent.
     pub fn name(&self) -> &str {
-        self.name.as_str()
+        self.body.name.as_str()
     }
 
-    /// Sends a frame. When this returns, the frame is durable, and goes out until its fate is known,
-    /// also after a restart.
+    /// Sends a frame. When this returns, the frame is in the store of the agent, and goes out until its
+    /// fate is known, also after a restart on that store.
     ///
     /// # Errors
     /// [`Error::Input`] when the session does not take the frame. [`Error::Ended`].
-    pub async fn send(&self, frame: impl EncodeFrame + Send + 'static) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        let frame = Box::new(frame);
-        self.tell(Command::Send { frame, done })?;
-        answer.await.unwrap_or_else(|_| Err(Error::ended()))
+    pub async fn send(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Result<(), Error> {
+        self.send_with(Outbound::owned(frame)).await
     }
 
-    /// Sends a frame and waits for the frame that answers it, at most 60 seconds: see
-    /// [`ask_within`](Self::ask_within).
+    /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. This also sends a
+    /// [`Message`](accp_runtime::Message).
     ///
     /// # Errors
-    /// See [`ask_within`](Self::ask_within).
-    pub async fn ask<A>(&self, frame: impl EncodeFrame + Send + 'static) -> Result<A, Error>
-    where
-        A: FrameFamily,
-        for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
-    {
-        self.ask_within(frame, PATIENCE).await
+    /// See [`send`](Self::send).
+    pub async fn send_with(&self, outbound: Outbound<'static>) -> Result<(), Error> {
+        let send = |done| Command::Send {
+            outbound,
+            done: Some(done),
+        };
+        self.body.handle.call(send).await
     }
 
-    /// Sends a frame and waits for the frame that answers it: `done` or `end` in its chain. The answer
-    /// counts as handled. If this future is dropped, or nobody answers in time, the question stands,
-    /// and a late answer goes to a handler. A question that this side could not send in time, because it
-    /// had not joined yet or its outbox was full, is not sent at all.
+    /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain: for 60
+    /// seconds, or [`within`](Ask::within) another time. The answer counts as handled.
+    ///
+    /// If the future is dropped, or nobody answers in time, the question stands, and a late answer goes
+    /// to a handler; [`cancelling`](Ask::cancelling) cancels it. A question that this side could not
+    /// send in time, because it had not joined yet or its outbox was full, is not sent at all.
     ///
     /// # Errors
     /// [`Error::Failed`] when the answer is `fail`, [`Error::Answer`] when it is another frame than
     /// `A`, [`Error::Timeout`] (E3001), [`Error::Refused`], [`Error::Cancelled`], [`Error::Expired`],
     /// [`Error::Input`] when the session does not take the frame, [`Error::Ended`].
-    pub async fn ask_within<A>(
-        &self,
-        frame: impl EncodeFrame + Send + 'static,
-        within: Duration,
-    ) -> Result<A, Error>
-    where
-        A: FrameFamily,
-        for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
-    {
-        let (answer, answered) = oneshot::channel();
-        let (frame, now) = (Box::new(frame), Instant::now());
-        self.tell(Command::Ask {
-            frame,
-            within,
-            until: now.checked_add(within).unwrap_or(now + FAR),
-            answer,
-        })?;
-        let (inbound, intent) = answered.await.unwrap_or_else(|_| Err(Error::ended()))?;
-        if intent == Intent::FAIL {
-            return Err(failure(&inbound));
-        }
-        match inbound.decode::<A::Frame<'_>>() {
-            Ok(typed) => Ok(typed.frame.into_owned()),
-            Err(error) => Err(Error::Answer(error)),
-        }
+    pub fn ask<A>(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Ask<A> {
+        self.ask_with(Outbound::owned(frame))
+    }
+
+    /// As [`ask`](Self::ask), with the rest of the envelope. This also asks a
+    /// [`Message`](accp_runtime::Message).
+    pub fn ask_with<A>(&self, outbound: Outbound<'static>) -> Ask<A> {
+        Ask::new(self.clone(), outbound)
     }
 
     /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
@@ -117,8 +100,8 @@ impl Agent {
     /// session. Frames that no handler takes wait, in memory.
     ///
     /// A handler may be called again for a frame when the agent was opened again in the middle:
-    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so. A handler that
-    /// owns a clone of its own agent keeps that agent and its hub alive.
+    /// [`Inbound::redelivered`](accp_runtime::session::Inbound::redelivered) says so. A handler gets its
+    /// own agent from [`Cx::agent`]; one that owns a clone keeps that agent and its hub alive.
     pub fn serve<F, H, R, E>(&self, handler: H)
     where
         F: FrameFamily + Send + 'static,
@@ -132,29 +115,80 @@ impl Agent {
         let _ = self.tell(Command::Serve(add));
     }
 
-    fn tell(&self, command: Command) -> Result<(), Error> {
-        self.side.send(command).map_err(|_| Error::ended())
+    /// Hands every frame that no other handler takes to this one; [`Cx::inbound`] has the frame. A
+    /// later call replaces the handler.
+    pub fn serve_others<H, R, E>(&self, handler: H)
+    where
+        H: Fn(Cx) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+    {
+        let add = Box::new(move |handlers| command::otherwise(handlers, handler));
+        let _ = self.tell(Command::Serve(add));
+    }
+
+    /// Returns the log of the session from a position on, the first being 1, and then what comes: the
+    /// frames of all, its own too. Reading marks nothing as handled.
+    pub fn frames(&self, from: u64) -> Frames {
+        self.body.handle.log.from(from)
+    }
+
+    /// Returns the context of the session as a model reads it (draft section 5): the checkpoints and
+    /// the frames since. Only its end changes until the next checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn context(&self) -> Result<String, Error> {
+        self.body.handle.look(Session::context).await
+    }
+
+    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1).
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn budget(&self) -> Result<TokenBudget, Error> {
+        self.body.handle.look(Session::budget).await
+    }
+
+    /// Calls `look` with the session of this agent, and returns its answer.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        self.body.handle.look(look).await
+    }
+
+    /// Reads what a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`. A
+    /// text may begin with `$`. This waits while the bytes are on their way here.
+    ///
+    /// # Errors
+    /// [`Error::Reference`] with E2001 or E2002 when there is no such value, E5002 when it belongs to
+    /// another session, E3001 when nobody supplies it. [`Error::Ended`].
+    pub async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
+        self.body.handle.expand(reference).await
+    }
+
+    /// Looks for words in the frames that have left the context; see
+    /// [`Store::search`](accp_store::Store::search). Returns the best `limit` of them.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Match>, Error> {
+        self.body.handle.search(words, limit).await
+    }
+
+    pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
+        self.body.handle.tell(command)
     }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
-            .field("name", &self.name)
+            .field("name", &self.body.name)
             .finish_non_exhaustive()
-    }
-}
-
-/// Reads what a failure says.
-fn failure(inbound: &Inbound) -> Error {
-    match inbound.decode::<ErrorFail<'_>>() {
-        Ok(told) => Error::Failed {
-            code: told.frame.code.parse().ok(),
-            message: told.frame.msg.into_owned(),
-        },
-        Err(_) => Error::Failed {
-            code: None,
-            message: inbound.text().to_owned(),
-        },
     }
 }

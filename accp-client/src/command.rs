@@ -6,13 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::time::Duration;
 
-use accp_runtime::session::{Inbound, MemberId, Router};
-use accp_runtime::{AgentId, EncodeFrame, FrameFamily, Intent, IntoOwned};
-use tokio::sync::{mpsc, oneshot};
+use accp_runtime::session::{Inbound, MemberId, Outbound, Posted, Router, Session};
+use accp_runtime::{AgentId, FrameFamily, Intent, IntoOwned, Value};
+use accp_store::Match;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Error;
 use crate::context::{Cx, Marked};
+use crate::link::Wire;
 
 /// What a handler of any type does with a frame.
 pub(crate) type Handling =
@@ -23,37 +25,69 @@ pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 /// A handler as it is registered: it takes the frame that a router has chosen it for.
 pub(crate) type Handlers = Router<Option<Cx>, Handling>;
 
-/// A frame on its way to another side of this process.
-#[derive(Debug)]
-pub(crate) struct Frame {
-    pub(crate) from: MemberId,
-    pub(crate) text: String,
-}
-
-/// The way to a side. A frame that finds no room is lost, and its sender sends it again.
-pub(crate) type Wire = mpsc::Sender<Frame>;
+/// Who waits for the end of something.
+pub(crate) type Done<T> = oneshot::Sender<Result<T, Error>>;
 
 /// What a handle asks of its side.
 pub(crate) enum Command {
     Send {
-        frame: Box<dyn EncodeFrame + Send>,
-        done: oneshot::Sender<Result<(), Error>>,
+        outbound: Outbound<'static>,
+        /// Who wants to know when the frame is durable. A frame that waits is not sent once they have
+        /// gone.
+        done: Option<Done<()>>,
     },
-    Ask {
-        frame: Box<dyn EncodeFrame + Send>,
-        within: Duration,
-        until: Instant,
-        answer: oneshot::Sender<Answered>,
-    },
+    Ask(Asking),
+    /// Nobody waits any more for the question with this number: its chain is to be cancelled.
+    Abandon(u64),
     Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
     /// A handler has handled a frame.
     Handled(Marked),
-    /// Of a host: an agent of this process joins.
+    /// Looks at the session.
+    Look(Box<dyn FnOnce(&Session) + Send>),
+    /// Reads the value that a reference names.
+    Read {
+        key: String,
+        done: Done<Value<'static>>,
+    },
+    Search {
+        words: String,
+        limit: usize,
+        done: Done<Vec<Match>>,
+    },
+    /// Of a host: an agent joins, and is reached on this wire, if there is one.
     Join {
         agent: AgentId<'static>,
-        wire: Wire,
-        number: oneshot::Sender<Result<MemberId, Error>>,
+        wire: Option<Wire>,
+        number: Done<MemberId>,
     },
+    /// Of a host: this wire to a member has ended.
+    Unlink {
+        member: MemberId,
+        wire: Wire,
+    },
+    /// Of a host: a member has sent this frame outside of its link.
+    Post {
+        member: MemberId,
+        text: Vec<u8>,
+        done: Done<Posted>,
+    },
+    /// Of a host: a member is asked for a sign of life.
+    Ping(MemberId),
+    /// Of a member: the link to the host is there anew.
+    Connected,
+    /// The side ends, for this reason.
+    End(String),
+}
+
+/// A question on its way.
+pub(crate) struct Asking {
+    pub(crate) outbound: Outbound<'static>,
+    pub(crate) number: u64,
+    pub(crate) within: Duration,
+    pub(crate) until: Instant,
+    /// True if its chain is cancelled when nobody waits any more.
+    pub(crate) cancels: bool,
+    pub(crate) answer: oneshot::Sender<Answered>,
 }
 
 /// The frame that answers a question, with its intent.
@@ -71,23 +105,53 @@ where
     handlers.on::<F>(move |cx, typed, _| match cx.take() {
         Some(cx) => {
             let frame = typed.frame.into_owned();
-            // The task of the side calls the handler, and must outlive it.
-            match catch_unwind(AssertUnwindSafe(|| handler(frame, cx))) {
-                Ok(handling) => Box::pin(async move { handling.await.map_err(Into::into) }),
-                Err(_) => Box::pin(async { Err(PANICKED.into()) }),
-            }
+            handling(|| handler(frame, cx))
         }
         None => Box::pin(async { Ok(()) }),
     })
 }
 
+/// Registers a handler of all other frames.
+pub(crate) fn otherwise<H, R, E>(handlers: Handlers, handler: H) -> Handlers
+where
+    H: Fn(Cx) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<(), E>> + Send + 'static,
+    E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+{
+    handlers.otherwise(move |cx, _| match cx.take() {
+        Some(cx) => handling(|| handler(cx)),
+        None => Box::pin(async { Ok(()) }),
+    })
+}
+
+/// Calls a handler. The task of the side calls it, and must outlive it.
+fn handling<R, E>(call: impl FnOnce() -> R) -> Handling
+where
+    R: Future<Output = Result<(), E>> + Send + 'static,
+    E: Into<Box<dyn StdError + Send + Sync>> + 'static,
+{
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(handling) => Box::pin(async move { handling.await.map_err(Into::into) }),
+        Err(_) => Box::pin(async { Err(PANICKED.into()) }),
+    }
+}
+
 /// Answers what a handle asks of a side that has ended.
 pub(crate) fn refuse(command: Command, ended: Error) {
     match command {
-        Command::Send { done, .. } => drop(done.send(Err(ended))),
-        Command::Ask { answer, .. } => drop(answer.send(Err(ended))),
+        Command::Send { done, .. } => drop(done.map(|done| done.send(Err(ended)))),
+        Command::Ask(asking) => drop(asking.answer.send(Err(ended))),
         Command::Join { number, .. } => drop(number.send(Err(ended))),
+        Command::Post { done, .. } => drop(done.send(Err(ended))),
+        Command::Read { done, .. } => drop(done.send(Err(ended))),
+        Command::Search { done, .. } => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
-        Command::Serve(_) => {}
+        Command::Serve(_)
+        | Command::Abandon(_)
+        | Command::Look(_)
+        | Command::Unlink { .. }
+        | Command::Ping(_)
+        | Command::Connected
+        | Command::End(_) => {}
     }
 }

@@ -2,18 +2,20 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
-use accp_runtime::session::Inbound;
+use accp_runtime::session::{Inbound, Outbound};
 use accp_runtime::{EncodeFrame, ErrorCode};
 use tokio::sync::oneshot;
 
 use crate::Error;
+use crate::agent::{Agent, Body};
+use crate::command::Done;
 
 /// An answer to a frame.
 pub(crate) enum Reply {
-    Frame(Box<dyn EncodeFrame + Send>),
+    Frame(Outbound<'static>),
     Error(ErrorCode, String),
 }
 
@@ -22,7 +24,7 @@ pub(crate) struct Marked {
     pub(crate) inbound: Inbound,
     pub(crate) reply: Option<Reply>,
     /// Who wants to know when both are durable.
-    pub(crate) done: Option<oneshot::Sender<Result<(), Error>>>,
+    pub(crate) done: Option<Done<()>>,
 }
 
 /// A frame that is being handled, for its handler.
@@ -37,6 +39,7 @@ pub struct Cx {
 /// The right to mark a frame, which is used once.
 pub(crate) struct Ticket {
     inbound: Inbound,
+    agent: Weak<Body>,
     /// Tells the side. A side that has ended hands the frame out again when it is opened.
     mark: Box<dyn Fn(Marked) + Send + Sync>,
     is_used: AtomicBool,
@@ -48,15 +51,36 @@ impl Cx {
         &self.ticket.inbound
     }
 
+    /// Returns the agent that handles the frame, for more than the reply: to send it pieces of a
+    /// stream, or to ask others. A handler that gets its agent here keeps it alive only while it runs.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the last handle of the agent was dropped.
+    pub fn agent(&self) -> Result<Agent, Error> {
+        self.ticket
+            .agent
+            .upgrade()
+            .map(Agent::of)
+            .ok_or_else(Error::ended)
+    }
+
     /// Marks the frame as handled and sends this answer, in one commit.
     ///
     /// # Errors
     /// [`Error::Input`] when the answer cannot be sent: the frame is then answered with E9999.
     /// [`Error::Ended`].
-    pub async fn reply(self, frame: impl EncodeFrame + Send + 'static) -> Result<(), Error> {
+    pub async fn reply(self, frame: impl EncodeFrame + Send + Sync + 'static) -> Result<(), Error> {
+        self.reply_with(Outbound::owned(frame)).await
+    }
+
+    /// As [`reply`](Self::reply), with an answer of which this sets the chain: a
+    /// [`Message`](accp_runtime::Message), say.
+    ///
+    /// # Errors
+    /// See [`reply`](Self::reply).
+    pub async fn reply_with(self, outbound: Outbound<'static>) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        self.ticket
-            .mark(Some(Reply::Frame(Box::new(frame))), Some(done));
+        self.ticket.mark(Some(Reply::Frame(outbound)), Some(done));
         answer.await.unwrap_or_else(|_| Err(Error::ended()))
     }
 }
@@ -64,10 +88,12 @@ impl Cx {
 impl Ticket {
     pub(crate) fn new(
         inbound: Inbound,
+        agent: Weak<Body>,
         mark: Box<dyn Fn(Marked) + Send + Sync>,
     ) -> (Arc<Self>, Cx) {
         let ticket = Arc::new(Self {
             inbound,
+            agent,
             mark,
             is_used: AtomicBool::new(false),
         });
@@ -85,7 +111,7 @@ impl Ticket {
         self.mark(result.err().map(fault), None);
     }
 
-    fn mark(&self, reply: Option<Reply>, done: Option<oneshot::Sender<Result<(), Error>>>) {
+    fn mark(&self, reply: Option<Reply>, done: Option<Done<()>>) {
         if self.is_used.swap(true, Ordering::AcqRel) {
             return;
         }

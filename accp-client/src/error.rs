@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_runtime::session::{InputError, PeerError};
+use accp_runtime::session::{InputError, PeerError, ReadError};
 use accp_runtime::{DecodeError, EncodeError, ErrorCode};
 use accp_store::DriverError;
 
@@ -30,6 +30,15 @@ pub enum Error {
     /// The peer answered with another frame than was asked for. The answer counts as handled.
     #[error("the answer is another frame: {0}")]
     Answer(DecodeError),
+    /// There is no hub at this address, for this reason.
+    #[error("no hub at {0}: {1}; `accp serve` starts one")]
+    Unreachable(String, String),
+    /// The hub at this address does not let the agent in, for this reason.
+    #[error("{0}: {1}")]
+    Denied(String, String),
+    /// The reference with this text, without its `$`, could not be read.
+    #[error("`${0}`: {1}")]
+    Reference(String, ReadError),
     /// Nobody has answered in time. A late answer goes to a handler.
     #[error("E3001: no answer within {0:?}")]
     Timeout(Duration),
@@ -52,8 +61,13 @@ impl Error {
             Self::Refused(error) => Some(error.code),
             Self::Failed { code, .. } => *code,
             Self::Answer(error) => Some(error.code()),
+            Self::Reference(_, error) => Some(error.code()),
             Self::Timeout(_) | Self::Expired => Some(ErrorCode::TIMEOUT),
-            Self::Name(..) | Self::Cancelled | Self::Ended(_) => None,
+            Self::Name(..)
+            | Self::Unreachable(..)
+            | Self::Denied(..)
+            | Self::Cancelled
+            | Self::Ended(_) => None,
         }
     }
 
@@ -67,6 +81,7 @@ impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
         match error {
             DriverError::Input(error) => Self::Input(error),
+            DriverError::Reference(key, error) => Self::Reference(key, error),
             other => Self::Ended(other.to_string()),
         }
     }

@@ -4,24 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_runtime::session::{MemberId, Options, Rules, Scope};
-use accp_runtime::{AgentId, Registry};
-use accp_store::{AsyncDriver, Committer, Store};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
-use tokio::sync::oneshot;
+use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session, Transmit};
+use accp_runtime::{AgentId, Registry, Value};
+use accp_store::{AsyncDriver, Committer, Match, SideId, Store};
+use tokio::sync::mpsc::{self, UnboundedSender};
 
+use crate::agent::Body;
 use crate::clock::now;
-use crate::command::{Command, Wire};
+use crate::command::Command;
+use crate::frames::Frames;
+use crate::handle::{End, Handle};
+use crate::link::{Link, Wire, wire};
 use crate::side::{self, Side};
 use crate::{Agent, Error};
-
-/// Frames between two sides that may be under way. What finds no room is sent again.
-const UNDER_WAY: usize = 1024;
 
 /// A hub that hosts one session in this process. Clones are the same hub.
 ///
 /// The hub relays and judges, and handles no frames of its own. It stops when the last clone and the
-/// last of its agents are dropped.
+/// last of its agents and links are dropped.
 #[derive(Clone)]
 pub struct Hub {
     shared: Arc<Shared>,
@@ -30,7 +30,7 @@ pub struct Hub {
 struct Shared {
     options: Options,
     committer: Committer,
-    host: UnboundedSender<Command>,
+    host: Handle,
     wire: Wire,
     /// Opens agents one after the other, so that the last of one name stays.
     opener: UnboundedSender<Opening>,
@@ -38,9 +38,9 @@ struct Shared {
 
 /// An agent that is to be opened.
 struct Opening {
+    body: std::sync::Weak<Body>,
     agent: AgentId<'static>,
-    commands: UnboundedReceiver<Command>,
-    own: WeakUnboundedSender<Command>,
+    end: End,
     shared: Arc<Shared>,
 }
 
@@ -56,8 +56,7 @@ impl Hub {
         session: impl Into<String>,
         store: impl Store + Send + 'static,
     ) -> Result<Self, Error> {
-        let name = AgentId::new("hub").map_err(|error| Error::Name("hub".to_owned(), error))?;
-        let options = Options::new(session, name, Arc::new(Registry::standard()));
+        let options = Options::new(session, agent_id("hub")?, Arc::new(Registry::standard()));
         Self::open_with(options, store).await
     }
 
@@ -69,22 +68,36 @@ impl Hub {
     /// # Panics
     /// Outside of a runtime of tokio, or in one without its timer.
     pub async fn open_with(
-        mut options: Options,
+        options: Options,
         store: impl Store + Send + 'static,
     ) -> Result<Self, Error> {
-        tokio::time::sleep(Duration::ZERO).await;
         let committer = Committer::new(store).map_err(|error| Error::Ended(error.to_string()))?;
-        options.handles = false;
         let rules = Rules {
             scope: Scope::Sender,
             ..Rules::default()
         };
+        Self::open_on(&committer, options, rules).await
+    }
+
+    /// Opens a session on a store that several sessions share. Its hub is [`Options::agent`].
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the store fails.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio, or in one without its timer.
+    pub async fn open_on(
+        committer: &Committer,
+        mut options: Options,
+        rules: Rules,
+    ) -> Result<Self, Error> {
+        tokio::time::sleep(Duration::ZERO).await;
+        options.handles = false;
         let driver =
-            AsyncDriver::open_host(&committer, Vec::new(), options.clone(), rules, now()).await?;
-        let (host, commands) = mpsc::unbounded_channel();
-        let (wire, frames) = mpsc::channel(UNDER_WAY);
-        let side = Side::new(driver, MemberId::HOST, commands, host.downgrade(), frames);
-        tokio::spawn(side.run());
+            AsyncDriver::open_host(committer, Vec::new(), options.clone(), rules, now()).await?;
+        let (host, end) = Handle::new(committer, driver.side().clone());
+        let (wire, frames) = wire();
+        tokio::spawn(Side::new(driver, MemberId::HOST, end, frames).run());
         let (opener, mut openings) = mpsc::unbounded_channel::<Opening>();
         tokio::spawn(async move {
             while let Some(opening) = openings.recv().await {
@@ -95,7 +108,7 @@ impl Hub {
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
-                committer,
+                committer: committer.clone(),
                 host,
                 wire,
                 opener,
@@ -111,68 +124,143 @@ impl Hub {
     /// # Errors
     /// [`Error::Name`].
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
-        let id = AgentId::new(name.to_owned());
-        let id = id.map_err(|error| Error::Name(name.to_owned(), error))?;
-        let (handle, commands) = mpsc::unbounded_channel();
-        let own = handle.downgrade();
+        let agent = agent_id(name)?;
+        let side = SideId::new(&self.shared.options.session, name);
+        let (handle, end) = Handle::new(&self.shared.committer, side);
+        let body = Body::new(agent.clone(), handle, Some(self.clone()));
         let opening = Opening {
-            agent: id.clone(),
-            commands,
-            own,
+            body: Arc::downgrade(&body),
+            agent,
+            end,
             shared: Arc::clone(&self.shared),
         };
-        self.shared
-            .opener
-            .send(opening)
-            .map_err(|_| Error::ended())?;
-        Ok(Agent::new(id, handle, self.shared.host.clone()))
+        let sent = self.shared.opener.send(opening);
+        sent.map_err(|_| Error::ended())?;
+        Ok(Agent::of(body))
+    }
+
+    /// Lets an agent into the session that is elsewhere, and returns the link on which its frames come
+    /// and go.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
+    pub async fn link(&self, name: &str) -> Result<Link, Error> {
+        let (own, down) = wire();
+        let member = self.shared.join(agent_id(name)?, Some(own.clone())).await?;
+        Ok(Link {
+            member,
+            up: self.shared.wire.clone(),
+            down,
+            own,
+            host: self.shared.host.side().clone(),
+            _hub: self.clone(),
+        })
+    }
+
+    /// Takes one frame that an agent has sent without a link, and returns what is to be said about it,
+    /// once it is durable. See [`Session::post`].
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
+    pub async fn post(&self, name: &str, frame: Vec<u8>) -> Result<Posted, Error> {
+        let member = self.shared.join(agent_id(name)?, None).await?;
+        let post = |done| Command::Post {
+            member,
+            text: frame,
+            done,
+        };
+        self.shared.host.call(post).await
+    }
+
+    /// Returns the name of the session.
+    pub fn session(&self) -> &str {
+        &self.shared.options.session
+    }
+
+    /// Returns the log of the session from a position on, the first being 1, and then what comes.
+    pub fn frames(&self, from: u64) -> Frames {
+        self.shared.host.log.from(from)
+    }
+
+    /// Calls `look` with the session, and returns its answer.
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        self.shared.host.look(look).await
+    }
+
+    /// Reads what a reference names: see [`Agent::expand`].
+    ///
+    /// # Errors
+    /// See [`Agent::expand`].
+    pub async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
+        self.shared.host.expand(reference).await
+    }
+
+    /// Looks for words in the frames that have left the context: see [`Agent::search`].
+    ///
+    /// # Errors
+    /// [`Error::Ended`].
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Match>, Error> {
+        self.shared.host.search(words, limit).await
+    }
+
+    /// Returns how many handles the hub has: this one, its clones, its agents and its links.
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.shared)
     }
 }
 
 impl Opening {
     async fn open(self) {
         let Self {
+            body,
             agent,
-            commands,
-            own,
+            end,
             shared,
         } = self;
-        let (wire, frames) = mpsc::channel(UNDER_WAY);
-        match shared.open(agent, wire).await {
+        let (own, frames) = wire();
+        match shared.open(agent, own).await {
             Ok((driver, me)) => {
-                let side = Side::new(driver, me, commands, own, frames);
-                let side = side.with_peer(MemberId::HOST, shared.wire.clone());
+                let side = Side::new(driver, me, end, frames).of(body, shared.wire.clone());
                 tokio::spawn(side.run());
             }
-            Err(error) => drop(tokio::spawn(side::ends(commands, error))),
+            Err(error) => drop(tokio::spawn(side::ends(end, error))),
         }
     }
 }
 
 impl Shared {
+    async fn join(&self, agent: AgentId<'static>, wire: Option<Wire>) -> Result<MemberId, Error> {
+        let join = |number| Command::Join {
+            agent,
+            wire,
+            number,
+        };
+        self.host.call(join).await
+    }
+
     /// Opens the side of an agent.
     async fn open(
         &self,
         agent: AgentId<'static>,
         wire: Wire,
-    ) -> Result<(AsyncDriver<Vec<accp_runtime::session::Transmit>>, MemberId), Error> {
-        let (number, joined) = oneshot::channel();
-        let join = Command::Join {
-            agent: agent.clone(),
-            wire,
-            number,
-        };
-        self.host.send(join).map_err(|_| Error::ended())?;
-        let me = joined.await.unwrap_or_else(|_| Err(Error::ended()))?;
-        let mut options = self.options.clone();
-        options.agent = agent;
-        // The host keeps the context of the session.
-        options.counter = None;
-        // Frames that no handler takes must not keep answers away.
-        options.backlog = usize::MAX;
+    ) -> Result<(AsyncDriver<Vec<Transmit>>, MemberId), Error> {
+        let me = self.join(agent.clone(), Some(wire)).await?;
+        let options = side::member(self.options.clone(), agent);
         let driver = AsyncDriver::open_member(&self.committer, Vec::new(), options, now()).await?;
         Ok((driver, me))
     }
+}
+
+/// Reads the name of an agent.
+pub(crate) fn agent_id(name: &str) -> Result<AgentId<'static>, Error> {
+    let agent = AgentId::new(name.to_owned());
+    agent.map_err(|error| Error::Name(name.to_owned(), error))
 }
 
 impl fmt::Debug for Hub {

@@ -30,14 +30,23 @@
 //! ```
 
 mod agent;
+mod ask;
 mod clock;
 mod command;
+mod connect;
 mod context;
 mod error;
+mod frames;
+mod handle;
 mod hub;
+mod link;
 mod side;
 
 pub use agent::Agent;
+pub use ask::Ask;
+pub use connect::Connect;
 pub use context::Cx;
 pub use error::Error;
+pub use frames::Frames;
 pub use hub::Hub;
+pub use link::Link;

@@ -189,7 +189,7 @@ async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
 async fn a_question_that_nobody_answers_ends() {
     let (planner, dev) = pair().await;
     planner.send(task(0)).await.expect("it is sent");
-    let late = planner.ask_within::<ScheduleDone>(task(1), Duration::ZERO);
+    let late = planner.ask::<ScheduleDone>(task(1)).within(Duration::ZERO);
     let late = late.await.unwrap_err();
     assert_eq!(late.code(), Some(ErrorCode::TIMEOUT), "{late}");
     // The question stands: the answer goes to a handler.

@@ -38,6 +38,9 @@ pub enum Input<'a> {
     /// The link to this member is gone. A host sends nothing to the member until it hears from it
     /// again.
     Disconnected(MemberId),
+    /// Host: this member is asked for a sign of life (`ping:link`). If it is there, a frame of it
+    /// arrives.
+    Ping(MemberId),
     /// The application wants the bytes of a value from the host of this member. The value comes in
     /// a later batch, with [`Event::Supplied`](crate::Event::Supplied). A host fetches all values
     /// that its members put without being asked.
@@ -138,6 +141,28 @@ pub enum Answer {
     /// The checkpoint that was taken. `None` when the host took none: it counts no tokens, or a
     /// hook objected.
     Checkpoint(Option<Box<Checkpoint>>),
+}
+
+/// What became of a frame that a member has sent outside of its link
+/// ([`Session::post`](crate::Session::post)). The texts are the frames that say so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Posted {
+    /// The frame is in the log.
+    Accepted {
+        /// The id of the frame.
+        mid: Mid,
+        /// `ack:frame` with the id as `of`.
+        answer: String,
+    },
+    /// The frame is refused: `fail:error`.
+    Refused(String),
+    /// The frame was about the link, and this is the answer: `pong:link`, say.
+    Link(String),
+    /// The frame has no answer: it is `ack` or `pong`, or has expired, or its chain was cancelled.
+    Silent,
+    /// The host cannot take the frame now. Nothing has changed; send it again later.
+    Later,
 }
 
 /// The reason why a session did not take an input. The session kept nothing of the input.

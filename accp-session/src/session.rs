@@ -10,7 +10,7 @@ use crate::member::Member;
 use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
 use crate::{
-    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output,
+    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output, Posted,
     RestoreError, Rules, SendError, State, Stored, Time,
 };
 
@@ -95,6 +95,8 @@ impl Session {
             (Role::Member(member), Input::Connected(_)) => member.connected(),
             (Role::Host(host), Input::Disconnected(member)) => host.disconnected(member),
             (Role::Member(_), Input::Disconnected(_)) => {}
+            (Role::Host(host), Input::Ping(member)) => host.ping(member, now),
+            (Role::Member(_), Input::Ping(_)) => return Err(host_only("ping a member")),
             (Role::Member(member), Input::Fetch { key, announced }) => member.fetch(key, announced),
             (Role::Host(host), Input::Entries { from, entries }) => {
                 host.entries(from, entries, now);
@@ -396,6 +398,21 @@ impl Session {
             Role::Host(host) => host.receive(from, bytes, now),
             Role::Member(member) if from == MemberId::HOST => member.receive(bytes, now),
             Role::Member(_) => {}
+        }
+    }
+
+    /// Host: takes a frame that a member sends outside of its link, as a POST of HTTP brings it (draft
+    /// section 11.1), and returns what is to be said to the member about it once the next batch is
+    /// committed. The member need not have said hello, and the log is not relayed to it. The caller
+    /// has made sure that this member sent the frame.
+    ///
+    /// # Errors
+    /// [`InputError::HostOnly`] on a member.
+    pub fn post(&mut self, from: MemberId, bytes: &[u8], now: Time) -> Result<Posted, InputError> {
+        self.side_mut().clock.set(now);
+        match &mut self.role {
+            Role::Host(host) => Ok(host.post(from, bytes, now)),
+            Role::Member(_) => Err(host_only("take a frame outside of a link")),
         }
     }
 

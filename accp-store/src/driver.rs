@@ -10,7 +10,7 @@ mod rows;
 mod summaries;
 mod values;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use accp_runtime::session::{
     Event, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
@@ -21,7 +21,7 @@ use accp_session::{Batch, Output, Read, Resolver};
 
 use crate::{Match, SideId, Store, StoreError};
 use course::{Course, Reading, side_of};
-use look_up::look_up;
+use look_up::{Search, look_up};
 use values::Values;
 
 pub use ask::{AskError, Question};
@@ -346,14 +346,8 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
     pub fn search(&mut self, words: &str, limit: usize) -> Result<Vec<Match>, DriverError> {
-        let hot = self.session().state().hot().positions();
-        let hot: BTreeSet<u64> = hot.collect();
-        let most = limit.saturating_add(hot.len());
-        let all = self.store.search(self.course.side(), words, most)?;
-        let left = all
-            .into_iter()
-            .filter(|found| !hot.contains(&found.position));
-        Ok(left.take(limit).collect())
+        let search = Search::of(self.session(), limit);
+        Ok(search.look(&mut self.store, self.course.side(), words)?)
     }
 
     /// Reads the values of a frame that stand behind references, so that

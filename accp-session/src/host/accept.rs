@@ -17,81 +17,137 @@ use crate::wire::link::Link;
 use crate::wire::scan::Scanned;
 use crate::wire::scan::scan;
 use crate::wire::stamp::Of;
-use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Progress, Time};
+use crate::{Entry, EntryKind, Event, MemberId, Mid, Part, Posted, Progress, Time};
 use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
+
+/// What became of a frame.
+enum Taken {
+    /// It has a place in the log: its id, and the `seq` that it took.
+    Accepted(Mid, u64),
+    /// It has a place in the log, and nobody is told (draft section 3.7).
+    Dropped,
+    Refused,
+    /// It was about the link.
+    Link,
+    /// The host does not take it now, and nothing has changed.
+    Not,
+}
 
 impl Host {
     /// Takes a frame from a member. The caller has made sure that this member sent it.
     pub(crate) fn receive(&mut self, from: MemberId, frame: &[u8], now: Time) {
         let party = self.side.state.members.get(from);
-        let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
-        if is_present {
+        if party.is_some_and(|party| party.present) {
             self.relays.heard(from, self.side.clock.timers());
         }
+        if let Taken::Accepted(mid, sequence) = self.take(from, frame, true, now) {
+            self.relays.cursor(from).ack = Some((mid, sequence));
+        }
+    }
+
+    /// Takes a frame that a member has sent outside of its link. What is said to the member about
+    /// the frame goes into the answer and not out.
+    pub(crate) fn post(&mut self, from: MemberId, frame: &[u8], now: Time) -> Posted {
+        let before = self.side.batch.get().sends.len();
+        let taken = self.take(from, frame, false, now);
+        let sends = &mut self.side.batch.get().sends;
+        let said = sends.split_off(before.min(sends.len()));
+        let (mine, others): (Vec<_>, _) = said.into_iter().partition(|send| send.to == from);
+        sends.extend(others);
+        let mut answers = mine.into_iter().map(|send| send.text);
+        match taken {
+            Taken::Accepted(mid, at) => {
+                let up = self.relays.last();
+                let answer = self.stamp_for(from, now).ack(Some((&mid, at, up)));
+                Posted::Accepted { mid, answer }
+            }
+            Taken::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
+            Taken::Link => answers.next().map_or(Posted::Silent, Posted::Link),
+            Taken::Dropped => Posted::Silent,
+            Taken::Not => Posted::Later,
+        }
+    }
+
+    /// Judges a frame, and answers it unless it was accepted.
+    fn take(&mut self, from: MemberId, frame: &[u8], is_linked: bool, now: Time) -> Taken {
+        let party = self.side.state.members.get(from);
+        let (is_known, is_present) = (party.is_some(), party.is_some_and(|party| party.present));
         let limits = self.side.options.limits;
         let scanned = match scan(frame, limits) {
             Ok(scanned) => scanned,
-            Err(error) => return self.unreadable(from, frame, &error, now),
+            Err(error) => {
+                self.unreadable(from, frame, &error, now);
+                return Taken::Refused;
+            }
         };
         if Link::is(&scanned) || self.is_plain(from) && Link::is_about_turn(&scanned) {
             // No error answers a link frame, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, now);
             }
-            return;
+            return Taken::Link;
         }
         if !is_known {
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, "a member of the session");
-            return self.tell(from, scanned.mid(), refusal, now);
+            self.tell(from, scanned.mid(), refusal, now);
+            return Taken::Refused;
         }
         let cursor = self.relays.cursor(from);
-        if is_present && cursor.vouched.is_none() && !cursor.greeting {
+        if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected).for_now();
-            return self.tell(from, scanned.mid(), refusal, now);
+            self.tell(from, scanned.mid(), refusal, now);
+            return Taken::Refused;
         }
         // A member whose log may be another one says hello first.
-        let is_unknown = self.key.is_some() && cursor.greeting;
+        let is_unknown = is_linked && self.key.is_some() && cursor.greeting;
         if self.side.is_busy() || self.lost.is_some() || is_unknown {
-            return;
+            return Taken::Not;
         }
         let first = self
             .gate
             .first_checks(&self.side, &self.rules, from, &scanned, now);
         let shares = self.side.state.scope == Scope::Shared;
-        if let (true, Ok((mid, _))) = (shares, &first)
+        if let (true, true, Ok((mid, _))) = (shares, is_linked, &first)
             && self.is_turn_of_another(from)
         {
-            return self.wait(from, mid);
+            self.wait(from, mid);
+            return Taken::Not;
         }
         let verdict = first.and_then(|(mid, sequence)| {
             self.accept(from, &scanned, mid.clone(), sequence, now)
                 .map_err(Ruling::Refuse)?;
             Ok((mid, sequence))
         });
-        match verdict {
-            Ok(ids) => {
+        let taken = match verdict {
+            Ok((mid, sequence)) => {
                 self.queue.took(from);
-                self.relays.cursor(from).ack = Some(ids);
+                Taken::Accepted(mid, sequence)
             }
             Err(Ruling::Drop) => {
                 self.queue.took(from);
                 self.drop_silently(from, &scanned, now);
+                Taken::Dropped
             }
             Err(Ruling::Refuse(refusal)) => {
-                if let (true, Some(mid)) = (refusal.code == ErrorCode::SEQUENCE_GAP, scanned.mid())
-                {
+                if let (true, true, Some(mid)) = (
+                    is_linked,
+                    refusal.code == ErrorCode::SEQUENCE_GAP,
+                    scanned.mid(),
+                ) {
                     self.wait(from, mid);
                 }
                 self.refuse(from, &scanned, refusal, now);
+                Taken::Refused
             }
-            Err(Ruling::Ignore) => {}
-        }
+            Err(Ruling::Ignore) => Taken::Not,
+        };
         if shares {
             self.call_next(now);
         }
         self.end_turn(now);
+        taken
     }
 
     /// Returns whether a member with the next number has to wait, because it is the turn of another. A

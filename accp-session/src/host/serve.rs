@@ -64,6 +64,12 @@ impl Host {
         }
     }
 
+    /// Asks a member for a sign of life.
+    pub(crate) fn ping(&mut self, member: MemberId, now: Time) {
+        let ping = self.stamp_for(member, now).beat(Intent::PING);
+        self.side.send(member, ping);
+    }
+
     /// Answers the hello of a member that holds the log up to a position, where it has this hash, or
     /// says hello to the member.
     pub(crate) fn greet(

@@ -36,8 +36,8 @@ pub struct Outbound<'a> {
 
 #[derive(Clone)]
 pub(crate) enum Content<'a> {
-    Typed(&'a dyn EncodeFrame),
-    Owned(Arc<dyn EncodeFrame + 'a>),
+    Typed(&'a (dyn EncodeFrame + Sync)),
+    Owned(Arc<dyn EncodeFrame + Send + Sync + 'a>),
     Message(&'a Message<'a>),
     OwnedMessage(Arc<Message<'a>>),
 }
@@ -56,12 +56,12 @@ impl<'a> Outbound<'a> {
 
     /// Makes an outbound frame of a type that derives [`AccpFrame`](accp_frame::AccpFrame), sent
     /// by the agent of the session.
-    pub fn frame(frame: &'a dyn EncodeFrame) -> Self {
+    pub fn frame(frame: &'a (dyn EncodeFrame + Sync)) -> Self {
         Self::new(Content::Typed(frame))
     }
 
     /// As [`Outbound::frame`], with a frame that it owns, so that a handler can return it.
-    pub fn owned(frame: impl EncodeFrame + 'a) -> Self {
+    pub fn owned(frame: impl EncodeFrame + Send + Sync + 'a) -> Self {
         Self::new(Content::Owned(Arc::new(frame)))
     }
 

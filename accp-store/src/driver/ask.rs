@@ -125,9 +125,14 @@ impl Question {
         Ok(())
     }
 
+    /// Returns the name of the question's chain, which a `cancel` names.
+    pub fn chain(&self) -> &Mid {
+        self.chain.as_ref().unwrap_or(&self.mid)
+    }
+
     /// Returns the intent of a frame that answers the question: see [`Inbound::answers`].
     pub fn answer(&self, inbound: &Inbound) -> Option<Intent> {
-        let chain = self.chain.as_ref().unwrap_or(&self.mid);
+        let chain = self.chain();
         // A frame that answers names one of them. Digits stand in a text as they are.
         let may_name = |mid: &Mid| {
             let name = mid.to_string();

@@ -12,10 +12,10 @@ use accp_session::{Batch, Entry, Output, Read, Resolver};
 use super::course::{Course, Outcome, Reading, side_of};
 use super::error::DriverError;
 use super::link::Link;
-use super::look_up::look_up;
+use super::look_up::{Search, look_up};
 use super::summaries::{frames, supply};
 use super::values::Values;
-use crate::{Committer, Kept, NoRows, OpenSide, Pending, RowsError, SideId};
+use crate::{Committer, Kept, Match, NoRows, OpenSide, Pending, RowsError, SideId};
 
 /// Runs one [`Session`] on a [`Committer`] and a [`Link`]. It is [`Driver`](crate::Driver) for
 /// asynchronous code: it has the same contract, but awaits instead of blocking.
@@ -244,6 +244,20 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
                 }
             }
         }
+    }
+
+    /// Looks for words in the frames that have left the context: see
+    /// [`Driver::search`](crate::Driver::search).
+    ///
+    /// # Errors
+    /// [`DriverError::Store`].
+    pub async fn search(&mut self, words: &str, limit: usize) -> Result<Vec<Match>, DriverError> {
+        let search = Search::of(self.session(), limit);
+        let (side, words) = (self.side().clone(), words.to_owned());
+        let found = self
+            .store
+            .ask(move |store| search.look(store, &side, &words));
+        Ok(found.await?)
     }
 
     /// Reads the values of a frame that stand behind references: see

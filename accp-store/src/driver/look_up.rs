@@ -1,8 +1,36 @@
-//! Looks up in a store what a resolver needs.
+//! Looks up in a store what a resolver needs, and what a search finds.
 
+use std::collections::BTreeSet;
+
+use accp_runtime::session::Session;
 use accp_session::{Found, Item, Need};
 
-use crate::{SideId, Store, StoreError};
+use crate::{Match, SideId, Store, StoreError};
+
+/// A search for frames that are not in the context. A model sees those in hot state already.
+pub(super) struct Search {
+    hot: BTreeSet<u64>,
+    limit: usize,
+}
+
+impl Search {
+    pub(super) fn of(session: &Session, limit: usize) -> Self {
+        let hot = session.state().hot().positions().collect();
+        Self { hot, limit }
+    }
+
+    pub(super) fn look(
+        &self,
+        store: &mut (impl Store + ?Sized),
+        side: &SideId,
+        words: &str,
+    ) -> Result<Vec<Match>, StoreError> {
+        let most = self.limit.saturating_add(self.hot.len());
+        let all = store.search(side, words, most)?.into_iter();
+        let left = all.filter(|found| !self.hot.contains(&found.position));
+        Ok(left.take(self.limit).collect())
+    }
+}
 
 /// Looks up an entry or a value that a session needs to read a reference. It looks in the session's
 /// own side, or in the same side of another session.

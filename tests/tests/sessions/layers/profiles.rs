@@ -13,7 +13,10 @@ use crate::sides::{NOW, Node, counting, envelope, frame, member, open_desk, opti
 
 /// `@dev` asks and `@qa` answers, over a link that fails, and everybody is killed after the question
 /// and after the answer. Returns the question and the answer as their handlers get them.
-fn exchange(question: &dyn EncodeFrame, answer: &dyn EncodeFrame) -> (Inbound, Inbound) {
+fn exchange(
+    question: &(dyn EncodeFrame + Sync),
+    answer: &(dyn EncodeFrame + Sync),
+) -> (Inbound, Inbound) {
     let mut room = Room::new(&["dev", "qa"]);
     let asked = room.say(0, &Outbound::frame(question));
     kill_all_and_calm(&mut room);

@@ -1,0 +1,146 @@
+//! An agent whose host is elsewhere, reached over WebSocket (draft section 11.2).
+
+mod socket;
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use accp_runtime::Registry;
+use accp_runtime::session::{MemberId, Options};
+use accp_store::{AsyncDriver, Committer, MemoryStore, Store};
+
+use crate::agent::Body;
+use crate::clock::now;
+use crate::handle::Handle;
+use crate::hub::agent_id;
+use crate::link::wire;
+use crate::side::{self, Side};
+use crate::{Agent, Error};
+use socket::{Carrier, Target};
+
+/// A connection that is about to be made. See [`Agent::connect`].
+#[must_use = "a connection is made when it is awaited"]
+pub struct Connect {
+    hub: String,
+    session: String,
+    agent: String,
+    token: Option<String>,
+    authority: Option<PathBuf>,
+    options: Option<Options>,
+    store: Box<dyn FnOnce() -> Result<Committer, accp_store::StoreError> + Send>,
+}
+
+impl Agent {
+    /// Connects to a hub as an agent of a session: `ws://127.0.0.1:7337`, or `wss://` over TLS. When
+    /// the link breaks, the agent connects again, at first after a tenth of a second and later after
+    /// 30 seconds at most, and goes on where it was.
+    ///
+    /// ```no_run
+    /// # use accp_client::{Agent, Error};
+    /// # async fn connect() -> Result<(), Error> {
+    /// let dev = Agent::connect("ws://127.0.0.1:7337", "lunch", "dev").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The frames of the agent wait in memory until the hub has them;
+    /// [`store`](Connect::store) keeps them in a store that outlives the process.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] when there is no hub, [`Error::Denied`] when the hub does not let the
+    /// agent in, [`Error::Name`], and [`Error::Ended`] when the store fails.
+    pub fn connect(
+        hub: impl Into<String>,
+        session: impl Into<String>,
+        agent: impl Into<String>,
+    ) -> Connect {
+        Connect {
+            hub: hub.into(),
+            session: session.into(),
+            agent: agent.into(),
+            token: None,
+            authority: None,
+            options: None,
+            store: Box::new(|| Committer::new(MemoryStore::new())),
+        }
+    }
+}
+
+impl Connect {
+    /// Shows this token to the hub (`Authorization: Bearer`).
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Trusts the certificates in this file (PEM) instead of the usual authorities.
+    pub fn authority(mut self, file: impl Into<PathBuf>) -> Self {
+        self.authority = Some(file.into());
+        self
+    }
+
+    /// Keeps what the agent sends in this store until the hub has it, and what it was sent until it is
+    /// handled.
+    pub fn store(mut self, store: impl Store + Send + 'static) -> Self {
+        self.store = Box::new(|| Committer::new(store));
+        self
+    }
+
+    /// Sets the options of the session: a registry of your own, say. Their session and agent are those
+    /// of the connection.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = Some(options);
+        self
+    }
+
+    async fn open(self) -> Result<Agent, Error> {
+        let id = agent_id(&self.agent)?;
+        let target = Target::new(
+            &self.hub,
+            &self.session,
+            &self.agent,
+            self.token,
+            self.authority.as_deref(),
+        )?;
+        let socket = target.connect().await?;
+        let ended = |error: accp_store::StoreError| Error::Ended(error.to_string());
+        let committer = (self.store)().map_err(ended)?;
+        let options = self.options.unwrap_or_else(|| {
+            Options::new(String::new(), id.clone(), Arc::new(Registry::standard()))
+        });
+        let mut options = side::member(options, id.clone());
+        options.session = self.session;
+        let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
+        let (handle, end) = Handle::new(&committer, driver.side().clone());
+        let body = Body::new(id, handle, None);
+        let ((own, frames), (host, down)) = (wire(), wire());
+        // The number is of no use to a member: its frames are those of its link.
+        let side = Side::new(driver, MemberId::HOST, end, frames);
+        tokio::spawn(side.of(Arc::downgrade(&body), host).run());
+        let carrier = Carrier::new(target, Arc::downgrade(&body), own, down);
+        tokio::spawn(carrier.run(socket));
+        Ok(Agent::of(body))
+    }
+}
+
+impl IntoFuture for Connect {
+    type Output = Result<Agent, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.open())
+    }
+}
+
+impl fmt::Debug for Connect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connect")
+            .field("hub", &self.hub)
+            .field("session", &self.session)
+            .field("agent", &self.agent)
+            .finish_non_exhaustive()
+    }
+}

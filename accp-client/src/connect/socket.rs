@@ -1,0 +1,277 @@
+//! The socket of an agent: it carries frames, and comes back when it breaks.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use accp_runtime::session::MemberId;
+use futures_util::{SinkExt, StreamExt};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+use url::Url;
+
+use crate::Error;
+use crate::agent::Body;
+use crate::command::Command;
+use crate::link::{Frame, Wire};
+
+/// The time for which a hub may take to answer a connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// The time for which a link may be silent. A hub pings every 30 seconds.
+const SILENCE: Duration = Duration::from_secs(75);
+/// The time before the first attempt to connect again; it doubles up to [`LATEST`].
+const FIRST: Duration = Duration::from_millis(100);
+const LATEST: Duration = Duration::from_secs(30);
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// Where a hub is, and as whom to go there.
+pub(super) struct Target {
+    url: Url,
+    token: Option<HeaderValue>,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl Target {
+    pub(super) fn new(
+        hub: &str,
+        session: &str,
+        agent: &str,
+        token: Option<String>,
+        authority: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let refuse = |why: String| Error::Unreachable(hub.to_owned(), why);
+        let mut url = Url::parse(hub).map_err(|error| refuse(format!("no URL: {error}")))?;
+        let scheme = match url.scheme() {
+            "ws" | "http" => "ws",
+            "wss" | "https" => "wss",
+            _ => return Err(refuse("begin the URL with ws:// or wss://".to_owned())),
+        };
+        // Between these schemes a change is always possible.
+        let _ = url.set_scheme(scheme);
+        let path = format!("{}/accp/v1/ws", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        url.query_pairs_mut()
+            .append_pair("session", session)
+            .append_pair("agent", agent);
+        let token = token.map(|token| HeaderValue::try_from(format!("Bearer {token}")));
+        let token = token.transpose();
+        let mut token =
+            token.map_err(|_| refuse("the token has other than visible characters".into()))?;
+        if let Some(token) = &mut token {
+            token.set_sensitive(true);
+        }
+        let tls = (scheme == "wss").then(|| tls(authority)).transpose();
+        let tls = tls.map_err(|why| refuse(why.clone()))?;
+        Ok(Self { url, token, tls })
+    }
+
+    pub(super) async fn connect(&self) -> Result<Socket, Error> {
+        let failed = |why: &dyn fmt::Display| Error::Unreachable(self.origin(), why.to_string());
+        let request = self.url.as_str().into_client_request();
+        let mut request = request.map_err(|error| failed(&error))?;
+        if let Some(token) = &self.token {
+            request.headers_mut().insert("authorization", token.clone());
+        }
+        let connector = match &self.tls {
+            Some(tls) => Connector::Rustls(Arc::clone(tls)),
+            None => Connector::Plain,
+        };
+        let connecting =
+            tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
+        match timeout(CONNECT, connecting).await {
+            Err(_) => Err(failed(&format_args!("no answer within {CONNECT:?}"))),
+            Ok(Ok((socket, _))) => Ok(socket),
+            Ok(Err(tungstenite::Error::Http(answer))) if answer.status().is_client_error() => {
+                let body = answer.body().as_deref().unwrap_or_default();
+                let said = String::from_utf8_lossy(body).trim().to_owned();
+                let status = answer.status().to_string();
+                let why = if said.is_empty() { status } else { said };
+                Err(Error::Denied(self.origin(), why))
+            }
+            Ok(Err(error)) => Err(failed(&error)),
+        }
+    }
+
+    fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+}
+
+fn tls(authority: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+    let mut roots = RootCertStore::empty();
+    match authority {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(file) => {
+            let said = |why: &dyn fmt::Display| format!("{}: {why}", file.display());
+            let certificates = CertificateDer::pem_file_iter(file);
+            for certificate in certificates.map_err(|error| said(&error))? {
+                let certificate = certificate.map_err(|error| said(&error))?;
+                roots.add(certificate).map_err(|error| said(&error))?;
+            }
+            if roots.is_empty() {
+                return Err(said(&"no certificate in it"));
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| error.to_string())?;
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+/// Carries the frames of an agent to its hub and back.
+pub(super) struct Carrier {
+    target: Target,
+    body: Weak<Body>,
+    /// To the side, and from it.
+    side: Wire,
+    frames: mpsc::Receiver<Frame>,
+}
+
+/// Why a socket is not used any more.
+enum Broken {
+    /// The link is lost.
+    Lost,
+    /// The agent has ended.
+    Over,
+    /// The hub does not want the agent, for this reason.
+    Denied(String),
+}
+
+impl Carrier {
+    pub(super) fn new(
+        target: Target,
+        body: Weak<Body>,
+        side: Wire,
+        frames: mpsc::Receiver<Frame>,
+    ) -> Self {
+        Self {
+            target,
+            body,
+            side,
+            frames,
+        }
+    }
+
+    pub(super) async fn run(mut self, first: Socket) {
+        let mut socket = first;
+        let denied = loop {
+            match self.carry(socket).await {
+                Broken::Over => return,
+                Broken::Denied(why) => break why,
+                Broken::Lost => {}
+            }
+            match self.again().await {
+                Ok(again) => socket = again,
+                Err(Broken::Denied(why)) => break why,
+                Err(_) => return,
+            }
+        };
+        self.tell(Command::End(denied));
+    }
+
+    /// Connects again, with more time between attempts.
+    async fn again(&mut self) -> Result<Socket, Broken> {
+        let mut pause = FIRST;
+        loop {
+            // Agents that a hub has lost at one instant do not all come back at one instant.
+            let wait = pause.mul_f64(0.5 + share());
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = self.side.closed() => return Err(Broken::Over),
+            }
+            pause = LATEST.min(pause * 2);
+            let connecting = tokio::select! {
+                connected = self.target.connect() => connected,
+                () = self.side.closed() => return Err(Broken::Over),
+            };
+            match connecting {
+                Ok(socket) => return Ok(socket),
+                Err(Error::Denied(hub, why)) => {
+                    return Err(Broken::Denied(Error::Denied(hub, why).to_string()));
+                }
+                Err(error) => tracing::debug!(%error, "the hub cannot be reached"),
+            }
+        }
+    }
+
+    async fn carry(&mut self, mut socket: Socket) -> Broken {
+        // What was for the last link is sent again anyway. A link begins with a hello.
+        while self.frames.try_recv().is_ok() {}
+        self.tell(Command::Connected);
+        let mut has_greeted = false;
+        let mut silent = Instant::now() + SILENCE;
+        loop {
+            tokio::select! {
+                frame = self.frames.recv() => {
+                    let Some(frame) = frame else {
+                        let _ = timeout(CONNECT, socket.close(None)).await;
+                        return Broken::Over;
+                    };
+                    let mut next = Some(frame);
+                    while let Some(frame) = next {
+                        has_greeted |= is_hello(&frame.text);
+                        let message = Message::text(frame.text);
+                        if has_greeted && !is_sent(timeout(SILENCE, socket.feed(message)).await) {
+                            return Broken::Lost;
+                        }
+                        next = self.frames.try_recv().ok();
+                    }
+                    if !is_sent(timeout(SILENCE, socket.flush()).await) {
+                        return Broken::Lost;
+                    }
+                }
+                message = timeout_at(silent, socket.next()) => {
+                    silent = Instant::now() + SILENCE;
+                    match message {
+                        Ok(Some(Ok(Message::Text(text)))) => {
+                            if !self.side.send(MemberId::HOST, text.to_string()).await {
+                                return Broken::Over;
+                            }
+                        }
+                        Ok(Some(Ok(Message::Close(Some(close))))) if close.code == CloseCode::Policy => {
+                            return Broken::Denied(close.reason.to_string());
+                        }
+                        Ok(Some(Ok(_))) => {}
+                        Ok(Some(Err(_)) | None) | Err(_) => return Broken::Lost,
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(body) = self.body.upgrade() {
+            let _ = body.handle.tell(command);
+        }
+    }
+}
+
+fn is_sent<E>(sent: Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool {
+    matches!(sent, Ok(Ok(())))
+}
+
+fn is_hello(frame: &str) -> bool {
+    let operation = frame.split_once('>').map(|(_, rest)| rest);
+    operation.is_some_and(|operation| operation.starts_with("sync:registry{"))
+}
+
+/// Returns a number from 0 to 1, other than that of other processes.
+fn share() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    let number = RandomState::new().hash_one(0_u8) as u32;
+    f64::from(number) / f64::from(u32::MAX)
+}
