@@ -54,20 +54,20 @@ pub(crate) enum Command {
         limit: usize,
         done: Done<Vec<Match>>,
     },
-    /// Of a host: an agent joins, and is reached on this wire, if there is one.
+    /// Of a host: an agent joins, and is reached on this wire.
     Join {
         agent: AgentId<'static>,
-        wire: Option<Wire>,
+        wire: Wire,
         number: Done<MemberId>,
     },
     /// Of a host: this wire to a member has ended.
     Unlink {
         member: MemberId,
-        wire: Wire,
+        wire: u64,
     },
-    /// Of a host: a member has sent this frame outside of its link.
+    /// Of a host: an agent has sent this frame without a link. It joins if it has not.
     Post {
-        member: MemberId,
+        agent: AgentId<'static>,
         text: Vec<u8>,
         done: Done<Posted>,
     },
@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Ping(MemberId),
     /// Of a member: the link to the host is there anew.
     Connected,
+    /// Of a member: tells when it is in the session, and has what stands there.
+    Joined(Done<()>),
     /// The side ends, for this reason.
     End(String),
 }
@@ -145,6 +147,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Post { done, .. } => drop(done.send(Err(ended))),
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
+        Command::Joined(done) => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
         | Command::Abandon(_)

@@ -7,19 +7,25 @@ use std::future::{Future, IntoFuture};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accp_runtime::Registry;
 use accp_runtime::session::{MemberId, Options};
 use accp_store::{AsyncDriver, Committer, MemoryStore, Store};
+use tokio::time::timeout;
 
 use crate::agent::Body;
 use crate::clock::now;
+use crate::command::Command;
 use crate::handle::Handle;
 use crate::hub::agent_id;
 use crate::link::wire;
 use crate::side::{self, Side};
 use crate::{Agent, Error};
 use socket::{Carrier, Target};
+
+/// The time in which the agent has to be in its session.
+const JOIN: Duration = Duration::from_secs(60);
 
 /// A connection that is about to be made. See [`Agent::connect`].
 #[must_use = "a connection is made when it is awaited"]
@@ -122,6 +128,16 @@ impl Connect {
         tokio::spawn(side.of(Arc::downgrade(&body), host).run());
         let carrier = Carrier::new(target, Arc::downgrade(&body), own, down);
         tokio::spawn(carrier.run(socket));
+        // What this agent and others send from now on reaches both.
+        match timeout(JOIN, body.handle.call(Command::Joined)).await {
+            Ok(joined) => joined?,
+            Err(_) => {
+                return Err(Error::Unreachable(
+                    self.hub,
+                    format!("the session does not answer within {JOIN:?}"),
+                ));
+            }
+        }
         Ok(Agent::of(body))
     }
 }

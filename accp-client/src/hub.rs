@@ -8,13 +8,14 @@ use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session, Tr
 use accp_runtime::{AgentId, Registry, Value};
 use accp_store::{AsyncDriver, Committer, Match, SideId, Store};
 use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::oneshot;
 
 use crate::agent::Body;
 use crate::clock::now;
 use crate::command::Command;
 use crate::frames::Frames;
 use crate::handle::{End, Handle};
-use crate::link::{Link, Wire, wire};
+use crate::link::{Frame, Link, Wire, wire};
 use crate::side::{self, Side};
 use crate::{Agent, Error};
 
@@ -41,6 +42,9 @@ struct Opening {
     body: std::sync::Weak<Body>,
     agent: AgentId<'static>,
     end: End,
+    frames: mpsc::Receiver<Frame>,
+    /// The number that the host gives the agent.
+    joined: oneshot::Receiver<Result<MemberId, Error>>,
     shared: Arc<Shared>,
 }
 
@@ -128,10 +132,19 @@ impl Hub {
         let side = SideId::new(&self.shared.options.session, name);
         let (handle, end) = Handle::new(&self.shared.committer, side);
         let body = Body::new(agent.clone(), handle, Some(self.clone()));
+        // The agent is in the session before anybody sends the next frame.
+        let ((wire, frames), (number, joined)) = (wire(), oneshot::channel());
+        self.shared.host.tell(Command::Join {
+            agent: agent.clone(),
+            wire,
+            number,
+        })?;
         let opening = Opening {
             body: Arc::downgrade(&body),
             agent,
             end,
+            frames,
+            joined,
             shared: Arc::clone(&self.shared),
         };
         let sent = self.shared.opener.send(opening);
@@ -145,15 +158,22 @@ impl Hub {
     /// # Errors
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
     pub async fn link(&self, name: &str) -> Result<Link, Error> {
-        let (own, down) = wire();
-        let member = self.shared.join(agent_id(name)?, Some(own.clone())).await?;
+        let (wire, down) = wire();
+        let own = wire.number;
+        let agent = agent_id(name)?;
+        let join = |number| Command::Join {
+            agent,
+            wire,
+            number,
+        };
+        let member = self.shared.host.call(join).await?;
         Ok(Link {
             member,
             up: self.shared.wire.clone(),
             down,
             own,
             host: self.shared.host.side().clone(),
-            _hub: self.clone(),
+            hub: self.clone(),
         })
     }
 
@@ -163,9 +183,9 @@ impl Hub {
     /// # Errors
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
     pub async fn post(&self, name: &str, frame: Vec<u8>) -> Result<Posted, Error> {
-        let member = self.shared.join(agent_id(name)?, None).await?;
+        let agent = agent_id(name)?;
         let post = |done| Command::Post {
-            member,
+            agent,
             text: frame,
             done,
         };
@@ -209,6 +229,12 @@ impl Hub {
         self.shared.host.search(words, limit).await
     }
 
+    /// Returns whether the hub has ended, because its store failed or another program has opened the
+    /// session. Everything asked of it is [`Error::Ended`]; open it anew.
+    pub fn has_ended(&self) -> bool {
+        self.shared.host.log.last.has_changed().is_err()
+    }
+
     /// Returns how many handles the hub has: this one, its clones, its agents and its links.
     pub fn handles(&self) -> usize {
         Arc::strong_count(&self.shared)
@@ -221,10 +247,11 @@ impl Opening {
             body,
             agent,
             end,
+            frames,
+            joined,
             shared,
         } = self;
-        let (own, frames) = wire();
-        match shared.open(agent, own).await {
+        match shared.open(agent, joined).await {
             Ok((driver, me)) => {
                 let side = Side::new(driver, me, end, frames).of(body, shared.wire.clone());
                 tokio::spawn(side.run());
@@ -235,22 +262,13 @@ impl Opening {
 }
 
 impl Shared {
-    async fn join(&self, agent: AgentId<'static>, wire: Option<Wire>) -> Result<MemberId, Error> {
-        let join = |number| Command::Join {
-            agent,
-            wire,
-            number,
-        };
-        self.host.call(join).await
-    }
-
     /// Opens the side of an agent.
     async fn open(
         &self,
         agent: AgentId<'static>,
-        wire: Wire,
+        joined: oneshot::Receiver<Result<MemberId, Error>>,
     ) -> Result<(AsyncDriver<Vec<Transmit>>, MemberId), Error> {
-        let me = self.join(agent.clone(), Some(wire)).await?;
+        let me = joined.await.unwrap_or_else(|_| Err(Error::ended()))?;
         let options = side::member(self.options.clone(), agent);
         let driver = AsyncDriver::open_member(&self.committer, Vec::new(), options, now()).await?;
         Ok((driver, me))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use accp_runtime::session::MemberId;
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -22,18 +23,35 @@ pub(crate) struct Frame {
     _room: OwnedSemaphorePermit,
 }
 
+impl Frame {
+    fn new(from: MemberId, text: String, room: OwnedSemaphorePermit) -> Self {
+        Self {
+            from,
+            text,
+            _room: room,
+        }
+    }
+}
+
 /// The way to a side.
 #[derive(Clone)]
 pub(crate) struct Wire {
+    /// No two wires of a process have the same number.
+    pub(crate) number: u64,
     frames: mpsc::Sender<Frame>,
     room: Arc<Semaphore>,
 }
 
 /// Makes the way to a side, and its end at that side.
 pub(crate) fn wire() -> (Wire, mpsc::Receiver<Frame>) {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (frames, received) = mpsc::channel(FRAMES);
-    let room = Arc::new(Semaphore::new(BYTES));
-    (Wire { frames, room }, received)
+    let wire = Wire {
+        number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+        frames,
+        room: Arc::new(Semaphore::new(BYTES)),
+    };
+    (wire, received)
 }
 
 impl Wire {
@@ -41,10 +59,10 @@ impl Wire {
     /// the side is gone.
     pub(crate) fn try_send(&self, from: MemberId, text: String) -> bool {
         let room = Arc::clone(&self.room).try_acquire_many_owned(size(&text));
-        let Ok(_room) = room else {
+        let Ok(room) = room else {
             return !self.frames.is_closed();
         };
-        let sent = self.frames.try_send(Frame { from, text, _room });
+        let sent = self.frames.try_send(Frame::new(from, text, room));
         !matches!(sent, Err(mpsc::error::TrySendError::Closed(_)))
     }
 
@@ -55,20 +73,16 @@ impl Wire {
             room = room => room,
             () = self.frames.closed() => return false,
         };
-        let Ok(_room) = room else {
+        let Ok(room) = room else {
             return false;
         };
-        let frame = Frame { from, text, _room };
+        let frame = Frame::new(from, text, room);
         self.frames.send(frame).await.is_ok()
     }
 
     /// Returns when the side is gone.
     pub(crate) async fn closed(&self) {
         self.frames.closed().await;
-    }
-
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.frames.same_channel(&other.frames)
     }
 }
 
@@ -82,11 +96,11 @@ pub struct Link {
     pub(crate) member: MemberId,
     pub(crate) up: Wire,
     pub(crate) down: mpsc::Receiver<Frame>,
-    /// The way of the host to `down`.
-    pub(crate) own: Wire,
+    /// The number of the host's wire to `down`.
+    pub(crate) own: u64,
     pub(crate) host: UnboundedSender<Command>,
     /// The hub lives at least as long as its links.
-    pub(crate) _hub: crate::Hub,
+    pub(crate) hub: crate::Hub,
 }
 
 impl Link {
@@ -111,6 +125,11 @@ impl Link {
         Some(self.down.try_recv().ok()?.text)
     }
 
+    /// Returns the hub of the session.
+    pub fn hub(&self) -> &crate::Hub {
+        &self.hub
+    }
+
     /// Asks the agent for a sign of life: `ping:link` goes to it.
     pub fn ping(&self) {
         let _ = self.host.send(Command::Ping(self.member));
@@ -121,7 +140,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         let _ = self.host.send(Command::Unlink {
             member: self.member,
-            wire: self.own.clone(),
+            wire: self.own,
         });
     }
 }

@@ -1,5 +1,6 @@
 //! The task of a side: it owns the driver of a session, and does what the handles ask.
 
+mod beginning;
 mod handing;
 mod outgoing;
 mod peers;
@@ -52,6 +53,10 @@ pub(crate) struct Side {
     late: VecDeque<Marked>,
     /// Readings of values that are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
+    /// True until a side that begins has caught up with its session.
+    begins: bool,
+    has_joined: bool,
+    joining: Vec<Done<()>>,
     /// What is told to callers once the inputs are durable.
     durable: Vec<Done<()>>,
     posted: Vec<(Posted, Done<Posted>)>,
@@ -67,6 +72,8 @@ impl Side {
         frames: mpsc::Receiver<Frame>,
     ) -> Self {
         let End { commands, last } = end;
+        let session = driver.session();
+        let begins = !session.is_host() && session.position() == 0;
         Self {
             driver,
             me,
@@ -82,6 +89,9 @@ impl Side {
             early: VecDeque::new(),
             late: VecDeque::new(),
             readings: Vec::new(),
+            begins,
+            has_joined: false,
+            joining: Vec::new(),
             durable: Vec::new(),
             posted: Vec::new(),
             last,
@@ -114,6 +124,9 @@ impl Side {
             let _ = done.send(Err(ended()));
         }
         for (_, done) in self.posted.drain(..) {
+            let _ = done.send(Err(ended()));
+        }
+        for done in self.joining.drain(..) {
             let _ = done.send(Err(ended()));
         }
         for (_, done) in self.readings.drain(..) {
@@ -150,6 +163,7 @@ impl Side {
         let has_lost = self.send_out()?;
         self.follow(&outcome.events)?;
         self.inbox.extend(outcome.inbound);
+        self.catch_up(&outcome.events).await?;
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
         if outcome.events.iter().any(is_news) {
             for (key, done) in std::mem::take(&mut self.readings) {
@@ -174,12 +188,14 @@ impl Side {
             }
         };
         tokio::select! {
-            () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
+            // A command may say why the host has ended.
+            biased;
             command = self.commands.recv() => match command {
                 Some(command) => self.obey(command).await?,
                 None => return Ok(false),
             },
             Some(frame) = self.frames.recv() => self.hear(&frame)?,
+            () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
             () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
         }
         // What else is there already shares the next commit.
@@ -221,10 +237,14 @@ impl Side {
                 wire,
                 number,
             } => self.join(&agent, wire, number)?,
-            Command::Unlink { member, wire } => self.unlink(member, &wire)?,
-            Command::Post { member, text, done } => self.post(member, &text, done)?,
+            Command::Unlink { member, wire } => self.unlink(member, wire)?,
+            Command::Post { agent, text, done } => self.post(&agent, &text, done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
             Command::Connected => self.input(Input::Connected(MemberId::HOST))?,
+            Command::Joined(done) => {
+                self.joining.push(done);
+                self.tell_joined();
+            }
             Command::End(reason) => return Err(Error::Ended(reason)),
         }
         Ok(())

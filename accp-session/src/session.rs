@@ -274,6 +274,15 @@ impl Session {
         self.side().position
     }
 
+    /// Returns the last position of the log that this side knows of: on a host its end, on a member the
+    /// last that the host has spoken of. A member that holds less catches up.
+    pub fn known(&self) -> u64 {
+        match &self.role {
+            Role::Host(_) => self.position(),
+            Role::Member(member) => member.heard.max(self.position()),
+        }
+    }
+
     /// Returns whether the frame at this position was delivered and is not yet handled.
     pub fn waits(&self, position: u64) -> bool {
         self.side().waits(position)

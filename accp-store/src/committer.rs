@@ -104,6 +104,11 @@ impl<T: ?Sized + 'static> Committer<T> {
         Ok(Self { shared })
     }
 
+    /// Returns whether both are handles of one committer.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Opens a side. Returns the handle that commits for the side, and the stored state of the
     /// side. Earlier handles of the side can no longer commit.
     pub fn open(&self, side: &SideId) -> Pending<(OpenSide<T>, Option<Stored>)> {

@@ -225,12 +225,12 @@ impl Carrier {
                     while let Some(frame) = next {
                         has_greeted |= is_hello(&frame.text);
                         let message = Message::text(frame.text);
-                        if has_greeted && !is_sent(timeout(SILENCE, socket.feed(message)).await) {
+                        if has_greeted && !is_sent(&timeout(SILENCE, socket.feed(message)).await) {
                             return Broken::Lost;
                         }
                         next = self.frames.try_recv().ok();
                     }
-                    if !is_sent(timeout(SILENCE, socket.flush()).await) {
+                    if !is_sent(&timeout(SILENCE, socket.flush()).await) {
                         return Broken::Lost;
                     }
                 }
@@ -260,7 +260,7 @@ impl Carrier {
     }
 }
 
-fn is_sent<E>(sent: Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool {
+fn is_sent<E>(sent: &Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool {
     matches!(sent, Ok(Ok(())))
 }
 

@@ -34,56 +34,66 @@ impl Side {
         Ok(!gone.is_empty())
     }
 
-    /// Lets an agent in. Without a wire the agent only posts frames.
+    /// Lets an agent in, which is reached on this wire from now on.
     pub(super) fn join(
         &mut self,
         agent: &AgentId<'_>,
-        wire: Option<Wire>,
+        wire: Wire,
         number: Done<MemberId>,
     ) -> Result<(), DriverError> {
-        let joined = self.driver.join(agent, now());
-        let answer = match joined {
-            Ok(member) => {
-                if let Some(wire) = wire {
-                    self.peers.insert(member, wire);
-                } else if !self.peers.contains_key(&member) {
-                    self.input(Input::Disconnected(member))?;
-                }
-                Ok(member)
-            }
-            Err(error @ DriverError::Input(_)) => Err(Error::from(error)),
-            Err(error) => {
-                let _ = number.send(Err(Error::ended()));
-                return Err(error);
-            }
-        };
-        let _ = number.send(answer);
+        if let Some((member, number)) = self.admit(agent, number)? {
+            self.peers.insert(member, wire);
+            let _ = number.send(Ok(member));
+        }
         Ok(())
     }
 
+    /// Lets an agent in, or tells who waits why it cannot join.
+    fn admit<T>(
+        &mut self,
+        agent: &AgentId<'_>,
+        done: Done<T>,
+    ) -> Result<Option<(MemberId, Done<T>)>, DriverError> {
+        match self.driver.join(agent, now()) {
+            Ok(member) => Ok(Some((member, done))),
+            Err(DriverError::Input(error)) => {
+                let _ = done.send(Err(Error::Input(error)));
+                Ok(None)
+            }
+            Err(error) => {
+                let _ = done.send(Err(Error::ended()));
+                Err(error)
+            }
+        }
+    }
+
     /// Notes that a wire to a member has ended, unless the member has another one by now.
-    pub(super) fn unlink(&mut self, member: MemberId, wire: &Wire) -> Result<(), DriverError> {
-        if self.peers.get(&member).is_some_and(|kept| kept.is(wire)) {
+    pub(super) fn unlink(&mut self, member: MemberId, wire: u64) -> Result<(), DriverError> {
+        let kept = self.peers.get(&member);
+        if kept.is_some_and(|kept| kept.number == wire) {
             self.peers.remove(&member);
             self.input(Input::Disconnected(member))?;
         }
         Ok(())
     }
 
-    /// Takes a frame that a member has sent outside of its link.
+    /// Takes a frame that an agent has sent without a link.
     pub(super) fn post(
         &mut self,
-        member: MemberId,
+        agent: &AgentId<'_>,
         text: &[u8],
         done: Done<Posted>,
     ) -> Result<(), DriverError> {
+        let Some((member, done)) = self.admit(agent, done)? else {
+            return Ok(());
+        };
         let session = self.driver.session_mut()?;
         match session.post(member, text, now()) {
             Ok(posted) => self.posted.push((posted, done)),
             Err(error) => drop(done.send(Err(Error::Input(error)))),
         }
         if !self.peers.contains_key(&member) {
-            // It may have said hello. There is no link to relay the log on.
+            // There is no link to relay the log on, whatever the frame was.
             self.input(Input::Disconnected(member))?;
         }
         Ok(())

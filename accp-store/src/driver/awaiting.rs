@@ -246,6 +246,15 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         }
     }
 
+    /// Reads at most `limit` entries of the log from a position on: see
+    /// [`Store::entries`](crate::Store::entries).
+    ///
+    /// # Errors
+    /// [`DriverError::Store`].
+    pub async fn entries(&mut self, from: u64, limit: usize) -> Result<Vec<Entry>, DriverError> {
+        Ok(self.store.entries(from, limit).await?)
+    }
+
     /// Looks for words in the frames that have left the context: see
     /// [`Driver::search`](crate::Driver::search).
     ///

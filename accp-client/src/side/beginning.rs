@@ -1,0 +1,89 @@
+//! The beginning of a side whose store has nothing of the session.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use accp_runtime::Frame;
+use accp_runtime::session::{Event, Inbound, Mid};
+use accp_session::Entry;
+use accp_store::DriverError;
+
+use super::Side;
+use crate::Error;
+use crate::clock::now;
+
+/// Entries that are read at a time.
+const PIECE: usize = 256;
+
+impl Side {
+    /// Notes that a side has joined. A side that begins first gets what stands in the log since its
+    /// agent joined: its agent may have had a store before, which is gone. Of that, handlers get the
+    /// questions that the agent has not answered, and nothing else.
+    pub(super) async fn catch_up(&mut self, events: &[Event]) -> Result<(), Error> {
+        self.has_joined |= events.iter().any(|event| matches!(event, Event::Joined(_)));
+        let session = self.driver.session();
+        if self.begins && self.has_joined && session.position() >= session.known() {
+            let answered = self.answered_before().await?;
+            self.begins = false;
+            for inbound in std::mem::take(&mut self.inbox) {
+                if is_open(&inbound, &answered) {
+                    self.inbox.push(inbound);
+                } else if self.driver.session().waits(inbound.position()) {
+                    self.driver.handled(&inbound, Vec::new(), now())?;
+                }
+            }
+        }
+        self.tell_joined();
+        Ok(())
+    }
+
+    pub(super) fn tell_joined(&mut self) {
+        if self.has_joined && !self.begins {
+            for done in self.joining.drain(..) {
+                let _ = done.send(Ok(()));
+            }
+        }
+    }
+
+    /// Returns the ids that frames of this agent name as what they answer.
+    async fn answered_before(&mut self) -> Result<BTreeSet<Mid>, DriverError> {
+        let (me, mut from) = (self.driver.session().me(), 1);
+        let mut answered = BTreeSet::new();
+        if self.inbox.is_empty() {
+            return Ok(answered);
+        }
+        loop {
+            let entries: Vec<Entry> = self.driver.entries(from, PIECE).await?;
+            let Some(last) = entries.last() else {
+                return Ok(answered);
+            };
+            from = last.position + 1;
+            for entry in entries.iter().filter(|entry| entry.sender == me) {
+                answered.extend(names(&entry.text));
+            }
+        }
+    }
+}
+
+/// Returns the ids of the frame and the chain that a frame answers, if it does.
+fn names(text: &Arc<str>) -> Vec<Mid> {
+    let Ok(frame) = Frame::parse(text) else {
+        return Vec::new();
+    };
+    let ends = matches!(&*frame.intent, "done" | "fail" | "end");
+    let Some(envelope) = frame.envelope().ok().filter(|_| ends) else {
+        return Vec::new();
+    };
+    // An answer that names no frame answers the one that began the chain.
+    let named = envelope.causation_id.or(envelope.correlation_id);
+    named.iter().map(|id| Mid::parse(id)).collect()
+}
+
+/// Returns whether a frame is a question that waits for an answer.
+fn is_open(inbound: &Inbound, answered: &BTreeSet<Mid>) -> bool {
+    let Ok(frame) = Frame::parse(inbound.text()) else {
+        return false;
+    };
+    let asks = matches!(&*frame.intent, "req" | "qry" | "esc");
+    asks && inbound.mid().is_ok_and(|mid| !answered.contains(&mid))
+}

@@ -1,0 +1,135 @@
+//! Who speaks: the names and sessions that a caller may use.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use accp_runtime::ErrorCode;
+
+/// Decides who a caller is. [`Open`] lets everybody be anybody; [`Tokens`](crate::Tokens) reads tokens
+/// from a file.
+pub trait Access: Send + Sync + 'static {
+    /// Returns who shows this token (`Authorization: Bearer`), or no token. The hub asks at each request,
+    /// and for an open WebSocket at each heartbeat, so that a token can be withdrawn.
+    fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
+
+    /// Returns whether everybody may be anybody. Then the hub listens on loopback alone, unless it is
+    /// told otherwise.
+    fn is_open(&self) -> bool {
+        false
+    }
+}
+
+/// The answer of [`Access::identify`].
+pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, Denied>> + Send + 'a>>;
+
+/// What a caller may do.
+///
+/// ```
+/// use accp_hub::{Denied, Identity};
+///
+/// let dev = Identity::agent("dev", ["lunch", "team-*"]);
+/// assert_eq!(dev.check("lunch", Some("dev")), Ok(()));
+/// assert_eq!(dev.check("team-7", None), Ok(()));
+/// assert_eq!(dev.check("lunch", Some("planner")), Err(Denied::Agent));
+/// assert_eq!(dev.check("payroll", Some("dev")), Err(Denied::Session));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `None`: any agent.
+    agent: Option<String>,
+    /// Names of sessions. One that ends in `*` stands for all that begin like it.
+    sessions: Vec<String>,
+}
+
+impl Identity {
+    /// Makes somebody who may speak as any agent in any session.
+    pub fn anybody() -> Self {
+        Self::any_agent(["*"])
+    }
+
+    /// Makes one agent, with the sessions that it may enter. A name that ends in `*` stands for all that
+    /// begin like it.
+    pub fn agent<S: Into<String>>(
+        agent: impl Into<String>,
+        sessions: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Self {
+            agent: Some(agent.into()),
+            sessions: sessions.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// Makes somebody who may speak as any agent in these sessions.
+    pub fn any_agent<S: Into<String>>(sessions: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            agent: None,
+            sessions: sessions.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// Returns the agent, unless it may be any.
+    pub fn name(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    /// Checks that the caller may enter a session, and speak as this agent there.
+    ///
+    /// # Errors
+    /// [`Denied::Session`] (E5002), [`Denied::Agent`] (E5001).
+    pub fn check(&self, session: &str, agent: Option<&str>) -> Result<(), Denied> {
+        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => session.starts_with(start),
+            None => pattern == session,
+        };
+        if !self.sessions.iter().any(fits) {
+            return Err(Denied::Session);
+        }
+        match (&self.agent, agent) {
+            (Some(own), Some(agent)) if own != agent => Err(Denied::Agent),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a caller may not do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Denied {
+    /// There is no token, or nobody knows it.
+    #[error("a token that the hub knows (Authorization: Bearer)")]
+    Token,
+    /// The caller speaks as another agent.
+    #[error("the agent to whom the token belongs")]
+    Agent,
+    /// The caller may not enter the session.
+    #[error("a session that the token opens")]
+    Session,
+    /// The tokens cannot be read now.
+    #[error("tokens that can be read; the hub's log says why they cannot")]
+    Unavailable,
+}
+
+impl Denied {
+    /// Returns the code of the draft (section 3.6).
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::Session => ErrorCode::UNAUTHORIZED_REF,
+            Self::Unavailable => ErrorCode::INTERNAL_ERROR,
+            Self::Token | Self::Agent => ErrorCode::POLICY_DENIED,
+        }
+    }
+}
+
+/// Lets everybody be anybody: for a hub on loopback.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Open;
+
+impl Access for Open {
+    fn identify<'a>(&'a self, _token: Option<&'a str>) -> Identified<'a> {
+        Box::pin(async { Ok(Identity::anybody()) })
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,173 @@
+//! Answers that are errors: a frame of the schema ER in the body of a response.
+
+use std::fmt;
+
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::{AgentId, EncodeOptions, Envelope, ErrorCode, Typed, Value};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::access::Denied;
+
+/// The media type of frames (draft section 12).
+pub(crate) const ACCP: &str = "application/accp";
+/// The id of a frame that answers a request and belongs to no session.
+const NO_SESSION: &str = "100000000000";
+
+/// Why a request is refused.
+#[derive(Debug, Clone)]
+pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
+    pub(crate) code: ErrorCode,
+    /// What was expected, without anything of the request.
+    pub(crate) expected: String,
+    pub(crate) at: Option<usize>,
+    /// Seconds after which the request may be made again.
+    pub(crate) again: Option<u64>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, code: ErrorCode, expected: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            expected: expected.into(),
+            at: None,
+            again: None,
+        }
+    }
+
+    pub(crate) fn invalid(expected: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR, expected)
+    }
+
+    pub(crate) fn media_type() -> Self {
+        let expected = format!("Content-Type: {ACCP}");
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Self::new(status, ErrorCode::PARSE_ERROR, expected)
+    }
+
+    pub(crate) fn too_long(limit: usize) -> Self {
+        let expected = format!("a frame of {limit} bytes at most");
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            ErrorCode::PARSE_ERROR,
+            expected,
+        )
+    }
+
+    pub(crate) fn unknown_session() -> Self {
+        let expected = "a session that is there";
+        Self::new(StatusCode::NOT_FOUND, ErrorCode::REF_NOT_FOUND, expected)
+    }
+
+    pub(crate) fn not_found(code: ErrorCode, expected: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, expected)
+    }
+
+    /// The hub cannot take this now.
+    pub(crate) fn busy(expected: &str) -> Self {
+        Self {
+            again: Some(1),
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                ErrorCode::TIMEOUT,
+                expected,
+            )
+        }
+    }
+
+    pub(crate) fn too_many() -> Self {
+        let expected = "fewer frames a second";
+        Self {
+            again: Some(1),
+            ..Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                ErrorCode::POLICY_DENIED,
+                expected,
+            )
+        }
+    }
+
+    pub(crate) fn origin() -> Self {
+        let expected = "a page of an origin that the hub knows (`origins`)";
+        Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
+    }
+
+    /// The store failed. The reason is for the log of the hub, and not for the caller.
+    pub(crate) fn store(why: &dyn fmt::Display) -> Self {
+        tracing::error!(%why, "a session cannot go on");
+        Self::busy("a store that can be written")
+    }
+}
+
+impl From<Denied> for Refused {
+    fn from(denied: Denied) -> Self {
+        let status = match denied {
+            Denied::Token => StatusCode::UNAUTHORIZED,
+            Denied::Agent | Denied::Session => StatusCode::FORBIDDEN,
+            Denied::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, denied.code(), denied.to_string())
+    }
+}
+
+impl From<accp_runtime::DecodeError> for Refused {
+    fn from(error: accp_runtime::DecodeError) -> Self {
+        let at = error.at();
+        Self {
+            at: Some(at),
+            ..Self::new(StatusCode::BAD_REQUEST, error.code(), error.expected())
+        }
+    }
+}
+
+impl Refused {
+    /// Returns the frame that says so.
+    pub(crate) fn frame(&self, hub: &str) -> String {
+        let error = ErrorFail {
+            code: self.code.to_string().into(),
+            msg: self.expected.as_str().into(),
+            retry: self.again.is_some(),
+            expected_sequence: None,
+            version: None,
+            field: None,
+            at: self.at.and_then(|at| i64::try_from(at).ok()),
+            holder: None,
+            sequence: None,
+            tool_name: None,
+            escalate_to: None,
+        };
+        let mut envelope = Envelope::new(NO_SESSION, 0);
+        envelope.extra.insert("of", Value::Null);
+        let options = EncodeOptions {
+            inline: true,
+            ..EncodeOptions::default()
+        };
+        let mut text = String::new();
+        if let Ok(agent) = AgentId::new(hub) {
+            // Codes and our own words fit in a frame.
+            let _ = Typed::new(agent, error, envelope).encode_into(&mut text, options);
+        }
+        text
+    }
+
+    pub(crate) fn response(&self, hub: &str) -> Response {
+        let mut response = frame(self.status, self.frame(hub));
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer realm=\"accp\"");
+            headers.insert(header::WWW_AUTHENTICATE, bearer);
+        }
+        if let Some(again) = self.again {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(again));
+        }
+        response
+    }
+}
+
+/// Returns a response whose body is one frame.
+pub(crate) fn frame(status: StatusCode, text: impl Into<String>) -> Response {
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(ACCP))];
+    (status, kind, text.into()).into_response()
+}

@@ -1,0 +1,134 @@
+//! Settings of a hub.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Settings of a hub. In a TOML file, everything has the default that stands here.
+///
+/// ```
+/// use accp_hub::{Config, Numbering};
+///
+/// let config = Config::from_toml("numbering = \"shared\"\n[limits]\nconnections = 100\n")?;
+/// assert_eq!(config.numbering, Numbering::Shared);
+/// assert_eq!(config.limits.connections, 100);
+/// assert!(Config::from_toml("lisen = 1").unwrap_err().contains("unknown field `lisen`"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the hub listens: `127.0.0.1:7337`.
+    pub listen: SocketAddr,
+    /// The name under which the hub speaks: `hub`.
+    pub agent: String,
+    /// The numbering of new sessions (draft section 3.7).
+    pub numbering: Numbering,
+    /// True if a first frame may begin a session that is not there.
+    pub create: bool,
+    /// Seconds between the pings of a WebSocket that is silent: 30 (draft section 11.2). A peer that is
+    /// silent for twice as long is disconnected.
+    pub heartbeat: u64,
+    /// Seconds after which a session that nobody uses leaves memory: 300. It comes back with the next
+    /// frame.
+    pub idle: u64,
+    /// Seconds for which a shutdown waits for requests and sockets to end: 10.
+    pub drain: u64,
+    /// True if a hub without authentication may listen beyond loopback.
+    pub anybody_from_anywhere: bool,
+    /// Origins of pages in browsers that may use the hub, such as `https://example.com`. A request with
+    /// another `Origin` is refused; that of the hub itself is fine.
+    pub origins: Vec<String>,
+    /// Bounds on what a caller may use.
+    pub limits: Limits,
+    /// TLS; without it the hub speaks plain HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+}
+
+/// The numbering of a new session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Numbering {
+    /// Shared if a WebSocket of a peer that knows the draft alone begins the session, else by sender.
+    #[default]
+    Auto,
+    /// `seq` counts the frames of all senders.
+    Shared,
+    /// `seq` counts the frames of each sender.
+    Sender,
+}
+
+/// Bounds on what a caller may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes of a frame: 65,536. A longer body is refused with 413.
+    pub frame: usize,
+    /// Bytes of the headers of a request: 16,384.
+    pub headers: usize,
+    /// Seconds in which the headers of a request have to be there: 10.
+    pub header_seconds: u64,
+    /// Connections at a time: 20,000. Others wait to be accepted.
+    pub connections: usize,
+    /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
+    pub sessions: usize,
+    /// Frames a second that an agent may send on the average: 1,000. A WebSocket is read more slowly
+    /// then, and a request is refused with 429.
+    pub frames_per_second: u32,
+    /// The greatest `Prefer: wait`, in seconds: 60.
+    pub wait: u64,
+}
+
+/// The certificate of a hub.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// A PEM file with the certificates, that of the hub first.
+    pub certificate: PathBuf,
+    /// A PEM file with the private key.
+    pub key: PathBuf,
+}
+
+impl Config {
+    /// Reads settings in TOML.
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7337),
+            agent: "hub".to_owned(),
+            numbering: Numbering::default(),
+            create: true,
+            heartbeat: 30,
+            idle: 300,
+            drain: 10,
+            anybody_from_anywhere: false,
+            origins: Vec::new(),
+            limits: Limits::default(),
+            tls: None,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame: 64 * 1024,
+            headers: 16 * 1024,
+            header_seconds: 10,
+            connections: 20_000,
+            sessions: 20_000,
+            frames_per_second: 1_000,
+            wait: 60,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A hub that listens: its socket, its connections, its end.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tower_service::Service as _;
+
+use crate::access::Access;
+use crate::app::{App, Room, over};
+use crate::config::{Config, Tls};
+use crate::metrics::{Metrics, Up};
+use crate::rates::Rates;
+use crate::routes;
+use crate::sessions::Sessions;
+
+/// A hub that listens.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    end: watch::Sender<bool>,
+    tls: Option<TlsAcceptor>,
+}
+
+/// Why a hub does not listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The address cannot be listened on.
+    #[error("{0}: {1}; choose another address with --listen")]
+    Address(SocketAddr, #[source] io::Error),
+    /// The hub would let everybody in from other machines.
+    #[error(
+        "{0} is not loopback, and without tokens everybody there could be any agent: give the hub \
+         tokens (--tokens FILE), or say --anybody-from-anywhere"
+    )]
+    Open(SocketAddr),
+    /// The certificate or its key cannot be used.
+    #[error("{0}: {1}")]
+    Tls(String, String),
+}
+
+impl Server {
+    /// Listens. Without authentication ([`Access::is_open`]) only on loopback, unless
+    /// [`Config::anybody_from_anywhere`] says otherwise.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub async fn bind(
+        config: Config,
+        sessions: Sessions,
+        access: impl Access,
+    ) -> Result<Self, ListenError> {
+        let at = config.listen;
+        if access.is_open() && !at.ip().is_loopback() && !config.anybody_from_anywhere {
+            return Err(ListenError::Open(at));
+        }
+        let tls = config.tls.as_ref().map(acceptor).transpose()?;
+        let listener = TcpListener::bind(at).await;
+        let listener = listener.map_err(|error| ListenError::Address(at, error))?;
+        let address = listener.local_addr().unwrap_or(at);
+        let (end, ends) = watch::channel(false);
+        let app = Arc::new(App {
+            rates: Rates::new(config.limits.frames_per_second),
+            config,
+            sessions,
+            access: Box::new(access),
+            metrics: Metrics::default(),
+            ends,
+        });
+        Ok(Self {
+            listener,
+            address,
+            app,
+            end,
+            tls,
+        })
+    }
+
+    /// Returns the address, with the port that the system has chosen if it was 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to
+    /// come again, and waits for requests to end, [`Config::drain`] seconds at most. What was
+    /// acknowledged is in the store by then.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
+        let Self {
+            listener,
+            app,
+            end,
+            tls,
+            ..
+        } = self;
+        let limits = &app.config.limits;
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(Duration::from_secs(limits.header_seconds))
+            .max_buf_size(limits.headers.max(8 * 1024))
+            .half_close(false);
+        let connections = Arc::new(Semaphore::new(limits.connections));
+        let routes = routes::router(Arc::clone(&app));
+        let idle = Duration::from_secs(app.config.idle);
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut shutdown => break,
+                () = sleep(idle / 4 + Duration::from_secs(1)) => {
+                    app.sessions.rest(idle);
+                    continue;
+                }
+                accepted = accept(&listener, &connections) => accepted,
+            };
+            let (stream, room) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // There are too many open files, say.
+                    tracing::warn!(%error, "a connection was not accepted");
+                    sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let _ = stream.set_nodelay(true);
+            let (http, routes, app) = (http.clone(), routes.clone(), Arc::clone(&app));
+            let tls = tls.clone();
+            tokio::spawn(async move {
+                let _up = Up::new(&app.metrics.connections);
+                match tls {
+                    None => serve(&http, &app, routes, stream, room).await,
+                    Some(tls) => {
+                        let patience = Duration::from_secs(app.config.limits.header_seconds);
+                        if let Ok(Ok(stream)) = timeout(patience, tls.accept(stream)).await {
+                            serve(&http, &app, routes, stream, room).await;
+                        }
+                    }
+                }
+            });
+        }
+        drop(listener);
+        let _ = end.send(true);
+        let drain = Duration::from_secs(app.config.drain);
+        // Each connection and each socket holds some room.
+        let all = u32::try_from(app.config.limits.connections).unwrap_or(u32::MAX);
+        if timeout(drain, connections.acquire_many(all)).await.is_err() {
+            tracing::warn!(?drain, "requests were cut off");
+        }
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    connections: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, Room)> {
+    let room = Arc::clone(connections).acquire_owned().await;
+    let room = room.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, Arc::new(room)))
+}
+
+async fn serve<S>(http: &http1::Builder, app: &App, routes: Router, stream: S, room: Room)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&room));
+        routes.clone().call(request)
+    });
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection.with_upgrades());
+    let mut ends = app.ends.clone();
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = over(&mut ends) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection has ended");
+    }
+}
+
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ListenError> {
+    let failed = |file: &Path, why: &dyn fmt::Display| {
+        ListenError::Tls(file.display().to_string(), why.to_string())
+    };
+    let file = &tls.certificate;
+    let certificates = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed(file, &error))?;
+    if certificates.is_empty() {
+        return Err(failed(file, &"there is no certificate in it"));
+    }
+    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| failed(&tls.key, &error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|config| {
+            let config = config.with_no_client_auth();
+            config.with_single_cert(certificates, key)
+        });
+    let mut config = config.map_err(|error| failed(file, &error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! The routes of a hub, and who may use them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use crate::answer::Refused;
+use crate::app::{App, Caller, Shared};
+use crate::metrics::add;
+use crate::{post as posts, reads, socket};
+
+/// The description of the routes.
+const OPENAPI: &str = include_str!("openapi.json");
+
+pub(crate) fn router(app: Shared) -> Router {
+    let session = "/accp/v1/sessions/{session}";
+    let of = |path: &str| format!("{session}/{path}");
+    Router::new()
+        .route("/accp/v1/frames", post(posts::post))
+        .route("/accp/v1/ws", get(socket::open))
+        .route("/accp/v1/sessions", get(reads::sessions))
+        .route(&of("frames"), get(reads::frames))
+        .route(&of("context"), get(reads::context))
+        .route(&of("state"), get(reads::state))
+        .route(&of("registry"), get(reads::registry))
+        .route(&of("values/{key}"), get(reads::value))
+        .route("/metrics", get(count))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .route("/openapi.json", get(describe))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .fallback(nowhere)
+        .with_state(app)
+}
+
+async fn describe() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}
+
+async fn count(State(app): State<Shared>) -> impl IntoResponse {
+    let text = app.metrics.text(app.sessions.len());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+}
+
+async fn ready(State(app): State<Shared>) -> Response {
+    if *app.ends.borrow() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the hub ends\n").into_response();
+    }
+    match app.sessions.check().await {
+        Ok(()) => "ok\n".into_response(),
+        Err(refused) => refused.response(&app.config.agent),
+    }
+}
+
+async fn nowhere(State(app): State<Shared>) -> Response {
+    let expected = "a route of /openapi.json";
+    let code = accp_runtime::ErrorCode::REF_NOT_FOUND;
+    Refused::not_found(code, expected).response(&app.config.agent)
+}
+
+/// Refuses pages of other origins, and callers that nobody knows.
+async fn guard(State(app): State<Shared>, mut request: Request<Body>, next: Next) -> Response {
+    let refused = |refused: Refused| {
+        add(&app.metrics.denied);
+        refused.response(&app.config.agent)
+    };
+    if !is_origin_fine(&app, request.headers()) {
+        return refused(Refused::origin());
+    }
+    let token = bearer(request.headers()).map(str::to_owned);
+    match app.access.identify(token.as_deref()).await {
+        Ok(identity) => {
+            request.extensions_mut().insert(Caller { identity, token });
+            next.run(request).await
+        }
+        Err(denied) => refused(denied.into()),
+    }
+}
+
+/// A browser says which page asks. Otherwise any page that a user opens could use a hub on loopback.
+fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return true;
+    };
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let is_own = host.is_some_and(|host| {
+        let scheme = if app.config.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        origin
+            .strip_prefix(scheme)
+            .and_then(|rest| rest.strip_prefix("://"))
+            == Some(host)
+    });
+    // A page of another name that leads to loopback has its own name as `Host`, too.
+    let is_own = is_own && (!app.access.is_open() || host.is_some_and(is_loopback));
+    is_own || app.config.origins.iter().any(|known| known == origin)
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+        if port.bytes().all(|byte| byte.is_ascii_digit()) {
+            name
+        } else {
+            host
+        }
+    });
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

@@ -1,0 +1,265 @@
+//! `GET /accp/v1/ws`: frames over a WebSocket (draft section 11.2).
+
+use std::time::Duration;
+
+use accp_client::Link;
+use accp_runtime::Frame;
+use axum::Extension;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{Query, State};
+use axum::response::Response;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde::Deserialize;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::answer::Refused;
+use crate::app::{App, Caller, Room, Shared, over};
+use crate::metrics::{Up, add};
+
+/// The time in which the first frame has to be there, and a peer has to take a frame.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes that a socket reads and writes at a time. Most sockets are idle.
+const BUFFER: usize = 4 * 1024;
+
+/// The query of a socket.
+#[derive(Debug, Deserialize)]
+pub(crate) struct In {
+    /// The session, for a peer whose first frame has no `sid`.
+    session: Option<String>,
+    /// The agent; the first frame has to be one of it.
+    agent: Option<String>,
+}
+
+pub(crate) async fn open(
+    State(app): State<Shared>,
+    Query(within): Query<In>,
+    caller: Caller,
+    Extension(room): Extension<Room>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if let Some(session) = &within.session
+        && let Err(refused) = caller.check(session, within.agent.as_deref())
+    {
+        add(&app.metrics.denied);
+        return refused.response(&app.config.agent);
+    }
+    let upgrade = upgrade
+        .max_message_size(app.config.limits.frame)
+        .max_frame_size(app.config.limits.frame)
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(BUFFER)
+        .max_write_buffer_size(4 * app.config.limits.frame);
+    upgrade.on_upgrade(move |socket| async move {
+        let (_up, _room) = (Up::new(&app.metrics.sockets), room);
+        let mut peer = Peer { app: &app, socket };
+        let end = match peer.greet(&within, &caller).await {
+            Ok((link, agent, first)) => peer.carry(&caller, link, &agent, first).await,
+            Err(end) => end,
+        };
+        peer.close(end).await;
+    })
+}
+
+/// Why a socket ends.
+enum End {
+    /// The peer has closed it, or is gone.
+    Gone,
+    /// The peer is silent, or takes nothing.
+    Silent,
+    /// The peer is refused, with an error frame and this reason.
+    Refused(Refused),
+    /// Another link of the agent has opened.
+    Replaced,
+    /// A message that is no text.
+    NotText,
+    /// The session has ended, or the hub ends; the peer may come again.
+    Restart,
+}
+
+struct Peer<'a> {
+    app: &'a App,
+    socket: WebSocket,
+}
+
+impl Peer<'_> {
+    /// Waits for the first frame, which has to be `sync:registry`, and opens the session.
+    async fn greet(&mut self, within: &In, caller: &Caller) -> Result<(Link, String, String), End> {
+        let first = timeout(PATIENCE, self.socket.recv()).await;
+        let first = match first.map_err(|_| End::Silent)? {
+            Some(Ok(Message::Text(text))) => text.to_string(),
+            Some(Ok(Message::Binary(_))) => return Err(End::NotText),
+            _ => return Err(End::Gone),
+        };
+        let hello = Hello::read(&first, within).map_err(End::Refused)?;
+        let Hello {
+            session,
+            agent,
+            is_plain,
+        } = hello;
+        caller.check(&session, Some(&agent)).map_err(End::Refused)?;
+        let opened = async {
+            let hub = self.app.sessions.get(&session, is_plain).await?;
+            let link = hub.link(&agent).await;
+            link.map_err(|error| Refused::client(&error))
+        };
+        Ok((opened.await.map_err(End::Refused)?, agent, first))
+    }
+
+    /// Carries frames both ways until one side ends.
+    async fn carry(&mut self, caller: &Caller, mut link: Link, agent: &str, first: String) -> End {
+        let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
+        let mut heard = Instant::now();
+        let mut beat = heard + heartbeat;
+        let mut ends = self.app.ends.clone();
+        if !link.send(first).await {
+            return End::Restart;
+        }
+        add(&self.app.metrics.received);
+        loop {
+            tokio::select! {
+                frame = link.recv() => {
+                    let Some(frame) = frame else {
+                        return if link.hub().has_ended() { End::Restart } else { End::Replaced };
+                    };
+                    if !self.send(frame, &mut link).await {
+                        return End::Silent;
+                    }
+                }
+                message = self.socket.recv() => {
+                    heard = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => {
+                            add(&self.app.metrics.received);
+                            self.app.rates.wait(agent).await;
+                            if !link.send(text.to_string()).await {
+                                return End::Restart;
+                            }
+                        }
+                        Some(Ok(Message::Binary(_))) => return End::NotText,
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
+                    }
+                }
+                () = sleep_until(beat) => {
+                    let now = Instant::now();
+                    if now.duration_since(heard) >= 2 * heartbeat {
+                        return End::Silent;
+                    }
+                    // The token may have been withdrawn.
+                    match self.app.access.identify(caller.token.as_deref()).await {
+                        Ok(identity) if identity == caller.identity => {}
+                        Ok(_) => return End::Refused(crate::Denied::Token.into()),
+                        Err(crate::Denied::Unavailable) => {}
+                        Err(denied) => return End::Refused(denied.into()),
+                    }
+                    if now.duration_since(heard) >= heartbeat {
+                        link.ping();
+                    }
+                    beat = now + heartbeat;
+                }
+                () = over(&mut ends) => return End::Restart,
+            }
+        }
+    }
+
+    /// Sends a frame, and those that are there already. Returns false if the peer does not take them.
+    async fn send(&mut self, frame: String, link: &mut Link) -> bool {
+        let mut next = Some(frame);
+        while let Some(frame) = next {
+            let sent = timeout(PATIENCE, self.socket.feed(Message::Text(frame.into()))).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return false;
+            }
+            add(&self.app.metrics.sent);
+            next = link.try_recv();
+        }
+        matches!(timeout(PATIENCE, self.socket.flush()).await, Ok(Ok(())))
+    }
+
+    async fn close(mut self, end: End) {
+        let (code, reason) = match &end {
+            End::Gone => return,
+            End::Silent => (close_code::NORMAL, "the peer is silent".to_owned()),
+            End::Refused(refused) => {
+                add(&self.app.metrics.denied);
+                let again = refused.again.is_some();
+                let code = if again {
+                    close_code::AGAIN
+                } else {
+                    close_code::POLICY
+                };
+                let error = Message::Text(refused.frame(&self.app.config.agent).into());
+                let _ = timeout(PATIENCE, self.socket.send(error)).await;
+                (
+                    code,
+                    format!("{}: expected {}", refused.code, refused.expected),
+                )
+            }
+            End::Replaced => (
+                close_code::POLICY,
+                "another connection of this agent has opened".to_owned(),
+            ),
+            End::NotText => (
+                close_code::UNSUPPORTED,
+                "a frame is a text message".to_owned(),
+            ),
+            End::Restart => (
+                close_code::RESTART,
+                "the session is opened again".to_owned(),
+            ),
+        };
+        if matches!(end, End::Silent) {
+            add(&self.app.metrics.dropped);
+        }
+        // A reason has 123 bytes at most (RFC 6455).
+        let reason: String = reason.chars().take(100).collect();
+        let close = Message::Close(Some(CloseFrame {
+            code,
+            reason: reason.into(),
+        }));
+        let closing = async {
+            if self.socket.send(close).await.is_ok() {
+                // The peer answers, and has read everything by then.
+                while let Some(Ok(_)) = self.socket.next().await {}
+            }
+        };
+        let _ = timeout(Duration::from_secs(2), closing).await;
+    }
+}
+
+/// What the first frame of a socket says of the peer.
+struct Hello {
+    session: String,
+    agent: String,
+    /// True if the peer knows the draft alone: it says nothing of our log.
+    is_plain: bool,
+}
+
+impl Hello {
+    fn read(text: &str, within: &In) -> Result<Self, Refused> {
+        let frame = Frame::parse(text)?;
+        if (&*frame.intent, &*frame.operation) != ("sync", "registry") {
+            return Err(Refused::invalid(
+                "sync:registry as the first frame (draft section 11.2)",
+            ));
+        }
+        let envelope = frame.envelope()?;
+        let named = envelope.session_id.as_deref();
+        let session = within.session.as_deref().or(named).ok_or_else(|| {
+            Refused::invalid("the session: `sid` in the metadata, or `?session=` in the URL")
+        })?;
+        if within
+            .agent
+            .as_deref()
+            .is_some_and(|agent| agent != frame.agent)
+        {
+            return Err(crate::Denied::Agent.into());
+        }
+        let extra = ["pos", "n", "ext"];
+        Ok(Self {
+            session: session.to_owned(),
+            agent: frame.agent.to_string(),
+            is_plain: extra.iter().all(|key| frame.get(key).is_none()),
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! Tokens in a file.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::access::{Access, Denied, Identified, Identity};
+
+/// Tokens in a TOML file, each with its agent and the sessions that it opens. The file holds the SHA-256
+/// of each token and not the token:
+///
+/// ```toml
+/// [[token]]
+/// sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" # of "secret"
+/// agent = "dev"
+/// sessions = ["lunch", "team-*"]
+/// ```
+///
+/// The hub looks once a second whether the file has changed, so a token that is taken out is void
+/// without a restart. A file that cannot be read leaves the tokens as they were, and the hub's log says
+/// so.
+///
+/// ```
+/// use accp_hub::{Access, Identity, Tokens};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("tokens.toml");
+/// std::fs::write(&file, format!(
+///     "[[token]]\nsha256 = \"{}\"\nagent = \"dev\"\nsessions = [\"lunch\"]\n",
+///     Tokens::digest("secret"),
+/// ))?;
+/// let tokens = Tokens::read(&file)?;
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// assert_eq!(tokens.identify(Some("secret")).await, Ok(Identity::agent("dev", ["lunch"])));
+/// assert!(tokens.identify(Some("guess")).await.is_err());
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Tokens {
+    file: PathBuf,
+    read: Mutex<Read>,
+}
+
+#[derive(Debug)]
+struct Read {
+    known: HashMap<[u8; 32], Identity>,
+    changed: Option<SystemTime>,
+    looked: Instant,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    token: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    sha256: String,
+    /// Without it, any agent.
+    agent: Option<String>,
+    sessions: Vec<String>,
+}
+
+/// A file of tokens that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {why}", file = file.display())]
+pub struct TokensError {
+    file: PathBuf,
+    why: String,
+}
+
+impl Tokens {
+    /// Reads a file of tokens.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not such a file, with the line.
+    pub fn read(file: impl Into<PathBuf>) -> Result<Self, TokensError> {
+        let file = file.into();
+        let (known, changed) = read(&file).map_err(|why| TokensError {
+            file: file.clone(),
+            why,
+        })?;
+        let read = Mutex::new(Read {
+            known,
+            changed,
+            looked: Instant::now(),
+        });
+        Ok(Self { file, read })
+    }
+
+    /// Returns what the file holds of a token: its SHA-256 in hex.
+    pub fn digest(token: &str) -> String {
+        hex::encode(Sha256::digest(token.as_bytes()))
+    }
+
+    fn find(&self, token: &str) -> Option<Identity> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if read.looked.elapsed().as_secs() >= 1 {
+            read.looked = Instant::now();
+            let changed = fs::metadata(&self.file)
+                .and_then(|file| file.modified())
+                .ok();
+            if changed != read.changed {
+                self.reread(&mut read);
+            }
+        }
+        // What is compared is a digest, so the time says nothing about the token.
+        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        read.known.get(&digest).cloned()
+    }
+
+    fn reread(&self, read: &mut Read) {
+        match self::read(&self.file) {
+            Ok((known, changed)) => {
+                tracing::info!(file = %self.file.display(), tokens = known.len(), "tokens read again");
+                (read.known, read.changed) = (known, changed);
+            }
+            Err(why) => {
+                tracing::error!(file = %self.file.display(), why, "the tokens stay as they were");
+            }
+        }
+    }
+}
+
+/// Identities by the SHA-256 of their tokens, and when the file was changed.
+type Known = (HashMap<[u8; 32], Identity>, Option<SystemTime>);
+
+fn read(file: &Path) -> Result<Known, String> {
+    let changed = fs::metadata(file).and_then(|file| file.modified()).ok();
+    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let parsed: File = toml::from_str(&text).map_err(|error| error.to_string())?;
+    let mut known = HashMap::new();
+    for (number, entry) in (1..).zip(parsed.token) {
+        let mut digest = [0; 32];
+        if hex::decode_to_slice(entry.sha256.to_ascii_lowercase(), &mut digest).is_err() {
+            return Err(format!(
+                "token {number}: `sha256` is not 64 hexadecimal digits; \
+                 `printf %s TOKEN | sha256sum` prints them"
+            ));
+        }
+        let identity = match entry.agent {
+            Some(agent) => Identity::agent(agent, entry.sessions),
+            None => Identity::any_agent(entry.sessions),
+        };
+        if known.insert(digest, identity).is_some() {
+            return Err(format!("token {number}: this token stands there twice"));
+        }
+    }
+    Ok((known, changed))
+}
+
+impl Access for Tokens {
+    fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a> {
+        let found = token.and_then(|token| self.find(token));
+        Box::pin(async { found.ok_or(Denied::Token) })
+    }
+}

@@ -1,0 +1,128 @@
+//! A hub for a test, and clients of it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use accp_hub::{Access, Config, Open, Server, Sessions, Tokens};
+use accp_store::{Committer, MemoryStore, SqliteStore, StoreError};
+use futures_util::{SinkExt as _, StreamExt as _};
+use reqwest::StatusCode;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) http: reqwest::Client,
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    pub(crate) async fn start(config: Config) -> Self {
+        Self::open(config, Open, || Committer::new(MemoryStore::new())).await
+    }
+
+    pub(crate) async fn with_tokens(config: Config, tokens: Tokens) -> Self {
+        Self::open(config, tokens, || Committer::new(MemoryStore::new())).await
+    }
+
+    pub(crate) async fn on_file(file: &Path, config: Config) -> Self {
+        let file = file.to_owned();
+        Self::open(config, Open, move || {
+            Committer::new(SqliteStore::open(&file)?)
+        })
+        .await
+    }
+
+    async fn open(
+        mut config: Config,
+        access: impl Access,
+        store: impl Fn() -> Result<Committer, StoreError> + Send + Sync + 'static,
+    ) -> Self {
+        if config.listen == Config::default().listen {
+            config.listen.set_port(0);
+        }
+        let sessions = Sessions::new(&config, store).expect("a store");
+        let server = Server::bind(config, sessions, access)
+            .await
+            .expect("a port");
+        let address = server.address();
+        let (end, ended) = oneshot::channel();
+        let task = tokio::spawn(server.run(async move { drop(ended.await) }));
+        Self {
+            address,
+            http: reqwest::Client::new(),
+            end,
+            task,
+        }
+    }
+
+    pub(crate) fn ws(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub(crate) async fn post(&self, frame: &str) -> (StatusCode, String) {
+        self.raw(frame.as_bytes().to_vec()).await
+    }
+
+    pub(crate) async fn raw(&self, body: Vec<u8>) -> (StatusCode, String) {
+        let request = self.http.post(self.url("/accp/v1/frames"));
+        let request = request
+            .header("content-type", "application/accp")
+            .body(body);
+        let answer = request.send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("text"))
+    }
+
+    pub(crate) async fn socket(&self, query: &str) -> Socket {
+        let url = format!("{}/accp/v1/ws{query}", self.ws());
+        let (socket, _) = tokio_tungstenite::connect_async(url)
+            .await
+            .expect("a socket");
+        Socket(socket)
+    }
+
+    pub(crate) async fn stop(self) {
+        drop(self.http);
+        self.end.send(()).expect("it runs");
+        self.task.await.expect("it ends well");
+    }
+}
+
+pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Socket {
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.0.send(Message::text(text)).await.expect("it is sent");
+    }
+
+    /// Returns the next text, or `close` with the code and the reason.
+    pub(crate) async fn hear(&mut self) -> Option<String> {
+        loop {
+            return match self.0.next().await?.ok()? {
+                Message::Text(text) => Some(text.to_string()),
+                Message::Close(Some(close)) => {
+                    Some(format!("close {} {}", u16::from(close.code), close.reason))
+                }
+                _ => continue,
+            };
+        }
+    }
+}
+
+/// Returns a frame of now.
+pub(crate) fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock")
+        .as_secs();
+    format!("{head}[mid:{mid},seq:{seq},ts:{now},{more}]")
+}
