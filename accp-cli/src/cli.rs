@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    bench, check, completions, convert, decode, demo, encode, explain, fix, generate, grammar, man,
-    primer, registry, session, tokens,
+    agent, bench, check, completions, convert, decode, demo, encode, explain, fix, generate,
+    grammar, man, primer, registry, send, serve, session, tail, tokens,
 };
 use crate::outcome::Outcome;
 
@@ -54,6 +54,11 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Grammar(grammar::Args),
     Primer(primer::Args),
+    Serve(serve::Args),
+    Send(send::SendArgs),
+    Ask(send::AskArgs),
+    Tail(tail::Args),
+    Agent(agent::Args),
     #[command(subcommand)]
     Session(session::Command),
     #[command(subcommand)]
@@ -77,6 +82,11 @@ impl Command {
             Self::Generate(args) => generate::run(args),
             Self::Grammar(args) => grammar::run(args),
             Self::Primer(args) => primer::run(args),
+            Self::Serve(args) => serve::run(args),
+            Self::Send(args) => send::send(args),
+            Self::Ask(args) => send::ask(args),
+            Self::Tail(args) => tail::run(args),
+            Self::Agent(args) => agent::run(args),
             Self::Session(command) => session::run(command),
             Self::Registry(command) => registry::run(command),
             Self::Completions(args) => completions::run(args, Cli::command()),

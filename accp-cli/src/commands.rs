@@ -1,6 +1,7 @@
 //! The commands, one file each: `Args` holds the arguments of the command line, `run` does the
 //! work.
 
+pub(crate) mod agent;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -15,5 +16,8 @@ pub(crate) mod grammar;
 pub(crate) mod man;
 pub(crate) mod primer;
 pub(crate) mod registry;
+pub(crate) mod send;
+pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod tail;
 pub(crate) mod tokens;

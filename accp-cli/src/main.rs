@@ -10,6 +10,7 @@ mod commands;
 mod conversations;
 mod debug;
 mod fault;
+mod hub;
 mod input;
 mod keep;
 mod outcome;

@@ -101,6 +101,14 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Writes the settings in TOML.
+    pub fn to_toml(&self) -> String {
+        // Every field has a form in TOML.
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

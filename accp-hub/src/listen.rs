@@ -101,6 +101,12 @@ impl Server {
         self.address
     }
 
+    /// Returns where clients reach the hub.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
     /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to
     /// come again, and waits for requests to end, [`Config::drain`] seconds at most. What was
     /// acknowledged is in the store by then.

@@ -32,6 +32,11 @@ fn help_reads_well() {
                    a model
       grammar      Write the grammar of frames: for pest, or the ABNF from which it is made
       primer       Write the text that teaches a model to read and write the frames of a registry
+      serve        Run a hub: agents reach their sessions over HTTP and WebSocket
+      send         Send a frame to a running hub
+      ask          Send a frame to a running hub, and print the frame that answers it
+      tail         Print the frames of a session on a running hub, as they come
+      agent        Take part in a session as an agent that answers by a command
       session      Look into a file of sessions, check it, and bring recorded conversations into one
       registry     Check, compare, show and learn schema registries
       completions  Write the completion script for a shell

@@ -13,6 +13,7 @@ mod fix;
 mod formats;
 mod generated;
 mod grammar;
+mod hub;
 mod import;
 mod learn;
 mod primer;

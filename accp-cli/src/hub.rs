@@ -1,0 +1,197 @@
+//! A hub that runs elsewhere, over HTTP.
+
+use std::io::{BufRead as _, BufReader};
+use std::time::{Duration, SystemTime};
+
+use accp_runtime::profiles::ErrorFail;
+use accp_runtime::{Envelope, Frame, Typed};
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+use crate::outcome::Failure;
+
+/// The times a frame goes out, when others take the numbers that it tries.
+const TRIES: usize = 8;
+
+/// The options that say where a hub is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HubArgs {
+    /// The address of the hub
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "ACCP_HUB",
+        default_value = "http://127.0.0.1:7337"
+    )]
+    pub(crate) hub: String,
+    /// The session
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        env = "ACCP_SESSION",
+        default_value = "main"
+    )]
+    pub(crate) session: String,
+    /// The token to show to the hub
+    #[arg(long, value_name = "TOKEN", env = "ACCP_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+}
+
+/// A hub, as a client of HTTP sees it.
+pub(crate) struct Hub<'a> {
+    args: &'a HubArgs,
+    http: Agent,
+    base: String,
+}
+
+impl<'a> Hub<'a> {
+    pub(crate) fn new(args: &'a HubArgs) -> Self {
+        let base = args.hub.trim_end_matches('/');
+        // The same address serves WebSockets, so people may name it so.
+        let base = match base.strip_prefix("ws") {
+            Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
+                format!("http{rest}")
+            }
+            _ => base.to_owned(),
+        };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(20)))
+            .build();
+        Self {
+            args,
+            http: config.into(),
+            base,
+        }
+    }
+
+    /// Sends a frame, under the number that the hub expects, and waits for the answer to it for so many
+    /// seconds. Returns the frame that the hub answers with; `None` when it says nothing.
+    pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<String>, Failure> {
+        let (head, mut envelope, is_numbered) = envelope(text)?;
+        for _ in 0..TRIES {
+            let mut frame = head.clone();
+            envelope
+                .write(&mut frame)
+                .map_err(|error| Failure::Input(error.to_string()))?;
+            let url = format!("{}/accp/v1/frames?session={}", self.base, self.args.session);
+            let mut request = self.http.post(&url).content_type("application/accp");
+            if let Some(token) = &self.args.token {
+                request = request.header("authorization", format!("Bearer {token}"));
+            }
+            if let Some(wait) = wait {
+                request = request.header("prefer", format!("wait={wait}"));
+            }
+            let mut answer = request
+                .send(&frame)
+                .map_err(|error| self.unreachable(&error))?;
+            let said = answer.body_mut().read_to_string();
+            let said = said.map_err(|error| self.unreachable(&error))?;
+            if answer.status().is_success() {
+                return Ok(Some(said.trim_end().to_owned()).filter(|said| !said.is_empty()));
+            }
+            match expected(&said).filter(|_| !is_numbered) {
+                Some(next) => envelope.sequence = Some(next),
+                None => return Err(refused(&answer, &said)),
+            }
+        }
+        let busy = "others take each number first; send the frame again";
+        Err(Failure::Input(busy.to_owned()))
+    }
+
+    /// Calls `each` with the frames after a position, as they come.
+    pub(crate) fn frames(
+        &self,
+        after: u64,
+        follow: bool,
+        mut each: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let session = &self.args.session;
+        let url = format!(
+            "{}/accp/v1/sessions/{session}/frames?after={after}&follow={follow}",
+            self.base
+        );
+        let mut request = self.http.get(&url);
+        if let Some(token) = &self.args.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut answer = request.call().map_err(|error| self.unreachable(&error))?;
+        if !answer.status().is_success() {
+            let said = answer.body_mut().read_to_string().unwrap_or_default();
+            return Err(refused(&answer, &said));
+        }
+        for line in BufReader::new(answer.into_body().into_reader()).lines() {
+            each(&line.map_err(|error| Failure::Io(self.base.clone(), error))?)?;
+        }
+        Ok(())
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        Failure::Misuse(format!(
+            "no hub at {}: {error}; `accp serve` starts one, and --hub names another",
+            self.base
+        ))
+    }
+}
+
+/// Returns the frame up to its metadata, its metadata with what a frame needs, and whether the frame
+/// had a number already.
+fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
+    let frame = Frame::parse(text).map_err(|error| {
+        Failure::Input(format!(
+            "{error}; `accp check` shows the place, and `accp fix` may repair it"
+        ))
+    })?;
+    let mut envelope = frame
+        .envelope()
+        .map_err(|error| Failure::Input(error.to_string()))?;
+    let is_numbered = envelope.sequence.is_some();
+    if envelope.msg_id.is_none() {
+        envelope.msg_id = Some(new_mid()?.into());
+    }
+    envelope.sequence.get_or_insert(1);
+    if envelope.timestamp.is_none() {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_secs());
+        envelope.timestamp = i64::try_from(now).ok();
+    }
+    let head = Frame {
+        metadata: Vec::new(),
+        ..frame
+    };
+    Ok((head.to_string(), envelope, is_numbered))
+}
+
+/// Draws a message id: 12 hexadecimal digits, of which the first is a letter. Those of members that a
+/// hub has numbered begin with a digit.
+fn new_mid() -> Result<String, Failure> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Misuse(format!("the system gives no random bytes: {error}")))?;
+    let drawn = u64::from_le_bytes(bytes) % (6 << 44);
+    Ok(format!("{:012x}", drawn + (0xa << 44)))
+}
+
+/// Returns the number that the hub expects, if it refuses the one it got (E3003).
+fn expected(said: &str) -> Option<u64> {
+    let error = Typed::<ErrorFail<'_>>::decode(said).ok()?.frame;
+    let next = error.expected_sequence.filter(|_| error.code == "E3003")?;
+    u64::try_from(next).ok()
+}
+
+fn refused(answer: &Response<Body>, said: &str) -> Failure {
+    let status = answer.status();
+    let text = match Typed::<ErrorFail<'_>>::decode(said) {
+        Ok(error) => {
+            let (code, at) = (&error.frame.code, error.frame.at);
+            let at = at.map_or(String::new(), |at| format!(" at byte {at}"));
+            format!("{code}{at}: the hub expects {}", error.frame.msg)
+        }
+        Err(_) => format!("the hub answers {status}: {said}"),
+    };
+    match status.as_u16() {
+        401 => Failure::Misuse(format!("{text}; --token or ACCP_TOKEN gives one")),
+        _ => Failure::Input(text),
+    }
+}

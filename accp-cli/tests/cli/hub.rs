@@ -1,0 +1,232 @@
+//! A hub, and the commands that talk to it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
+
+use super::{Run, command};
+
+/// A process that runs until it is dropped.
+struct Running {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(args: &[&str], folder: &Path) -> Self {
+        let mut child = command()
+            .args(args)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        Self { child, errors }
+    }
+
+    /// Returns the next line of stderr.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.errors.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Starts a hub, and returns its address, too.
+    fn hub(args: &[&str], folder: &Path) -> (Self, String) {
+        let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
+        all.extend(args);
+        let mut hub = Self::start(&all, folder);
+        let line = hub.line();
+        let url = line
+            .strip_prefix("hub at ")
+            .and_then(|rest| rest.split(',').next());
+        let url = url.unwrap_or_else(|| panic!("{line}")).to_owned();
+        (hub, url)
+    }
+
+    /// Asks the process to end, and waits for it.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            std::process::Command::new("kill")
+                .arg(&pid)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut rest = String::new();
+        self.errors.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(args: &[&str]) -> Run {
+    super::accp(args, "")
+}
+
+#[test]
+fn two_agents_talk_through_a_hub_and_the_log_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hub, url) = Running::hub(&[], folder.path());
+    let mut cook = Running::start(
+        &[
+            "agent",
+            "cook",
+            "--hub",
+            &url,
+            "--",
+            "echo",
+            "Pumpkin soup & rye",
+        ],
+        folder.path(),
+    );
+    assert!(cook.line().starts_with("cook is in session main"));
+    let question = "@guest>req:chat{content:Lunch?|schema:CH}";
+    let asked = run(&["ask", "--hub", &url, question]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert!(
+        asked
+            .stdout
+            .starts_with("@cook>done:chat{content:Pumpkin_soup_&_rye|schema:CH}["),
+        "{}",
+        asked.stdout
+    );
+    // The second frame takes the number that the hub names.
+    let asked = run(&["ask", "--hub", &url, "--words", question]);
+    assert!(
+        asked.stdout.contains("Pumpkin soup & rye"),
+        "{}",
+        asked.stdout
+    );
+    let sent = run(&["send", "--hub", &url, "@guest>req:plan{goal:tea}"]);
+    assert!(
+        sent.stdout.starts_with("@hub>ack:frame{}["),
+        "{}{}",
+        sent.stdout,
+        sent.stderr
+    );
+    let (code, _) = cook.stop();
+    assert_eq!(code, Some(0));
+    let (code, rest) = hub.stop();
+    assert_eq!((code, rest.as_str()), (Some(0), ""));
+
+    // Another hub goes on where the file stands.
+    let (_hub, url) = Running::hub(&["hub.accp"], folder.path());
+    let log = run(&["tail", "--hub", &url, "--no-follow"]);
+    let goals = log
+        .stdout
+        .lines()
+        .filter(|frame| frame.contains("req:plan{goal:tea}"));
+    assert_eq!(goals.count(), 1, "{}", log.stdout);
+    let words = run(&["tail", "--hub", &url, "--no-follow", "--words"]);
+    assert!(
+        words.stdout.contains("guest requests plan: goal tea"),
+        "{}",
+        words.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_sent_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_hub, url) = Running::hub(&["--memory"], folder.path());
+    for (frame, code, part) in [
+        ("@guest>req:plan{goal", 1, "E1001 at byte 20"),
+        (
+            "@guest>req:chat{c:Hello|schema:CH}",
+            1,
+            "the field `content`",
+        ),
+        ("@hub>req:plan{}", 1, "hub"),
+    ] {
+        let sent = run(&["send", "--hub", &url, frame]);
+        assert_eq!(sent.code, Some(code), "{}", sent.stderr);
+        assert!(sent.stderr.contains(part), "{}", sent.stderr);
+    }
+    let asked = run(&["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"]);
+    assert_eq!(asked.code, Some(1));
+    assert!(asked.stderr.contains("E3001"), "{}", asked.stderr);
+    let tail = run(&["tail", "--hub", &url, "--session", "other"]);
+    assert_eq!(tail.code, Some(1), "{}", tail.stderr);
+    assert!(
+        tail.stderr.contains("a session that is there"),
+        "{}",
+        tail.stderr
+    );
+    let nobody = run(&["send", "--hub", "http://127.0.0.1:1", "@guest>req:plan{}"]);
+    assert_eq!(nobody.code, Some(2));
+    assert!(
+        nobody.stderr.contains("`accp serve` starts one"),
+        "{}",
+        nobody.stderr
+    );
+}
+
+#[test]
+fn a_hub_with_tokens_tells_agents_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    // The SHA-256 of `secret`.
+    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let tokens =
+        format!("[[token]]\nsha256 = \"{digest}\"\nagent = \"guest\"\nsessions = [\"main\"]\n");
+    std::fs::write(folder.path().join("tokens.toml"), tokens).unwrap();
+    let (_hub, url) = Running::hub(&["--memory", "--tokens", "tokens.toml"], folder.path());
+    let frame = "@guest>req:plan{}";
+    let sent = run(&["send", "--hub", &url, "--token", "secret", frame]);
+    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    let sent = run(&["send", "--hub", &url, frame]);
+    assert_eq!(sent.code, Some(2));
+    assert!(
+        sent.stderr.contains("--token or ACCP_TOKEN"),
+        "{}",
+        sent.stderr
+    );
+    let sent = run(&[
+        "send",
+        "--hub",
+        &url,
+        "--token",
+        "secret",
+        "@eve>req:plan{}",
+    ]);
+    assert!(sent.stderr.contains("E5001"), "{}", sent.stderr);
+    let sent = run(&[
+        "send", "--hub", &url, "--token", "secret", "-s", "other", frame,
+    ]);
+    assert!(sent.stderr.contains("E5002"), "{}", sent.stderr);
+}
+
+#[test]
+fn a_hub_that_cannot_start_says_why() {
+    let open = run(&["serve", "--memory", "--listen", "0.0.0.0:0"]);
+    assert_eq!(open.code, Some(2));
+    assert!(open.stderr.contains("--tokens FILE"), "{}", open.stderr);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hub.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:0\"\nhartbeat = 3\n").unwrap();
+    let config = run(&["serve", "--memory", "--config", file.to_str().unwrap()]);
+    assert_eq!(config.code, Some(1));
+    assert!(config.stderr.contains("line 2"), "{}", config.stderr);
+    let printed = run(&["serve", "--print-config"]);
+    std::fs::write(&file, &printed.stdout).unwrap();
+    let again = run(&[
+        "serve",
+        "--print-config",
+        "--config",
+        file.to_str().unwrap(),
+    ]);
+    assert_eq!(again.stdout, printed.stdout);
+    assert!(
+        printed.stdout.contains("frames_per_second = 1000"),
+        "{}",
+        printed.stdout
+    );
+}
