@@ -81,6 +81,7 @@ async def main(url):
     request = await dev.hear("req:schedule", "task:soup")
     assert f"mid:{asked}" in request, request
     await dev.say("done:schedule{task:soup|stat:done|schema:TA}", more=f",cid:{asked}")
+    await dev.hear("ack:frame")
     answer = await planner.hear("done:schedule", f"cid:{asked}")
     assert "stat:done" in answer, answer
     assert any(f"of:{asked}" in frame or f"cid:{asked}" in frame for frame in planner.heard)
@@ -90,7 +91,8 @@ async def main(url):
     await planner.socket.close()
     # A peer that comes back goes on after the number that it holds.
     held = planner.held
-    await dev.say("req:plan{goal:tea}")
+    told = await dev.say("req:plan{goal:tea}")
+    await dev.hear("ack:frame", told)
     back = await Peer.join(url, "py", "planner", "b", held)
     frame = await back.hear("req:plan", "goal:tea")
     assert int(re.search(r"seq:(\d+)", frame)[1]) > held, frame
