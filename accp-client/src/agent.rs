@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use accp_runtime::context::TokenBudget;
 use accp_runtime::session::{Outbound, Session};
-use accp_runtime::{AgentId, EncodeFrame, FrameFamily, IntoOwned, Value};
+use accp_runtime::{EncodeFrame, FrameFamily, IntoOwned, Value};
 use accp_store::Match;
 
+use crate::ask::Ask;
 use crate::command::{self, Command};
+use crate::context::Cx;
+use crate::error::Error;
 use crate::frames::Frames;
 use crate::handle::Handle;
-use crate::{Ask, Cx, Error, Hub};
 
 /// An agent of a session. Clones are the same agent.
 ///
@@ -21,34 +23,17 @@ use crate::{Ask, Cx, Error, Hub};
 /// an agent of this name is opened on that store again.
 #[derive(Clone)]
 pub struct Agent {
-    body: Arc<Body>,
-}
-
-pub(crate) struct Body {
-    name: AgentId<'static>,
-    pub(crate) handle: Handle,
-    /// A host of this process lives at least as long as its agents.
-    _hub: Option<Hub>,
-}
-
-impl Body {
-    pub(crate) fn new(name: AgentId<'static>, handle: Handle, hub: Option<Hub>) -> Arc<Self> {
-        Arc::new(Self {
-            name,
-            handle,
-            _hub: hub,
-        })
-    }
+    handle: Arc<Handle>,
 }
 
 impl Agent {
-    pub(crate) fn of(body: Arc<Body>) -> Self {
-        Self { body }
+    pub(crate) fn of(handle: Arc<Handle>) -> Self {
+        Self { handle }
     }
 
     /// Returns the name of the agent.
     pub fn name(&self) -> &str {
-        self.body.name.as_str()
+        self.handle.log.side.agent()
     }
 
     /// Sends a frame. When this returns, the frame is in the store of the agent, and goes out until its
@@ -70,7 +55,7 @@ impl Agent {
             outbound,
             done: Some(done),
         };
-        self.body.handle.call(send).await
+        self.handle.call(send).await
     }
 
     /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain: for 60
@@ -91,7 +76,7 @@ impl Agent {
     /// As [`ask`](Self::ask), with the rest of the envelope. This also asks a
     /// [`Message`](accp_runtime::Message).
     pub fn ask_with<A>(&self, outbound: Outbound<'static>) -> Ask<A> {
-        Ask::new(self.clone(), outbound)
+        Ask::new(Arc::clone(&self.handle), outbound)
     }
 
     /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
@@ -130,7 +115,7 @@ impl Agent {
     /// Returns the log of the session from a position on, the first being 1, and then what comes: the
     /// frames of all, its own too. Reading marks nothing as handled.
     pub fn frames(&self, from: u64) -> Frames {
-        self.body.handle.log.from(from)
+        self.handle.log.from(from)
     }
 
     /// Returns the context of the session as a model reads it (draft section 5): the checkpoints and
@@ -139,7 +124,7 @@ impl Agent {
     /// # Errors
     /// [`Error::Ended`].
     pub async fn context(&self) -> Result<String, Error> {
-        self.body.handle.look(Session::context).await
+        self.handle.look(Session::context).await
     }
 
     /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1).
@@ -147,7 +132,7 @@ impl Agent {
     /// # Errors
     /// [`Error::Ended`].
     pub async fn budget(&self) -> Result<TokenBudget, Error> {
-        self.body.handle.look(Session::budget).await
+        self.handle.look(Session::budget).await
     }
 
     /// Calls `look` with the session of this agent, and returns its answer.
@@ -158,7 +143,7 @@ impl Agent {
         &self,
         look: impl FnOnce(&Session) -> T + Send + 'static,
     ) -> Result<T, Error> {
-        self.body.handle.look(look).await
+        self.handle.look(look).await
     }
 
     /// Reads what a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`. A
@@ -168,7 +153,7 @@ impl Agent {
     /// [`Error::Reference`] with E2001 or E2002 when there is no such value, E5002 when it belongs to
     /// another session, E3001 when nobody supplies it. [`Error::Ended`].
     pub async fn expand(&self, reference: &str) -> Result<Value<'static>, Error> {
-        self.body.handle.expand(reference).await
+        self.handle.expand(reference).await
     }
 
     /// Looks for words in the frames that have left the context; see
@@ -177,18 +162,30 @@ impl Agent {
     /// # Errors
     /// [`Error::Ended`].
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<Match>, Error> {
-        self.body.handle.search(words, limit).await
+        self.handle.search(words, limit).await
     }
 
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
-        self.body.handle.tell(command)
+        self.handle.tell(command)
+    }
+}
+
+impl Cx {
+    /// Returns the agent that handles the frame, for more than the reply: to send it pieces of a
+    /// stream, or to ask others. A handler that gets its agent here keeps it alive only while it runs.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] when the last handle of the agent was dropped.
+    pub fn agent(&self) -> Result<Agent, Error> {
+        let handle = self.handle().and_then(|handle| handle.downcast().ok());
+        handle.map(Agent::of).ok_or_else(Error::ended)
     }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
-            .field("name", &self.body.name)
+            .field("name", &self.name())
             .finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,17 +15,18 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::{Asking, Command};
-use crate::{Agent, Error};
+use crate::error::Error;
+use crate::handle::Handle;
 
 /// The time for which a question waits if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A time that nobody waits for.
 const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
 
-/// A question, which is sent when it is awaited. See [`Agent::ask`].
+/// A question, which is sent when it is awaited. See [`Agent::ask`](crate::Agent::ask).
 #[must_use = "a question is sent when it is awaited"]
 pub struct Ask<A> {
-    agent: Agent,
+    side: Arc<Handle>,
     outbound: Outbound<'static>,
     within: Duration,
     cancels: bool,
@@ -32,9 +34,9 @@ pub struct Ask<A> {
 }
 
 impl<A> Ask<A> {
-    pub(crate) fn new(agent: Agent, outbound: Outbound<'static>) -> Self {
+    pub(crate) fn new(side: Arc<Handle>, outbound: Outbound<'static>) -> Self {
         Self {
-            agent,
+            side,
             outbound,
             within: PATIENCE,
             cancels: false,
@@ -59,12 +61,12 @@ impl<A> Ask<A> {
     /// Waits for the answer as a frame of any type.
     ///
     /// # Errors
-    /// See [`Agent::ask`].
+    /// See [`Agent::ask`](crate::Agent::ask).
     pub async fn frame(self) -> Result<Inbound, Error> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let (answer, answered) = oneshot::channel();
         let (now, number) = (Instant::now(), NUMBERS.fetch_add(1, Ordering::Relaxed));
-        self.agent.tell(Command::Ask(Asking {
+        self.side.tell(Command::Ask(Asking {
             outbound: self.outbound,
             number,
             within: self.within,
@@ -73,7 +75,7 @@ impl<A> Ask<A> {
             answer,
         }))?;
         let mut guard = Guard {
-            agent: &self.agent,
+            side: &self.side,
             number: self.cancels.then_some(number),
         };
         let answered = answered.await.unwrap_or_else(|_| Err(Error::ended()));
@@ -87,14 +89,14 @@ impl<A> Ask<A> {
 
 /// Cancels a question when it is dropped.
 struct Guard<'a> {
-    agent: &'a Agent,
+    side: &'a Handle,
     number: Option<u64>,
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            let _ = self.agent.tell(Command::Abandon(number));
+            let _ = self.side.tell(Command::Abandon(number));
         }
     }
 }

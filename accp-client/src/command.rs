@@ -12,9 +12,9 @@ use accp_store::Match;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::Error;
 use crate::context::{Cx, Marked};
-use crate::link::Wire;
+use crate::error::{Done, Error};
+use crate::wire::Wire;
 
 /// What a handler of any type does with a frame.
 pub(crate) type Handling =
@@ -24,9 +24,6 @@ pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 
 /// A handler as it is registered: it takes the frame that a router has chosen it for.
 pub(crate) type Handlers = Router<Option<Cx>, Handling>;
-
-/// Who waits for the end of something.
-pub(crate) type Done<T> = oneshot::Sender<Result<T, Error>>;
 
 /// What a handle asks of its side.
 pub(crate) enum Command {

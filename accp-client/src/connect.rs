@@ -14,14 +14,14 @@ use accp_runtime::session::{MemberId, Options};
 use accp_store::{AsyncDriver, Committer, MemoryStore, Store};
 use tokio::time::timeout;
 
-use crate::agent::Body;
+use crate::agent::Agent;
 use crate::clock::now;
 use crate::command::Command;
+use crate::error::Error;
 use crate::handle::Handle;
 use crate::hub::agent_id;
-use crate::link::wire;
 use crate::side::{self, Side};
-use crate::{Agent, Error};
+use crate::wire::wire;
 use socket::{Carrier, Target};
 
 /// The time in which the agent has to be in its session.
@@ -117,19 +117,18 @@ impl Connect {
         let options = self.options.unwrap_or_else(|| {
             Options::new(String::new(), id.clone(), Arc::new(Registry::standard()))
         });
-        let mut options = side::member(options, id.clone());
+        let mut options = side::member(options, id);
         options.session = self.session;
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
-        let (handle, end) = Handle::new(&committer, driver.side().clone());
-        let body = Body::new(id, handle, None);
+        let (handle, end) = Handle::new(&committer, driver.side().clone(), None);
         let ((own, frames), (host, down)) = (wire(), wire());
         // The number is of no use to a member: its frames are those of its link.
         let side = Side::new(driver, MemberId::HOST, end, frames);
-        tokio::spawn(side.of(Arc::downgrade(&body), host).run());
-        let carrier = Carrier::new(target, Arc::downgrade(&body), own, down);
+        tokio::spawn(side.of(Arc::downgrade(&handle), host).run());
+        let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
         // What this agent and others send from now on reaches both.
-        match timeout(JOIN, body.handle.call(Command::Joined)).await {
+        match timeout(JOIN, handle.call(Command::Joined)).await {
             Ok(joined) => joined?,
             Err(_) => {
                 return Err(Error::Unreachable(
@@ -138,7 +137,7 @@ impl Connect {
                 ));
             }
         }
-        Ok(Agent::of(body))
+        Ok(Agent::of(handle))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a handler knows of the frame that it handles.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +10,7 @@ use accp_runtime::session::{Inbound, Outbound};
 use accp_runtime::{EncodeFrame, ErrorCode};
 use tokio::sync::oneshot;
 
-use crate::Error;
-use crate::agent::{Agent, Body};
-use crate::command::Done;
+use crate::error::{Done, Error};
 
 /// An answer to a frame.
 pub(crate) enum Reply {
@@ -39,7 +38,8 @@ pub struct Cx {
 /// The right to mark a frame, which is used once.
 pub(crate) struct Ticket {
     inbound: Inbound,
-    agent: Weak<Body>,
+    /// The handle of the agent.
+    agent: Weak<dyn Any + Send + Sync>,
     /// Tells the side. A side that has ended hands the frame out again when it is opened.
     mark: Box<dyn Fn(Marked) + Send + Sync>,
     is_used: AtomicBool,
@@ -51,17 +51,9 @@ impl Cx {
         &self.ticket.inbound
     }
 
-    /// Returns the agent that handles the frame, for more than the reply: to send it pieces of a
-    /// stream, or to ask others. A handler that gets its agent here keeps it alive only while it runs.
-    ///
-    /// # Errors
-    /// [`Error::Ended`] when the last handle of the agent was dropped.
-    pub fn agent(&self) -> Result<Agent, Error> {
-        self.ticket
-            .agent
-            .upgrade()
-            .map(Agent::of)
-            .ok_or_else(Error::ended)
+    /// Returns the handle of the agent, if somebody still has it.
+    pub(crate) fn handle(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.ticket.agent.upgrade()
     }
 
     /// Marks the frame as handled and sends this answer, in one commit.
@@ -88,7 +80,7 @@ impl Cx {
 impl Ticket {
     pub(crate) fn new(
         inbound: Inbound,
-        agent: Weak<Body>,
+        agent: Weak<dyn Any + Send + Sync>,
         mark: Box<dyn Fn(Marked) + Send + Sync>,
     ) -> (Arc<Self>, Cx) {
         let ticket = Arc::new(Self {

@@ -6,6 +6,9 @@ use accp_runtime::session::{InputError, PeerError, ReadError};
 use accp_runtime::{DecodeError, EncodeError, ErrorCode};
 use accp_store::DriverError;
 
+/// Who waits for the end of something.
+pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
+
 /// The reason why a call of an agent failed. The variant says who is at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -8,7 +8,7 @@ use accp_session::Entry;
 use accp_store::{Committer, SideId};
 use tokio::sync::watch;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Entries that are read at a time.
 const PIECE: usize = 256;

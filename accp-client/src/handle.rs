@@ -1,5 +1,6 @@
 //! The handle of a side: what agents and hubs ask of its task.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use accp_runtime::Value;
@@ -8,13 +9,15 @@ use accp_store::{Committer, Match, SideId};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 
-use crate::Error;
-use crate::command::{Command, Done};
+use crate::command::Command;
+use crate::error::{Done, Error};
 use crate::frames::Log;
 
 pub(crate) struct Handle {
     side: UnboundedSender<Command>,
     pub(crate) log: Log,
+    /// What lives at least as long as this handle: the host of this process, for its agents.
+    _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The other end of a handle, for the task of the side.
@@ -24,7 +27,11 @@ pub(crate) struct End {
 }
 
 impl Handle {
-    pub(crate) fn new(committer: &Committer, side: SideId) -> (Self, End) {
+    pub(crate) fn new(
+        committer: &Committer,
+        side: SideId,
+        keeps: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> (Arc<Self>, End) {
         let (sender, commands) = mpsc::unbounded_channel();
         let (last, watched) = watch::channel(0);
         let log = Log {
@@ -32,7 +39,12 @@ impl Handle {
             side: Arc::new(side),
             last: watched,
         };
-        (Self { side: sender, log }, End { commands, last })
+        let handle = Arc::new(Self {
+            side: sender,
+            log,
+            _keeps: keeps,
+        });
+        (handle, End { commands, last })
     }
 
     /// Returns the way to the side, for what outlives the last handle.
@@ -42,6 +54,11 @@ impl Handle {
 
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
         self.side.send(command).map_err(|_| Error::ended())
+    }
+
+    /// Returns whether the side has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.log.last.has_changed().is_err()
     }
 
     pub(crate) async fn call<T>(

@@ -1,7 +1,8 @@
 //! The host of a session in this process.
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Session, Transmit};
@@ -10,14 +11,15 @@ use accp_store::{AsyncDriver, Committer, Match, SideId, Store};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::agent::Body;
+use crate::agent::Agent;
 use crate::clock::now;
 use crate::command::Command;
+use crate::error::Error;
 use crate::frames::Frames;
 use crate::handle::{End, Handle};
-use crate::link::{Frame, Link, Wire, wire};
+use crate::link::Link;
 use crate::side::{self, Side};
-use crate::{Agent, Error};
+use crate::wire::{Frame, Wire, wire};
 
 /// A hub that hosts one session in this process. Clones are the same hub.
 ///
@@ -31,7 +33,7 @@ pub struct Hub {
 struct Shared {
     options: Options,
     committer: Committer,
-    host: Handle,
+    host: Arc<Handle>,
     wire: Wire,
     /// Opens agents one after the other, so that the last of one name stays.
     opener: UnboundedSender<Opening>,
@@ -39,7 +41,7 @@ struct Shared {
 
 /// An agent that is to be opened.
 struct Opening {
-    body: std::sync::Weak<Body>,
+    own: Weak<Handle>,
     agent: AgentId<'static>,
     end: End,
     frames: mpsc::Receiver<Frame>,
@@ -99,7 +101,7 @@ impl Hub {
         options.handles = false;
         let driver =
             AsyncDriver::open_host(committer, Vec::new(), options.clone(), rules, now()).await?;
-        let (host, end) = Handle::new(committer, driver.side().clone());
+        let (host, end) = Handle::new(committer, driver.side().clone(), None);
         let (wire, frames) = wire();
         tokio::spawn(Side::new(driver, MemberId::HOST, end, frames).run());
         let (opener, mut openings) = mpsc::unbounded_channel::<Opening>();
@@ -130,8 +132,8 @@ impl Hub {
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
         let agent = agent_id(name)?;
         let side = SideId::new(&self.shared.options.session, name);
-        let (handle, end) = Handle::new(&self.shared.committer, side);
-        let body = Body::new(agent.clone(), handle, Some(self.clone()));
+        let keeps: Arc<dyn Any + Send + Sync> = self.shared.clone();
+        let (handle, end) = Handle::new(&self.shared.committer, side, Some(keeps));
         // The agent is in the session before anybody sends the next frame.
         let ((wire, frames), (number, joined)) = (wire(), oneshot::channel());
         self.shared.host.tell(Command::Join {
@@ -140,7 +142,7 @@ impl Hub {
             number,
         })?;
         let opening = Opening {
-            body: Arc::downgrade(&body),
+            own: Arc::downgrade(&handle),
             agent,
             end,
             frames,
@@ -149,7 +151,7 @@ impl Hub {
         };
         let sent = self.shared.opener.send(opening);
         sent.map_err(|_| Error::ended())?;
-        Ok(Agent::of(body))
+        Ok(Agent::of(handle))
     }
 
     /// Lets an agent into the session that is elsewhere, and returns the link on which its frames come
@@ -172,8 +174,8 @@ impl Hub {
             up: self.shared.wire.clone(),
             down,
             own,
-            host: self.shared.host.side().clone(),
-            hub: self.clone(),
+            host: Arc::clone(&self.shared.host),
+            _hub: self.shared.clone(),
         })
     }
 
@@ -232,7 +234,7 @@ impl Hub {
     /// Returns whether the hub has ended, because its store failed or another program has opened the
     /// session. Everything asked of it is [`Error::Ended`]; open it anew.
     pub fn has_ended(&self) -> bool {
-        self.shared.host.log.last.has_changed().is_err()
+        self.shared.host.has_ended()
     }
 
     /// Returns how many handles the hub has: this one, its clones, its agents and its links.
@@ -244,7 +246,7 @@ impl Hub {
 impl Opening {
     async fn open(self) {
         let Self {
-            body,
+            own,
             agent,
             end,
             frames,
@@ -253,7 +255,7 @@ impl Opening {
         } = self;
         match shared.open(agent, joined).await {
             Ok((driver, me)) => {
-                let side = Side::new(driver, me, end, frames).of(body, shared.wire.clone());
+                let side = Side::new(driver, me, end, frames).of(own, shared.wire.clone());
                 tokio::spawn(side.run());
             }
             Err(error) => drop(tokio::spawn(side::ends(end, error))),

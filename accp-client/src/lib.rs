@@ -41,6 +41,7 @@ mod handle;
 mod hub;
 mod link;
 mod side;
+mod wire;
 
 pub use agent::Agent;
 pub use ask::Ask;

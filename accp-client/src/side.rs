@@ -1,5 +1,6 @@
 //! The task of a side: it owns the driver of a session, and does what the handles ask.
 
+mod asked;
 mod beginning;
 mod handing;
 mod outgoing;
@@ -17,14 +18,13 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::Error;
-use crate::agent::Body;
 use crate::clock::{instant, now};
-use crate::command::{Command, Done, Handlers, refuse};
+use crate::command::{Command, Handlers, refuse};
 use crate::context::Marked;
-use crate::handle::End;
-use crate::link::{Frame, Wire};
-use outgoing::Asked;
+use crate::error::{Done, Error};
+use crate::handle::{End, Handle};
+use crate::wire::{Frame, Wire};
+use asked::Asked;
 
 /// Frames, and commands, that share a commit.
 const AT_ONCE: usize = 256;
@@ -35,7 +35,7 @@ pub(crate) struct Side {
     me: MemberId,
     commands: UnboundedReceiver<Command>,
     /// For handlers, which mark frames. The side does not keep itself alive by it.
-    own: Weak<Body>,
+    own: Weak<Handle>,
     frames: mpsc::Receiver<Frame>,
     peers: BTreeMap<MemberId, Wire>,
     handlers: Handlers,
@@ -99,7 +99,7 @@ impl Side {
     }
 
     /// Makes the side that of an agent, which reaches its host on a wire.
-    pub(crate) fn of(mut self, agent: Weak<Body>, host: Wire) -> Self {
+    pub(crate) fn of(mut self, agent: Weak<Handle>, host: Wire) -> Self {
         self.own = agent;
         self.peers.insert(MemberId::HOST, host);
         self

@@ -119,7 +119,7 @@ impl Peer<'_> {
             tokio::select! {
                 frame = link.recv() => {
                     let Some(frame) = frame else {
-                        return if link.hub().has_ended() { End::Restart } else { End::Replaced };
+                        return if link.has_ended() { End::Restart } else { End::Replaced };
                     };
                     if !self.send(frame, &mut link).await {
                         return End::Silent;

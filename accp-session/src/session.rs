@@ -1,17 +1,17 @@
 //! One side of a session.
 
+mod shorthands;
 mod summaries;
 
 use accp_context::{TokenBudget, view_context};
-use accp_frame::AgentId;
 
 use crate::host::Host;
 use crate::member::Member;
 use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
 use crate::{
-    Answer, Event, Inbound, Input, InputError, MemberId, Mid, Options, Outbound, Output, Posted,
-    RestoreError, Rules, SendError, State, Stored, Time,
+    Answer, Event, Input, InputError, MemberId, Mid, Options, Output, RestoreError, Rules,
+    SendError, State, Stored, Time,
 };
 
 /// One side of a session: the host or a member. The documentation of the crate has the contract.
@@ -395,115 +395,6 @@ impl Session {
             }
         }
         Ok(mid)
-    }
-}
-
-/// Shorthands for the most common inputs.
-impl Session {
-    /// Takes a frame that has arrived: [`Input::Frame`].
-    pub fn receive(&mut self, from: MemberId, bytes: &[u8], now: Time) {
-        self.side_mut().clock.set(now);
-        match &mut self.role {
-            Role::Host(host) => host.receive(from, bytes, now),
-            Role::Member(member) if from == MemberId::HOST => member.receive(bytes, now),
-            Role::Member(_) => {}
-        }
-    }
-
-    /// Host: takes a frame that a member sends outside of its link, as a POST of HTTP brings it (draft
-    /// section 11.1), and returns what is to be said to the member about it once the next batch is
-    /// committed. The member need not have said hello, and the log is not relayed to it. The caller
-    /// has made sure that this member sent the frame.
-    ///
-    /// # Errors
-    /// [`InputError::HostOnly`] on a member.
-    pub fn post(&mut self, from: MemberId, bytes: &[u8], now: Time) -> Result<Posted, InputError> {
-        self.side_mut().clock.set(now);
-        match &mut self.role {
-            Role::Host(host) => Ok(host.post(from, bytes, now)),
-            Role::Member(_) => Err(host_only("take a frame outside of a link")),
-        }
-    }
-
-    /// Sends a frame and returns its message id: [`Input::Send`].
-    ///
-    /// An application may say anything but what the session says itself (E5001, with what to call
-    /// instead). About the link: `ack`, `ping` and `pong` with any operation, `sync:registry`,
-    /// `sync:bytes` and `qry:bytes`. About the session: `sync:open`, `sync:join`, `sync:leave`,
-    /// `sync:grant`, `sync:expire`, `sync:put`, `sync:schemas`, `sync:level`, `sync:veto` and
-    /// `sync:checkpoint`.
-    ///
-    /// # Errors
-    /// As [`SendError`] says; then nothing has changed.
-    pub fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, SendError> {
-        self.side_mut().clock.set(now);
-        self.check_running()?;
-        let encoded = self.side().encode_all([outbound], self.peer(), now)?;
-        self.submit(encoded, false)
-    }
-
-    /// Marks a delivered frame handled and sends the replies to it: [`Input::Handled`].
-    ///
-    /// # Errors
-    /// The [`SendError`] of the first reply that cannot be sent; then the frame is not marked.
-    /// [`SendError::NotDue`] when the frame does not wait to be handled.
-    pub fn handled(
-        &mut self,
-        position: u64,
-        replies: &[Outbound<'_>],
-        now: Time,
-    ) -> Result<(), SendError> {
-        self.side_mut().clock.set(now);
-        self.check_running()?;
-        let side = self.side();
-        if !side.waits(position) {
-            return Err(SendError::NotDue(position));
-        }
-        let wanted = replies.iter().filter(|reply| !side.is_cancelled(reply));
-        let encoded = side.encode_all(wanted, self.peer(), now)?;
-        if !encoded.is_empty() {
-            self.submit(encoded, true)?;
-        }
-        self.side_mut().mark_handled(position);
-        Ok(())
-    }
-
-    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is.
-    /// Its handler must not get it then. A frame may wait for its handler long after the host has
-    /// accepted it: on a slow link, or in the store of a side that starts again. A store keeps the
-    /// mark apart from that of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
-    pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {
-        let side = self.side_mut();
-        let is_over = inbound.has_expired(side.options.skew, now);
-        if is_over && side.mark_lapsed(inbound.position()) {
-            side.clock.set(now);
-            if let Ok(mid) = inbound.mid() {
-                side.tell(Event::Lapsed(mid));
-            }
-        }
-        is_over
-    }
-
-    /// Host: lets an agent in, and returns the number of its member: [`Input::Join`].
-    ///
-    /// # Errors
-    /// [`InputError::Join`], and [`InputError::HostOnly`] on a member.
-    pub fn join(&mut self, agent: &AgentId<'_>, now: Time) -> Result<MemberId, InputError> {
-        self.join_as(std::slice::from_ref(agent), false, now)
-    }
-
-    fn join_as(
-        &mut self,
-        agents: &[AgentId<'_>],
-        supervisor: bool,
-        now: Time,
-    ) -> Result<MemberId, InputError> {
-        self.side_mut().clock.set(now);
-        self.check_ready()?;
-        match &mut self.role {
-            Role::Host(host) => Ok(host.join(agents, supervisor, now)?),
-            Role::Member(_) => Err(host_only("let an agent in")),
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::words::twin;
 
 /// Take part in a session as an agent that answers by a command
 ///
-/// For each request the command runs once, with the frame on its stdin and in ACCP_FRAME. What it
+/// For each request the command runs once, with the frame on its stdin and in `ACCP_FRAME`. What it
 /// prints is the answer: a frame, or a text, which becomes a `done` of the same operation (`content` of a
 /// chat). If it prints nothing, the request counts as handled. If it fails, the answer is `fail:error`
 /// with the last line of its stderr.

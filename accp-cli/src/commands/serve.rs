@@ -84,9 +84,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ListenError::Tls(..) => Failure::Input(error.to_string()),
             _ => Failure::Misuse(error.to_string()),
         })?;
-        let place = match args.memory {
-            true => "in memory".to_owned(),
-            false => format!("in {}", args.store.display()),
+        let place = if args.memory {
+            "in memory".to_owned()
+        } else {
+            format!("in {}", args.store.display())
         };
         note(format_args!(
             "hub at {}, sessions {place}; Ctrl-C ends it",

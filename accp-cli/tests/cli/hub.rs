@@ -41,7 +41,7 @@ impl Running {
         let url = line
             .strip_prefix("hub at ")
             .and_then(|rest| rest.split(',').next());
-        let url = url.unwrap_or_else(|| panic!("{line}")).to_owned();
+        let url = url.ok_or(&line).unwrap().to_owned();
         (hub, url)
     }
 

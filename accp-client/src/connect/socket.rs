@@ -20,10 +20,10 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 use url::Url;
 
-use crate::Error;
-use crate::agent::Body;
 use crate::command::Command;
-use crate::link::{Frame, Wire};
+use crate::error::Error;
+use crate::handle::Handle;
+use crate::wire::{Frame, Wire};
 
 /// The time for which a hub may take to answer a connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -135,7 +135,7 @@ fn tls(authority: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
 /// Carries the frames of an agent to its hub and back.
 pub(super) struct Carrier {
     target: Target,
-    body: Weak<Body>,
+    handle: Weak<Handle>,
     /// To the side, and from it.
     side: Wire,
     frames: mpsc::Receiver<Frame>,
@@ -154,13 +154,13 @@ enum Broken {
 impl Carrier {
     pub(super) fn new(
         target: Target,
-        body: Weak<Body>,
+        handle: Weak<Handle>,
         side: Wire,
         frames: mpsc::Receiver<Frame>,
     ) -> Self {
         Self {
             target,
-            body,
+            handle,
             side,
             frames,
         }
@@ -254,8 +254,8 @@ impl Carrier {
     }
 
     fn tell(&self, command: Command) {
-        if let Some(body) = self.body.upgrade() {
-            let _ = body.handle.tell(command);
+        if let Some(handle) = self.handle.upgrade() {
+            let _ = handle.tell(command);
         }
     }
 }

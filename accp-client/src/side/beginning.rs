@@ -9,8 +9,8 @@ use accp_session::Entry;
 use accp_store::DriverError;
 
 use super::Side;
-use crate::Error;
 use crate::clock::now;
+use crate::error::Error;
 
 /// Entries that are read at a time.
 const PIECE: usize = 256;

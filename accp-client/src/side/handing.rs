@@ -6,10 +6,10 @@ use accp_store::DriverError;
 
 use super::Side;
 use super::outgoing::waits;
-use crate::Error;
 use crate::clock::now;
 use crate::command::{Command, PANICKED};
 use crate::context::{Marked, Reply, Ticket};
+use crate::error::Error;
 
 /// Handlers of a side that run at a time. The frames behind wait in their order.
 const HANDLERS: usize = 64;
@@ -125,9 +125,9 @@ impl Side {
             return Taken::Nobody;
         };
         let position = whole.position();
-        let side = own.handle.side().clone();
+        let side = own.side().clone();
         let mark = move |marked| drop(side.send(Command::Handled(marked)));
-        let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone(), Box::new(mark));
+        let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone() as _, Box::new(mark));
         match self.handlers.dispatch(&mut Some(cx), whole) {
             Ok(None) => Taken::Nobody,
             Ok(Some(handling)) => {

@@ -1,28 +1,15 @@
 //! Frames that the program sends, and questions that wait for their answers.
 
 use accp_runtime::Message;
-use accp_runtime::session::{Event, Inbound, InputError, Mid, Outbound, SendError};
+use accp_runtime::session::{Event, InputError, Mid, Outbound, SendError};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
 use super::Side;
-use crate::Error;
+use super::asked::Asked;
 use crate::clock::now;
 use crate::command::{Asking, Command};
-
-/// A question that an agent waits for.
-pub(super) struct Asked {
-    pub(super) question: Question,
-    pub(super) asking: Asking,
-}
-
-impl Asked {
-    /// Returns whether a frame that comes now can still be the answer that somebody waits for.
-    pub(super) fn is_answered_by(&self, inbound: &Inbound) -> Option<accp_runtime::Intent> {
-        let answer = self.question.answer(inbound)?;
-        (!self.asking.answer.is_closed()).then_some(answer)
-    }
-}
+use crate::error::{Done, Error};
 
 impl Side {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
@@ -51,7 +38,7 @@ impl Side {
     pub(super) fn tell(
         &mut self,
         outbound: Outbound<'static>,
-        done: Option<crate::command::Done<()>>,
+        done: Option<Done<()>>,
     ) -> Result<(), DriverError> {
         match (self.send(&outbound)?, done) {
             (None, done) => self.early.push_back(Command::Send { outbound, done }),

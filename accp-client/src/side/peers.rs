@@ -5,10 +5,9 @@ use accp_runtime::session::{Input, MemberId, Posted};
 use accp_store::DriverError;
 
 use super::Side;
-use crate::Error;
 use crate::clock::now;
-use crate::command::Done;
-use crate::link::{Frame, Wire};
+use crate::error::{Done, Error};
+use crate::wire::{Frame, Wire};
 
 impl Side {
     pub(super) fn hear(&mut self, frame: &Frame) -> Result<(), DriverError> {

@@ -1,4 +1,5 @@
 //! A hub for a test, and clients of it.
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::net::SocketAddr;
 use std::path::Path;

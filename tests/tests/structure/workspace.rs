@@ -63,7 +63,6 @@ impl Workspace {
                 "--format-version=1",
                 "--all-features",
                 "--locked",
-                "--offline",
             ])
             .current_dir(top())
             .output()

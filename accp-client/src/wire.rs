@@ -1,0 +1,88 @@
+//! The ways of frames between sides.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use accp_runtime::session::MemberId;
+use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Frames that may be under way on a link.
+const FRAMES: usize = 1024;
+/// Bytes that may be under way on a link. A frame has at most 64 KiB by default.
+const BYTES: usize = 4 << 20;
+
+/// A frame on its way to another side.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) from: MemberId,
+    pub(crate) text: String,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Frame {
+    fn new(from: MemberId, text: String, room: OwnedSemaphorePermit) -> Self {
+        Self {
+            from,
+            text,
+            _room: room,
+        }
+    }
+}
+
+/// The way to a side.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    /// No two wires of a process have the same number.
+    pub(crate) number: u64,
+    frames: mpsc::Sender<Frame>,
+    room: Arc<Semaphore>,
+}
+
+/// Makes the way to a side, and its end at that side.
+pub(crate) fn wire() -> (Wire, mpsc::Receiver<Frame>) {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    let (frames, received) = mpsc::channel(FRAMES);
+    let wire = Wire {
+        number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+        frames,
+        room: Arc::new(Semaphore::new(BYTES)),
+    };
+    (wire, received)
+}
+
+impl Wire {
+    /// Sends a frame. It is lost if it finds no room; then its sender sends it again. Returns false if
+    /// the side is gone.
+    pub(crate) fn try_send(&self, from: MemberId, text: String) -> bool {
+        let room = Arc::clone(&self.room).try_acquire_many_owned(size(&text));
+        let Ok(room) = room else {
+            return !self.frames.is_closed();
+        };
+        let sent = self.frames.try_send(Frame::new(from, text, room));
+        !matches!(sent, Err(mpsc::error::TrySendError::Closed(_)))
+    }
+
+    /// Waits for room and sends a frame. Returns false if the side is gone.
+    pub(crate) async fn send(&self, from: MemberId, text: String) -> bool {
+        let room = Arc::clone(&self.room).acquire_many_owned(size(&text));
+        let room = tokio::select! {
+            room = room => room,
+            () = self.frames.closed() => return false,
+        };
+        let Ok(room) = room else {
+            return false;
+        };
+        let frame = Frame::new(from, text, room);
+        self.frames.send(frame).await.is_ok()
+    }
+
+    /// Returns when the side is gone.
+    pub(crate) async fn closed(&self) {
+        self.frames.closed().await;
+    }
+}
+
+fn size(text: &str) -> u32 {
+    u32::try_from(text.len().min(BYTES)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,107 @@
+//! Who may do what on a hub.
+mod common;
+
+use std::future::IntoFuture as _;
+
+use accp_client::Agent;
+use accp_hub::{Config, Tokens};
+use accp_runtime::AgentId;
+use accp_runtime::profiles::ScheduleReq;
+use common::{Running, frame};
+use reqwest::StatusCode;
+
+fn task(number: usize) -> ScheduleReq<'static> {
+    let dev = AgentId::new("dev").expect("a name");
+    ScheduleReq::new(dev, format!("task_{number}"))
+}
+
+#[tokio::test]
+async fn participants_read_a_session_and_nobody_else_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens.toml");
+    let token = |secret: &str, agent: &str, session: &str| {
+        let digest = Tokens::digest(secret);
+        format!(
+            "[[token]]\nsha256 = \"{digest}\"\nagent = \"{agent}\"\nsessions = [\"{session}\"]\n"
+        )
+    };
+    std::fs::write(
+        &file,
+        token("s1", "dev", "lunch") + &token("s2", "eve", "other"),
+    )
+    .expect("a file");
+    let hub = Running::with_tokens(Config::default(), Tokens::read(&file).expect("tokens")).await;
+    let connect = |agent: &'static str, session: &'static str, token: &'static str| {
+        Agent::connect(hub.ws(), session, agent)
+            .token(token)
+            .into_future()
+    };
+    let dev = connect("dev", "lunch", "s1").await.expect("dev may enter");
+    dev.send(task(1)).await.expect("it is sent");
+    for (agent, session, token, code) in [
+        ("dev", "lunch", "guess", "E5001"),
+        ("dev", "lunch", "s2", "E5002"),
+        ("planner", "lunch", "s1", "E5001"),
+        ("eve", "lunch", "s2", "E5002"),
+    ] {
+        let denied = connect(agent, session, token)
+            .await
+            .expect_err("denied")
+            .to_string();
+        assert!(denied.contains(code), "{denied}");
+    }
+    let get = async |path: &str, token: &str| {
+        let request = hub.http.get(hub.url(path)).bearer_auth(token);
+        let answer = request.send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("text"))
+    };
+    let (status, body) = get("/accp/v1/sessions/lunch/frames", "s1").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(body.contains("task_1"), "{body}");
+    for path in ["frames", "context", "state", "registry", "values/hot.p1"] {
+        let path = format!("/accp/v1/sessions/lunch/{path}");
+        let (status, body) = get(&path, "s2").await;
+        assert_eq!(status, StatusCode::FORBIDDEN);
+        assert!(body.contains("E5002") && !body.contains("task_1"), "{body}");
+        assert_eq!(get(&path, "guess").await.0, StatusCode::UNAUTHORIZED);
+        let (status, body) = get(&path, "s1").await;
+        assert!(
+            status == StatusCode::OK || status == StatusCode::NOT_FOUND,
+            "{path}: {body}"
+        );
+    }
+    let (_, body) = get("/accp/v1/sessions", "s2").await;
+    assert_eq!(body, "[]");
+    let (status, _) = get("/accp/v1/sessions/other/state", "s2").await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "reading begins no session");
+
+    // A frame under the name of another is refused, over HTTP and over the socket.
+    let foreign = frame("@planner>req:plan{}", "abc101000001", 1, "sid:lunch");
+    let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth("s1");
+    let answer = request
+        .header("content-type", "application/accp")
+        .body(foreign)
+        .send()
+        .await;
+    assert_eq!(answer.expect("an answer").status(), StatusCode::FORBIDDEN);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_are_refused() {
+    let hub = Running::start(Config::default()).await;
+    let get = async |origin: &str| {
+        let request = hub
+            .http
+            .get(hub.url("/accp/v1/sessions"))
+            .header("origin", origin);
+        request.send().await.expect("an answer").status()
+    };
+    assert_eq!(get("https://evil.example").await, StatusCode::FORBIDDEN);
+    assert_eq!(get("null").await, StatusCode::FORBIDDEN);
+    assert_eq!(
+        get(&format!("http://{}", hub.address)).await,
+        StatusCode::OK
+    );
+    hub.stop().await;
+}

@@ -1,0 +1,59 @@
+//! The description of the routes.
+mod common;
+
+use accp_hub::Config;
+use common::Running;
+
+#[tokio::test]
+async fn the_description_names_the_routes_that_answer() {
+    let hub = Running::start(Config::default()).await;
+    let text = hub
+        .http
+        .get(hub.url("/openapi.json"))
+        .send()
+        .await
+        .expect("an answer");
+    let text: serde_json::Value =
+        serde_json::from_str(&text.text().await.expect("text")).expect("JSON");
+    let described = text["paths"].as_object().expect("paths");
+    let source = include_str!("../src/routes.rs");
+    let of = "/accp/v1/sessions/{session}/";
+    let routed = source.split(".route(").skip(1).map(|route| {
+        let path = route.split('"').nth(1).expect("a path");
+        if route.starts_with("&of") {
+            format!("{of}{path}")
+        } else {
+            path.to_owned()
+        }
+    });
+    let mut routed: Vec<_> = routed.collect();
+    routed.sort();
+    let mut named: Vec<_> = described.keys().cloned().collect();
+    named.sort();
+    assert_eq!(named, routed);
+    for (path, methods) in described {
+        for method in methods.as_object().expect("methods").keys() {
+            let url = hub.url(&path.replace("{session}", "lunch").replace("{key}", "ctx.x"));
+            let method = method.to_uppercase().parse().expect("a method");
+            let answer = hub
+                .http
+                .request(method, url)
+                .send()
+                .await
+                .expect("an answer");
+            let code = answer.status().as_u16().to_string();
+            assert_ne!(code, "405", "{path}");
+            let answers = &text["paths"][path][answer_method(&text, path)]["responses"];
+            assert!(
+                answers.get(&code).is_some(),
+                "{path}: {code} is not described"
+            );
+        }
+    }
+    hub.stop().await;
+}
+
+fn answer_method(text: &serde_json::Value, path: &str) -> String {
+    let methods = text["paths"][path].as_object().expect("methods");
+    methods.keys().next().expect("a method").clone()
+}

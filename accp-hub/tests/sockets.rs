@@ -1,0 +1,209 @@
+//! Agents over WebSocket.
+#![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
+
+mod common;
+
+use std::time::Duration;
+
+use accp_client::Agent;
+use accp_hub::Config;
+use accp_runtime::AgentId;
+use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use common::Running;
+use tokio::sync::mpsc;
+
+fn task(number: usize) -> ScheduleReq<'static> {
+    let dev = AgentId::new("dev").expect("a name");
+    ScheduleReq::new(dev, format!("task_{number}"))
+}
+
+#[tokio::test]
+async fn a_silent_peer_is_pinged_and_dropped_and_a_second_connection_ends_the_first() {
+    let config = Config {
+        heartbeat: 1,
+        ..Config::default()
+    };
+    let hub = Running::start(config).await;
+    let mut silent = hub.socket("?session=lunch").await;
+    silent
+        .say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
+        .await;
+    let (mut pinged, mut closed) = (false, false);
+    while let Some(said) = silent.hear().await {
+        pinged |= said.contains(">ping:link{}");
+        closed |= said.starts_with("close 1000");
+    }
+    assert!(pinged && closed, "pinged {pinged}, closed {closed}");
+
+    let first = Agent::connect(hub.ws(), "lunch", "cook")
+        .await
+        .expect("a hub");
+    first.send(task(1)).await.expect("it is sent");
+    let second = Agent::connect(hub.ws(), "lunch", "cook")
+        .await
+        .expect("a hub");
+    second.send(task(2)).await.expect("it is sent");
+    let mut log = first.frames(u64::MAX);
+    assert!(
+        log.next().await.expect("a store").is_none(),
+        "the first has ended"
+    );
+    let said = first.send(task(3)).await.expect_err("ended").to_string();
+    assert!(said.contains("another connection"), "{said}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn the_first_frame_of_a_socket_is_a_hello() {
+    let hub = Running::start(Config::default()).await;
+    for (query, first, close) in [
+        (
+            "",
+            "@dev>req:plan{}[mid:abc101000001,seq:1,sid:lunch]",
+            "close 1008 E1001",
+        ),
+        (
+            "",
+            "@dev>sync:registry{v:1|hash:abc}[mid:1,seq:0]",
+            "close 1008 E1001",
+        ),
+        (
+            "?session=lunch&agent=eve",
+            "@dev>sync:registry{v:1|hash:abc}[mid:1,seq:0]",
+            "close 1008 E5001",
+        ),
+        ("?session=lunch", "rubbish", "close 1008 E1001"),
+    ] {
+        let mut socket = hub.socket(query).await;
+        socket.say(first).await;
+        let error = socket.hear().await.expect("an error");
+        assert!(error.starts_with("@hub>fail:error{"), "{error}");
+        let end = socket.hear().await.expect("a close");
+        assert!(end.starts_with(close), "{end}");
+    }
+    // A peer of the draft alone begins a session whose numbers all share.
+    let mut plain = hub.socket("").await;
+    plain
+        .say("@dev>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0,sid:draft]")
+        .await;
+    let hello = plain.hear().await.expect("a hello");
+    assert!(
+        hello.starts_with("@hub>sync:registry{") && !hello.contains("pos:"),
+        "{hello}"
+    );
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn two_agents_talk_over_websockets_and_go_on_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let first = Running::on_file(&file, Config::default()).await;
+    let planner = Agent::connect(first.ws(), "lunch", "planner")
+        .await
+        .expect("a hub");
+    let dev = Agent::connect(first.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.serve(|task: ScheduleReq, cx| async move {
+        cx.reply(ScheduleDone::new(task.task).status("done")).await
+    });
+    let done: ScheduleDone = planner.ask(task(1)).await.expect("an answer");
+    assert_eq!(done.task, "task_1");
+    let address = first.address;
+    first.stop().await;
+    // Both come back by themselves, and what was sent meanwhile is not lost.
+    let asked = tokio::spawn({
+        let planner = planner.clone();
+        async move { planner.ask::<ScheduleDone>(task(2)).await }
+    });
+    let config = Config {
+        listen: address,
+        ..Config::default()
+    };
+    let second = Running::on_file(&file, config).await;
+    let done = asked.await.expect("it ends").expect("an answer");
+    assert_eq!(done.task, "task_2");
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_join_at_one_instant_and_all_are_heard() {
+    let hub = Running::start(Config::default()).await;
+    let mut asked = Vec::new();
+    for number in 0..20 {
+        let url = hub.ws();
+        asked.push(tokio::spawn(async move {
+            let session = format!("s{number}");
+            let planner = Agent::connect(&url, &session, "planner")
+                .await
+                .expect("a hub");
+            let dev = Agent::connect(&url, &session, "dev").await.expect("a hub");
+            dev.serve(|task: ScheduleReq, cx| async move {
+                cx.reply(ScheduleDone::new(task.task).status("done")).await
+            });
+            let done = planner
+                .ask::<ScheduleDone>(task(number))
+                .within(Duration::from_secs(10));
+            (number, done.await.map(|done| done.task.into_owned()))
+        }));
+    }
+    for asked in asked {
+        let (number, answer) = asked.await.expect("it ends");
+        assert_eq!(answer.expect("an answer"), format!("task_{number}"));
+    }
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
+    let hub = Running::start(Config::default()).await;
+    let planner = Agent::connect(hub.ws(), "lunch", "planner")
+        .await
+        .expect("a hub");
+    let dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    let (told, mut heard) = mpsc::unbounded_channel();
+    dev.serve({
+        let told = told.clone();
+        move |task: ScheduleReq, cx| {
+            told.send(task.task.to_string()).expect("the test listens");
+            async move {
+                if task.task == "task_1" {
+                    // It never answers this one.
+                    std::future::pending::<()>().await;
+                }
+                cx.reply(ScheduleDone::new(task.task)).await
+            }
+        }
+    });
+    let first = tokio::spawn({
+        let planner = planner.clone();
+        async move { planner.ask::<ScheduleDone>(task(1)).await }
+    });
+    for number in [2, 3] {
+        planner
+            .ask::<ScheduleDone>(task(number))
+            .await
+            .expect("an answer");
+    }
+    while heard.recv().await.as_deref() != Some("task_3") {}
+    drop(dev);
+    let dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.serve(move |task: ScheduleReq, cx| {
+        told.send(task.task.to_string()).expect("the test listens");
+        async move { cx.reply(ScheduleDone::new(task.task)).await }
+    });
+    let done = first.await.expect("it ends").expect("an answer");
+    assert_eq!(done.task, "task_1");
+    planner
+        .ask::<ScheduleDone>(task(4))
+        .await
+        .expect("an answer");
+    assert_eq!(heard.recv().await.as_deref(), Some("task_1"));
+    assert_eq!(heard.recv().await.as_deref(), Some("task_4"));
+    hub.stop().await;
+}
