@@ -1,0 +1,96 @@
+//! What workers have had, against what was sent.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The tasks that each worker has had, by sender.
+pub(crate) struct Tally {
+    sessions: Vec<Mutex<Seen>>,
+    handled: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The next number of each sender.
+    next: BTreeMap<String, u64>,
+    /// The first thing that was wrong.
+    wrong: Option<String>,
+}
+
+impl Tally {
+    pub(crate) fn new(sessions: usize) -> Self {
+        Self {
+            sessions: (0..sessions).map(|_| Mutex::default()).collect(),
+            handled: watch::Sender::new(0),
+        }
+    }
+
+    /// Notes a task of a sender: `sender_number`.
+    pub(crate) fn had(&self, session: usize, task: &str) {
+        let mut seen = self.session(session);
+        let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
+        let next = seen.next.entry(sender.to_owned()).or_default();
+        let (wanted, found) = (*next, number.parse::<u64>());
+        *next += 1;
+        if found != Ok(wanted) && seen.wrong.is_none() {
+            seen.wrong = Some(format!(
+                "session {session}: after {wanted} tasks of {sender} came {task}"
+            ));
+        }
+        drop(seen);
+        self.handled.send_modify(|handled| *handled += 1);
+    }
+
+    pub(crate) fn handled(&self) -> u64 {
+        *self.handled.borrow()
+    }
+
+    /// Waits until so many tasks have been had.
+    pub(crate) async fn reach(&self, count: u64, patience: Duration) -> Result<(), String> {
+        let mut handled = self.handled.subscribe();
+        let reached = timeout(patience, handled.wait_for(|handled| *handled >= count)).await;
+        match reached {
+            Ok(_) => self.is_right(),
+            Err(_) => Err(format!(
+                "{} of {count} tasks within {patience:?}",
+                self.handled()
+            )),
+        }
+    }
+
+    fn is_right(&self) -> Result<(), String> {
+        let wrong = (0..self.sessions.len()).find_map(|at| self.session(at).wrong.clone());
+        wrong.map_or(Ok(()), Err)
+    }
+
+    /// Compares with what each sender of each session has sent, once all of it has come.
+    pub(crate) async fn check(
+        &self,
+        sent: &[BTreeMap<String, u64>],
+        patience: Duration,
+    ) -> Result<String, String> {
+        let all: u64 = sent.iter().flat_map(BTreeMap::values).sum();
+        self.reach(all, patience).await?;
+        for (at, sent) in sent.iter().enumerate() {
+            let seen = &self.session(at).next;
+            if seen != sent {
+                return Err(format!("session {at}: sent {sent:?}, had {seen:?}"));
+            }
+        }
+        self.is_right()?;
+        let senders: usize = sent.iter().map(BTreeMap::len).sum();
+        Ok(format!(
+            "{all} tasks of {senders} senders, each once and in order"
+        ))
+    }
+
+    fn session(&self, at: usize) -> MutexGuard<'_, Seen> {
+        self.sessions[at]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
