@@ -11,7 +11,7 @@ use common::{Running, frame};
 use reqwest::StatusCode;
 
 #[tokio::test]
-async fn a_post_is_acknowledged_refused_or_silent() {
+async fn http_01_accepts_one_frame_a_request() {
     let hub = Running::start(Config::default()).await;
     let first = frame("@dev>req:plan{goal:lunch}", "abc101000001", 1, "sid:lunch");
     let (status, body) = hub.post(&first).await;
@@ -65,7 +65,7 @@ async fn a_post_is_acknowledged_refused_or_silent() {
 }
 
 #[tokio::test]
-async fn what_is_no_frame_is_refused_with_its_place() {
+async fn http_01_refuses_what_is_no_frame_with_an_error_frame() {
     let hub = Running::start(Config::default()).await;
     for (body, status, part) in [
         ("", StatusCode::BAD_REQUEST, "E1001"),
@@ -95,16 +95,6 @@ async fn what_is_no_frame_is_refused_with_its_place() {
         assert_eq!(found, status, "{said}");
         assert!(said.contains(part) && said.contains("schema:ER"), "{said}");
     }
-    let plain = hub
-        .http
-        .post(hub.url("/accp/v1/frames"))
-        .body("@a>req:x{}")
-        .send()
-        .await;
-    assert_eq!(
-        plain.expect("an answer").status(),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE
-    );
     let invalid = hub.raw(vec![b'@', 0xff, b'>']).await;
     assert_eq!(invalid.0, StatusCode::BAD_REQUEST, "{}", invalid.1);
     hub.stop().await;
@@ -141,7 +131,7 @@ async fn a_post_that_prefers_to_wait_gets_the_answer() {
 }
 
 #[tokio::test]
-async fn streams_go_up_and_down_one_frame_a_chunk() {
+async fn http_02_accepts_one_frame_a_chunk_both_ways() {
     let hub = Running::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
@@ -234,5 +224,96 @@ async fn sessions_leave_memory_and_come_back() {
     while sessions().await > 0 {}
     let next = frame("@dev>req:plan{}", "abc101000002", 2, "sid:s7");
     assert_eq!(hub.post(&next).await.0, StatusCode::OK);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn http_01_accepts_a_frame_once_whoever_is_restarted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let text = frame("@dev>req:plan{goal:lunch}", "abc101000001", 1, "sid:lunch");
+    let first = Running::on_file(&file, Config::default()).await;
+    assert_eq!(first.post(&text).await.0, StatusCode::OK);
+    first.stop().await;
+    let second = Running::on_file(&file, Config::default()).await;
+    let (status, body) = second.post(&text).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+    assert!(body.contains("E3002"), "{body}");
+    let next = frame("@dev>req:plan{goal:tea}", "abc101000002", 2, "sid:lunch");
+    assert_eq!(second.post(&next).await.0, StatusCode::OK);
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn http_02_refuses_two_frames_that_are_no_stream() {
+    let hub = Running::start(Config::default()).await;
+    let first = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    let second = frame("@dev>req:plan{}", "abc101000002", 2, "sid:lunch");
+    let (status, body) = hub.post(&format!("{first}\n{second}")).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+    assert!(body.contains("E1001"), "{body}");
+    // Of a stream, the frame that is none is answered by an error, and those before it are in the log.
+    let piece = "@s>stream:infer{idx:0|d:w|schema:ST}";
+    let piece = frame(piece, "abc101000003", 1, "sid:lunch,cid:abc");
+    let (status, body) = hub
+        .post(&format!("{piece}\n@s>stream:infer{{idx\n{first}"))
+        .await;
+    let answers: Vec<_> = body.lines().collect();
+    assert_eq!(status, StatusCode::OK, "{body}");
+    assert!(answers[0].starts_with("@hub>ack:frame{}"), "{body}");
+    assert!(
+        answers[1].starts_with("@hub>fail:error{code:E1001"),
+        "{body}"
+    );
+    assert_eq!(answers.len(), 2, "{body}");
+    // Nothing of the refused bodies has come in.
+    assert_eq!(hub.post(&first).await.0, StatusCode::OK);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn http_03_accepts_the_media_type_with_parameters() {
+    let hub = Running::start(Config::default()).await;
+    for (number, kind) in ["application/accp", "Application/ACCP; charset=utf-8"]
+        .iter()
+        .enumerate()
+    {
+        let mid = format!("abc10100000{number}");
+        let text = frame("@dev>req:plan{}", &mid, number as u64 + 1, "sid:lunch");
+        let request = hub
+            .http
+            .post(hub.url("/accp/v1/frames"))
+            .header("content-type", *kind);
+        let answer = request.body(text).send().await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(answer.headers()["content-type"], "application/accp");
+    }
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn http_03_refuses_another_media_type() {
+    let hub = Running::start(Config::default()).await;
+    let text = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");
+    for kind in [
+        None,
+        Some("text/plain"),
+        Some("application/accp+json"),
+        Some("application/json"),
+    ] {
+        let mut request = hub.http.post(hub.url("/accp/v1/frames"));
+        if let Some(kind) = kind {
+            request = request.header("content-type", kind);
+        }
+        let answer = request.body(text.clone()).send().await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        let said = answer.text().await.expect("text");
+        assert!(said.contains("schema:ER"), "{said}");
+    }
+    assert_eq!(
+        hub.post(&text).await.0,
+        StatusCode::OK,
+        "nothing of it has come in"
+    );
     hub.stop().await;
 }

@@ -18,7 +18,7 @@ fn task(number: usize) -> ScheduleReq<'static> {
 }
 
 #[tokio::test]
-async fn a_silent_peer_is_pinged_and_dropped_and_a_second_connection_ends_the_first() {
+async fn ws_02_refuses_a_silent_peer() {
     let config = Config {
         heartbeat: 1,
         ..Config::default()
@@ -34,7 +34,46 @@ async fn a_silent_peer_is_pinged_and_dropped_and_a_second_connection_ends_the_fi
         closed |= said.starts_with("close 1000");
     }
     assert!(pinged && closed, "pinged {pinged}, closed {closed}");
+    hub.stop().await;
+}
 
+#[tokio::test]
+async fn ws_02_accepts_a_peer_that_answers_pings() {
+    let config = Config {
+        heartbeat: 1,
+        ..Config::default()
+    };
+    let hub = Running::start(config).await;
+    let mut peer = hub.socket("?session=lunch").await;
+    peer.say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
+        .await;
+    for answered in 0..4 {
+        let said = loop {
+            let said = peer.hear().await.expect("it is open");
+            if !said.contains(">sync:") {
+                break said;
+            }
+        };
+        assert!(
+            said.starts_with("@hub>ping:link{}"),
+            "after {answered} pings: {said}"
+        );
+        peer.say(&format!("@dev>pong:link{{}}[mid:{answered},seq:0]"))
+            .await;
+    }
+    peer.say("@dev>ping:link{}[mid:9,seq:0]").await;
+    while !peer
+        .hear()
+        .await
+        .expect("it is open")
+        .starts_with("@hub>pong:link{}")
+    {}
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_connection_of_an_agent_ends_the_first() {
+    let hub = Running::start(Config::default()).await;
     let first = Agent::connect(hub.ws(), "lunch", "cook")
         .await
         .expect("a hub");
@@ -54,7 +93,7 @@ async fn a_silent_peer_is_pinged_and_dropped_and_a_second_connection_ends_the_fi
 }
 
 #[tokio::test]
-async fn the_first_frame_of_a_socket_is_a_hello() {
+async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
     let hub = Running::start(Config::default()).await;
     for (query, first, close) in [
         (
@@ -95,7 +134,7 @@ async fn the_first_frame_of_a_socket_is_a_hello() {
 }
 
 #[tokio::test]
-async fn two_agents_talk_over_websockets_and_go_on_after_a_restart() {
+async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("hub.accp");
     let first = Running::on_file(&file, Config::default()).await;

@@ -59,10 +59,7 @@ pub(crate) async fn start(
         }));
         senders.push(all);
     }
-    Ok(Agents {
-        senders,
-        workers,
-    })
+    Ok(Agents { senders, workers })
 }
 
 impl Agents {
