@@ -1,6 +1,7 @@
 //! A committer: one store for many sides, whose batches are committed together.
 
 mod engine;
+mod here;
 mod keeper;
 mod pending;
 
@@ -14,6 +15,7 @@ use accp_session::{Batch, Entry, Stored};
 
 use crate::{Kept, RowsError, SideId, Store, StoreError, StoreErrorKind, Transactional};
 use engine::{Engine, Plain, Rows, Submitted, WithRows};
+use here::Here;
 use keeper::{Ask, Job, Keeper, Opened};
 
 pub use engine::NoRows;
@@ -60,14 +62,18 @@ pub struct Committer<T: ?Sized + 'static = NoRows> {
     shared: Arc<Shared<T>>,
 }
 
-struct Shared<T: ?Sized + 'static> {
-    /// `None` once the committer ends.
-    jobs: Option<Sender<Job<T>>>,
-    thread: Option<JoinHandle<()>>,
+enum Shared<T: ?Sized + 'static> {
+    Thread {
+        /// `None` once the committer ends.
+        jobs: Option<Sender<Job<T>>>,
+        thread: Option<JoinHandle<()>>,
+    },
+    Here(Here<T>),
 }
 
 impl Committer {
-    /// Starts a thread that owns the store.
+    /// Starts a thread that owns the store. A store that never blocks ([`Store::blocks`]) needs none: the
+    /// threads that submit do the work.
     ///
     /// # Errors
     /// [`Io`](crate::StoreErrorKind::Io) when the system cannot start a thread.
@@ -89,15 +95,21 @@ impl<T: ?Sized + 'static> Committer<T> {
     }
 
     fn start(engine: Box<dyn Engine<T>>) -> Result<Self, StoreError> {
-        let (jobs, received) = mpsc::channel();
+        let mut engine = engine;
+        let blocks = engine.store().blocks();
         let keeper = Keeper::new(engine);
+        if !blocks {
+            let shared = Arc::new(Shared::Here(Here::new(keeper)));
+            return Ok(Self { shared });
+        }
+        let (jobs, received) = mpsc::channel();
         let thread = thread::Builder::new().name("accp-committer".into());
         let thread = thread.spawn(move || keeper.run(&received));
         let thread = thread.map_err(|error| {
             let text = format!("the system cannot start a thread for the store: {error}");
             StoreError::new(StoreErrorKind::Io, text).caused_by(error)
         })?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(Shared::Thread {
             jobs: Some(jobs),
             thread: Some(thread),
         });
@@ -148,8 +160,9 @@ impl<T: ?Sized + 'static> Shared<T> {
     /// Hands a job to the thread. If the thread has ended, the job is dropped, and its promise
     /// answers with an error.
     fn submit(&self, job: Job<T>) {
-        if let Some(jobs) = &self.jobs {
-            drop(jobs.send(job));
+        match self {
+            Self::Thread { jobs, .. } => drop(jobs.as_ref().map(|jobs| jobs.send(job))),
+            Self::Here(here) => here.submit(job),
         }
     }
 
@@ -171,8 +184,11 @@ impl<T: ?Sized + 'static> Shared<T> {
 
 impl<T: ?Sized + 'static> Drop for Shared<T> {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take()
+        let Self::Thread { jobs, thread } = self else {
+            return;
+        };
+        *jobs = None;
+        if let Some(thread) = thread.take()
             // The thread itself may drop the last handle, in a waker that it calls.
             && thread.thread().id() != thread::current().id()
         {

@@ -93,7 +93,7 @@ impl<T: ?Sized> Keeper<T> {
         }
         self.keep(group);
         for job in others {
-            self.other(job);
+            self.work(job);
         }
         match next {
             Some(job) => Ok(job),
@@ -101,7 +101,8 @@ impl<T: ?Sized> Keeper<T> {
         }
     }
 
-    fn other(&mut self, job: Job<T>) {
+    /// Does one job.
+    pub(super) fn work(&mut self, job: Job<T>) {
         match job {
             Job::Commit(one) => self.keep(vec![one]),
             Job::Open(side, opened) => opened(self.open(&side)),
