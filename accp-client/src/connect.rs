@@ -70,7 +70,7 @@ impl Agent {
             token: None,
             authority: None,
             options: None,
-            store: Box::new(|| Committer::new(MemoryStore::new())),
+            store: Box::new(|| Ok(Committer::inline(MemoryStore::new()))),
         }
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
 //! let config = Config { listen: "127.0.0.1:0".parse()?, ..Config::default() };
-//! let sessions = Sessions::new(&config, || Committer::new(MemoryStore::new()))?;
+//! let sessions = Sessions::new(&config, || Ok(Committer::inline(MemoryStore::new())))?;
 //! let server = Server::bind(config, sessions, Open).await?;
 //! let url = format!("ws://{}", server.address());
 //! tokio::spawn(server.run(std::future::pending()));

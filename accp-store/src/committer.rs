@@ -72,13 +72,32 @@ enum Shared<T: ?Sized + 'static> {
 }
 
 impl Committer {
-    /// Starts a thread that owns the store. A store that never blocks ([`Store::blocks`]) needs none: the
-    /// threads that submit do the work.
+    /// Starts a thread that owns the store.
     ///
     /// # Errors
     /// [`Io`](crate::StoreErrorKind::Io) when the system cannot start a thread.
     pub fn new(store: impl Store + Send + 'static) -> Result<Self, StoreError> {
         Self::start(Box::new(Plain(store)))
+    }
+
+    /// Owns a store without a thread: whoever submits does the work, or leaves it to who does work
+    /// already. For a store that never waits for a disk, such as [`MemoryStore`](crate::MemoryStore): it
+    /// saves the way to another thread and back. What is [asked](Committer::ask) must not wait either.
+    ///
+    /// ```
+    /// use accp_session::Batch;
+    /// use accp_store::{Committer, MemoryStore, SideId};
+    ///
+    /// let committer = Committer::inline(MemoryStore::new());
+    /// let (side, _) = committer.open(&SideId::new("launch", "dev")).wait()?;
+    /// let kept = side.commit(Box::new(Batch { epoch: Some(1), ..Batch::default() })).wait()?;
+    /// assert_eq!(kept.epoch, Some(1));
+    /// # Ok::<(), accp_store::StoreError>(())
+    /// ```
+    pub fn inline(store: impl Store + Send + 'static) -> Self {
+        let keeper = Keeper::new(Box::new(Plain(store)));
+        let shared = Arc::new(Shared::Here(Here::new(keeper)));
+        Self { shared }
     }
 }
 
@@ -95,14 +114,8 @@ impl<T: ?Sized + 'static> Committer<T> {
     }
 
     fn start(engine: Box<dyn Engine<T>>) -> Result<Self, StoreError> {
-        let mut engine = engine;
-        let blocks = engine.store().blocks();
-        let keeper = Keeper::new(engine);
-        if !blocks {
-            let shared = Arc::new(Shared::Here(Here::new(keeper)));
-            return Ok(Self { shared });
-        }
         let (jobs, received) = mpsc::channel();
+        let keeper = Keeper::new(engine);
         let thread = thread::Builder::new().name("accp-committer".into());
         let thread = thread.spawn(move || keeper.run(&received));
         let thread = thread.map_err(|error| {

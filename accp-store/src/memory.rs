@@ -26,10 +26,6 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn blocks(&self) -> bool {
-        false
-    }
-
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
         let mut done = Vec::new();
         for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {

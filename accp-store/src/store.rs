@@ -49,12 +49,6 @@ use crate::{SideId, StoreError};
 ///
 /// The first durable batch begins a side. Reading never begins a side.
 pub trait Store {
-    /// Returns whether calls may wait for a disk or a network. A [`Committer`](crate::Committer) gives
-    /// such a store a thread of its own. True by default.
-    fn blocks(&self) -> bool {
-        true
-    }
-
     /// Keeps the durable parts of these batches, each part for its side.
     ///
     /// Grouping batches of several sides shares the cost of one sync among them.

@@ -269,3 +269,36 @@ fn tokio_awaits_it_without_a_thread_a_session() {
     assert_eq!(groups.iter().sum::<usize>(), 2000);
     assert!(groups.len() < 200, "{} commits", groups.len());
 }
+
+#[test]
+fn without_a_thread_who_submits_does_the_work_and_nobody_is_left_waiting() {
+    let committer = Committer::inline(MemoryStore::new());
+    let threads: Vec<_> = (0..4)
+        .map(|agent| {
+            let committer = committer.clone();
+            std::thread::spawn(move || {
+                let side = open(&committer, &format!("a{agent}"));
+                let pending: Vec<_> = (1..=200).map(|at| side.commit(batch(at))).collect();
+                for pending in pending {
+                    pending.wait().unwrap();
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(
+        ["a0", "a3"].map(|agent| last(&committer, agent)),
+        [200, 200]
+    );
+
+    // A store that panics ends, as one with a thread does.
+    let side = open(&committer, "a");
+    let asks = committer.clone();
+    let panicked = std::thread::spawn(move || {
+        drop(asks.ask(|_| -> Result<(), StoreError> { panic!("planted") }));
+    });
+    assert!(panicked.join().is_err());
+    assert!(side.commit(batch(1)).wait().is_err());
+}

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn open(file: Option<&std::path::Path>) -> Result<Committer, StoreError> {
     match file {
-        None => Committer::new(MemoryStore::new()),
+        None => Ok(Committer::inline(MemoryStore::new())),
         Some(file) => Committer::new(SqliteStore::open(file)?),
     }
 }

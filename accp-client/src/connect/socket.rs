@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -29,6 +29,10 @@ use crate::wire::{Frame, Wire};
 const CONNECT: Duration = Duration::from_secs(20);
 /// The time for which a link may be silent. A hub pings every 30 seconds.
 const SILENCE: Duration = Duration::from_secs(75);
+/// The time for which an acknowledgement may wait for others, which it then stands for, too.
+const GATHER: Duration = Duration::from_millis(50);
+/// The most acknowledgements that one stands for.
+const GATHERED: u32 = 16;
 /// The time before the first attempt to connect again; it doubles up to [`LATEST`].
 const FIRST: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(30);
@@ -214,8 +218,17 @@ impl Carrier {
         self.tell(Command::Connected);
         let mut has_greeted = false;
         let mut silent = Instant::now() + SILENCE;
+        let mut last = Gathered::default();
         loop {
             tokio::select! {
+                () = sleep_until(last.due.unwrap_or(silent)), if last.due.is_some() => {
+                    let message = last.take().map(Message::text);
+                    if let Some(message) = message
+                        && !is_sent(&timeout(SILENCE, socket.send(message)).await)
+                    {
+                        return Broken::Lost;
+                    }
+                }
                 frame = self.frames.recv() => {
                     let Some(frame) = frame else {
                         let _ = timeout(CONNECT, socket.close(None)).await;
@@ -224,8 +237,10 @@ impl Carrier {
                     let mut next = Some(frame);
                     while let Some(frame) = next {
                         has_greeted |= is_hello(&frame.text);
-                        let message = Message::text(frame.text);
-                        if has_greeted && !is_sent(&timeout(SILENCE, socket.feed(message)).await) {
+                        let text = last.gather(frame.text);
+                        if let Some(text) = text.filter(|_| has_greeted)
+                            && !is_sent(&timeout(SILENCE, socket.feed(Message::text(text))).await)
+                        {
                             return Broken::Lost;
                         }
                         next = self.frames.try_recv().ok();
@@ -262,6 +277,34 @@ impl Carrier {
 
 fn is_sent<E>(sent: &Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool {
     matches!(sent, Ok(Ok(())))
+}
+
+/// The last acknowledgement that has not gone out. It says how far the log of this side goes, so it stands
+/// for those before it.
+#[derive(Default)]
+struct Gathered {
+    last: Option<String>,
+    count: u32,
+    due: Option<Instant>,
+}
+
+impl Gathered {
+    /// Takes a frame, and returns what goes out now.
+    fn gather(&mut self, frame: String) -> Option<String> {
+        let names_a_frame = frame.contains(",of:") || frame.contains(",cid:");
+        if !frame.contains(">ack:frame{}[") || names_a_frame {
+            return Some(frame);
+        }
+        self.last = Some(frame);
+        self.count += 1;
+        self.due.get_or_insert_with(|| Instant::now() + GATHER);
+        (self.count == GATHERED).then(|| self.take())?
+    }
+
+    fn take(&mut self) -> Option<String> {
+        (self.count, self.due) = (0, None);
+        self.last.take()
+    }
 }
 
 fn is_hello(frame: &str) -> bool {

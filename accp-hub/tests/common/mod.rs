@@ -24,11 +24,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(config: Config) -> Self {
-        Self::open(config, Open, || Committer::new(MemoryStore::new())).await
+        Self::open(config, Open, || Ok(Committer::inline(MemoryStore::new()))).await
     }
 
     pub(crate) async fn with_tokens(config: Config, tokens: Tokens) -> Self {
-        Self::open(config, tokens, || Committer::new(MemoryStore::new())).await
+        Self::open(config, tokens, || Ok(Committer::inline(MemoryStore::new()))).await
     }
 
     pub(crate) async fn on_file(file: &Path, config: Config) -> Self {

@@ -1,7 +1,7 @@
 //! A store that never blocks: jobs are done by the thread that submits them.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::keeper::{Job, Keeper};
 
@@ -25,8 +25,15 @@ impl<T: ?Sized> Here<T> {
         self.jobs().push_back(job);
         // Who has the keeper looks for jobs again after it has let go, so none is left behind.
         while !self.jobs().is_empty() {
-            let Ok(mut keeper) = self.keeper.try_lock() else {
-                return;
+            let mut keeper = match self.keeper.try_lock() {
+                Ok(keeper) => keeper,
+                Err(TryLockError::WouldBlock) => return,
+                // The store has panicked. Jobs that are dropped answer with an error.
+                Err(TryLockError::Poisoned(_)) => {
+                    let jobs = std::mem::take(&mut *self.jobs());
+                    drop(jobs);
+                    return;
+                }
             };
             loop {
                 let next = self.jobs().pop_front();

@@ -56,7 +56,11 @@ fn main() -> Result<(), AnyError> {
             "p99 us",
             "ratio"
         );
+        let only = std::env::args().nth(2);
         for durable in [false, true] {
+            if only.as_deref().is_some_and(|only| (only == "SQLite") != durable) {
+                continue;
+            }
             for sessions in SESSIONS {
                 // The two alternate, so that what else the machine does is shared.
                 let (mut plain, mut ours) = (Load::default(), Load::default());
@@ -166,7 +170,7 @@ async fn hub_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load, 
     config.limits.frames_per_second = u32::MAX;
     let sessions_of_hub = Sessions::new(&config, move || match durable {
         true => Committer::new(SqliteStore::open(&file)?),
-        false => Committer::new(MemoryStore::new()),
+        false => Ok(Committer::inline(MemoryStore::new())),
     })?;
     let server = Server::bind(config, sessions_of_hub, Open).await?;
     let address = server.address();
